@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from keda_py.apis.foreign import list_at, map_at, name_of, namespace_of, text_at
+from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
+from keda_py.core.environment.decision.report import STILL_UP
 from keda_py.core.values.times import write_time
 from keda_py.dashboard.forecast import AHEAD, Forecasts, Place
 from keda_py.explanation.overview import line_of
@@ -92,16 +93,24 @@ def _upcoming(subject: Subject, now: datetime) -> Iterator[Fields]:
 
 def _environment(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
     status = map_at(live, "status")
-    fields = ("phase", "phaseSince", "because", "ready")
+    fields = ("phase", "phaseSince", "ready", "up")
     change = map_at(status, "nextChange")
     return {
         "namespace": namespace_of(live),
         "name": name_of(live),
         **{field: text_at(status, field) for field in fields},
+        "because": "; ".join(filter(None, (text_at(status, "because"), _still_up(status)))),
         "next": {field: text_at(change, field) for field in ("to", "at")},
         "override": text_at(status, "override", "summary"),
         **_ahead(("Environment", *_place(live)), forecasts, now),
     }
+
+
+def _still_up(status: Mapping[str, Any]) -> str:
+    """What is up though it is to be asleep, in the words of its condition; "" while its waves are at work."""
+    asleep = [one for one in maps_at(status, "conditions") if one.get("type") == "Asleep"]
+    told = [text_at(one, "message") for one in asleep if one.get("reason") == STILL_UP]
+    return "" if map_at(status, "transition") else "".join(told[:1])
 
 
 def _override(live: Fields) -> Fields:

@@ -52,7 +52,9 @@ class Phases:
             return ""
         told = text_at(self._status, "because")
         wave = live["metadata"].get("labels", {}).get("wave", "")
-        return f"wave {wave} {_DOING[phase]}: {told}" if phase in _DOING else f"sent to sleep again: {told}"
+        if phase not in _DOING or _rests(self._status):
+            return f"sent to sleep again: {told}"
+        return f"wave {wave} {_DOING[phase]}: {told}"
 
     def _on_event(self, event: Event) -> None:
         if event.resource.kind != "Environment" or event.name != self._name:
@@ -64,7 +66,7 @@ class Phases:
         last = self._phases[-1] if self._phases else None
         if name and (last is None or (last.name, last.note) != (phase.name, phase.note)):
             self._phases.append(phase)
-            self._tell(f"{_SAID.get(name, name)}: {_why(self._status, phase.note)}")
+            self._tell(f"{_said(self._status)}: {_why(self._status, phase.note)}")
         late = [str(wave) for wave in list_at(self._status, "transition", "timedOut")]
         for wave in late[len(self._late) :]:
             self._tell(f"does not wait for wave {wave} any longer: it was not ready in time")
@@ -84,6 +86,18 @@ def _writer_of(live: Obj) -> str:
     entries = maps_at(live["metadata"], "managedFields")
     found = [one for one in entries if "f:replicas" in map_at(one, "fieldsV1", "f:spec")]
     return max(((text_at(one, "time"), text_at(one, "manager")) for one in found), default=("", ""))[1]
+
+
+def _rests(status: Obj) -> bool:
+    """Whether its waves are over, and a member is up all the same."""
+    return text_at(status, "phase") == "FallingAsleep" and not map_at(status, "transition")
+
+
+def _said(status: Obj) -> str:
+    if _rests(status):
+        return f"is asleep, {status.get('membersUp', 0)} still up"
+    phase = text_at(status, "phase")
+    return _SAID.get(phase, phase)
 
 
 def _why(status: Obj, note: str) -> str:

@@ -5,17 +5,19 @@ the user may not list is left out and named.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from keda_py.apis.environments.environment import Environment, MemberStatus
+from keda_py.apis.environments.environment import Environment, MemberStatus, MemberUp
 from keda_py.apis.foreign import map_at, text_at, texts_at
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.environments.asking import list_environments, read_environment
 from keda_py.environments.further import Key, list_further
+from keda_py.environments.words import up_in_words
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
+from keda_py.terminal.times import Times
 
 KINDS = (SCALED_OBJECTS, DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
 
@@ -29,6 +31,12 @@ class Member:
     state: str
     replicas: str = ""
     why: str = ""
+    up: MemberUp | None = None
+    """Why it is up though its Environment is to be asleep, as the status has it."""
+
+    def why_in_words(self, times: Times) -> str:
+        """For a page, with times as the user's clock has them."""
+        return f"up: {up_in_words(self.up, times)}" if self.up is not None else self.why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +78,7 @@ async def _neighbours(client: KubeClient, spec: EnvironmentSpec) -> list[Environ
 def _rows(
     environment: Environment, spec: EnvironmentSpec, neighbours: Sequence[EnvironmentSpec], lives: Mapping[Key, Obj]
 ) -> Iterator[tuple[int, str, Member]]:
+    still_up = {up.member: up for up in environment.status.still_up}
     scaled = {_target_of(live) for (kind, _), live in lives.items() if kind == SCALED_OBJECTS.kind}
     for (kind, name), live in lives.items():
         key, labels = f"{kind}/{name}", texts_at(live, "metadata", "labels")
@@ -84,6 +93,8 @@ def _rows(
             member = Member(key=key, wave=name_of_wave, state="another's", why=f"the older Environment {owner.name}")
         else:
             member = _member(key, name_of_wave, live, lives, remembered)
+            if remembered is None or remembered.stage == Stage.DOWN.value:
+                member = replace(member, up=still_up.get(key))
         yield wave, key, member
 
 
@@ -93,6 +104,8 @@ def _member(key: str, wave: str, live: Obj, lives: Mapping[Key, Obj], remembered
     replicas = "" if is_cron_job or workload is None or _is_uncounted(workload) else _replicas(workload)
     if remembered is not None and remembered.stage:
         state, why = _stage(remembered, is_cron_job=is_cron_job)
+        if _is_up_again(remembered, live, workload, is_cron_job=is_cron_job):
+            state = "up"
     else:
         state, why = _state(live, workload, is_cron_job=is_cron_job), ""
     return Member(key=key, wave=wave, state=state, replicas=replicas, why=why)
@@ -116,6 +129,13 @@ def _stage(remembered: MemberStatus, *, is_cron_job: bool) -> tuple[str, str]:
             return "contested", f"{by} put its count back {remembered.put_backs} times; let it ignore the count"
         case Stage.PINNED:
             return "pinned", f"an Override gives it {remembered.to}; {back}"
+
+
+def _is_up_again(remembered: MemberStatus, live: Obj, workload: Obj | None, *, is_cron_job: bool) -> bool:
+    """Whether it is up though it has slept."""
+    if remembered.stage != Stage.DOWN.value or workload is None or _is_uncounted(workload):
+        return False
+    return not map_at(live, "spec").get("suspend") if is_cron_job else _counts(workload)[1] > 0
 
 
 def _state(live: Obj, workload: Obj | None, *, is_cron_job: bool) -> str:

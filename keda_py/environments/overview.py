@@ -1,4 +1,4 @@
-"""All Environments, a line each: phase, members that are ready, what comes next, and who keeps it so."""
+"""All Environments, a line each: phase, members that are ready and up, what comes next, and who keeps it so."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from rich.text import Text
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.environments.asking import read_environment
-from keda_py.environments.words import next_in_words, phase_of, reasons_of
+from keda_py.environments.words import is_partly_up, next_in_words, phase_of, reasons_of
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.terminal.table import Column, draw_table
@@ -18,7 +18,8 @@ COLUMNS = (
     Column(heading="Name", style="bold"),
     Column(heading="Phase"),
     Column(heading="Ready"),
-    Column(heading="Next", goes=1),
+    Column(heading="Up", goes=1),
+    Column(heading="Next", goes=2),
     Column(heading="Why", wraps=True),
 )
 _STYLES = {"awake": "green", "asleep": "blue", "waking": "yellow", "falling asleep": "yellow", "broken": "red"}
@@ -32,6 +33,7 @@ class Line:
     name: str
     phase: str
     ready: str = ""
+    up: str = ""
     next: str = ""
     why: str
     status: EnvironmentStatus = field(default_factory=EnvironmentStatus)
@@ -39,7 +41,17 @@ class Line:
     def fields(self) -> Mapping[str, Any]:
         """For programs; times are UTC."""
         told = self.status.model_dump(by_alias=True, exclude_defaults=True)
-        kept = ("membersReady", "membersTotal", "nextChange", "override", "lastWake", "because", "conditions")
+        kept = (
+            "membersReady",
+            "membersUp",
+            "membersTotal",
+            "stillUp",
+            "nextChange",
+            "override",
+            "lastWake",
+            "because",
+            "conditions",
+        )
         found = {"namespace": self.namespace, "name": self.name, "phase": self.status.phase}
         return found | {name: told[name] for name in kept if name in told}
 
@@ -61,6 +73,7 @@ def line_of(environment: Environment, times: Times) -> Line:
         name=meta.name,
         phase=phase_of(status),
         ready=status.ready,
+        up=status.up,
         next=next_in_words(status, times),
         why=_why(environment, times),
         status=status,
@@ -78,8 +91,9 @@ def overview(lines: Sequence[Line], width: int, *, all_namespaces: bool = False)
     rows = [
         (
             f"{line.namespace}/{line.name}" if all_namespaces else line.name,
-            Text(line.phase, _STYLES.get(line.phase, "")),
+            Text(line.phase, "yellow" if is_partly_up(line.status) else _STYLES.get(line.phase, "")),
             line.ready,
+            line.up,
             line.next,
             line.why,
         )

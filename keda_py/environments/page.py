@@ -9,7 +9,15 @@ from rich.text import Text
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.environments.members import Members
 from keda_py.environments.overview import line_of
-from keda_py.environments.words import calendar_of, change_of, override_in_words, phase_of, time_of, wrong_of
+from keda_py.environments.words import (
+    calendar_of,
+    change_of,
+    is_partly_up,
+    override_in_words,
+    phase_of,
+    time_of,
+    wrong_of,
+)
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times, spoken_duration
 from keda_py.terminal.wrapping import wrap
@@ -29,7 +37,7 @@ def page(environment: Environment, members: Members, times: Times, width: int) -
     blocks = [Text("\n".join(line for told in sentences(environment, times) for line in wrap(told, width)))]
     if environment.status.waves:
         blocks.append(draw_table(WAVES, list(_waves(environment.status)), width))
-    rows = [(one.key, one.wave, one.state, one.replicas, one.why) for one in members.found]
+    rows = [(one.key, one.wave, one.state, one.replicas, one.why_in_words(times)) for one in members.found]
     blocks.append(draw_table(MEMBERS, rows, width) if rows else Text("no member is seen"))
     if members.unread:
         blocks.append(Text(f"you may not list {', '.join(members.unread)} here; their members are left out"))
@@ -38,18 +46,25 @@ def page(environment: Environment, members: Members, times: Times, width: int) -
 
 def body_of(environment: Environment, members: Members, times: Times) -> dict[str, Any]:
     """The same for programs; times are UTC."""
+    universal = Times(now=times.now)
     told = [
-        {"member": one.key, "wave": one.wave, "state": one.state, "replicas": one.replicas, "why": one.why}
+        {
+            "member": one.key,
+            "wave": one.wave,
+            "state": one.state,
+            "replicas": one.replicas,
+            "why": one.why_in_words(universal),
+        }
         for one in members.found
     ]
     return {**line_of(environment, times).fields(), "members": told, "unread": list(members.unread)}
 
 
 def sentences(environment: Environment, times: Times) -> Iterator[str]:
-    """`shop/dev: awake since 08:30 CET (07:30 UTC), 7/9 ready`, and what else is to be told."""
+    """`shop/dev: awake since 08:30 CET (07:30 UTC), 7/9 ready, 9/9 up`, and what else is to be told."""
     meta, status = environment.metadata, environment.status
-    since = time_of(status.phase_since)
-    ready = f", {status.ready} ready" if status.ready else ""
+    since = None if is_partly_up(status) else time_of(status.phase_since)
+    ready = "".join(f", {told} {what}" for told, what in ((status.ready, "ready"), (status.up, "up")) if told)
     yield f"{meta.namespace}/{meta.name}: {phase_of(status)}{f' since {times.spoken(since)}' if since else ''}{ready}"
     yield from (f"wrong: {told}" for told in wrong_of(status))
     if status.because and status.override is None:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from keda_py.apis.environments.environment import Environment, EnvironmentStatus, OverrideInForce
+from keda_py.apis.environments.environment import Environment, EnvironmentStatus, MemberUp, OverrideInForce
 from keda_py.apis.environments.override import Override
+from keda_py.core.environment.decision.members import Reason
 from keda_py.core.environment.decision.state import Phase, Stage
+from keda_py.core.environment.decision.still_up import in_words
 from keda_py.core.environment.times import parse_optional_time
 from keda_py.errors import ConfigError
-from keda_py.terminal.times import Times
+from keda_py.terminal.times import Times, spoken_duration
 
 PHASES = {
     Phase.UNKNOWN: "unknown",
@@ -23,8 +25,26 @@ _WRONG = {"Valid": "False", "Contested": "True", "Conflict": "True"}
 
 
 def phase_of(status: EnvironmentStatus) -> str:
-    """`falling asleep`; `unknown` before the operator has looked at it."""
-    return PHASES[Phase(status.phase)]
+    """`falling asleep`, `asleep, 4 still up` when its waves are over; `unknown` before the first look at it."""
+    return f"asleep, {status.members_up} still up" if is_partly_up(status) else PHASES[Phase(status.phase)]
+
+
+def is_partly_up(status: EnvironmentStatus) -> bool:
+    """Whether its waves have fallen asleep, and members are up that no wave waits for."""
+    rests = status.phase == Phase.FALLING_ASLEEP.value and status.transition is None
+    return rests and bool(status.members_up)
+
+
+def up_in_words(up: MemberUp, times: Times) -> str:
+    """`created 40 s ago, left alone until 08:04 UTC: grace 15 min`."""
+
+    def at(text: str) -> str:
+        return times.spoken(found) if (found := time_of(text)) is not None else text
+
+    def ago(text: str) -> str:
+        return f"{spoken_duration(times.now - found)} ago" if (found := time_of(text)) is not None else f"at {text}"
+
+    return times.localised(in_words(up, at=at, ago=ago))
 
 
 def calendar_of(environment: Environment) -> str:
@@ -92,6 +112,10 @@ def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
     if kept:
         by = ", ".join(sorted({member.by or "a person" for member in kept})[:3])
         yield f"{len(kept)} kept up by {by} until the next wake"
+    others = [up for up in status.still_up if up.reason != Reason.KEPT_UP.value] if is_partly_up(status) else []
+    if others:
+        more = f", and {len(others) - 1} more" if len(others) > 1 else ""
+        yield f"{others[0].member} is up: {up_in_words(others[0], times)}{more}"
 
 
 def wrong_of(status: EnvironmentStatus) -> Iterator[str]:
@@ -107,4 +131,4 @@ def ruled_by(environment: Environment, times: Times) -> str:
     found = change_of(status)
     until = f" until {times.spoken(found[1])}" if found is not None else ""
     rule = f"Override {status.override.name}" if status.override is not None else calendar_of(environment)
-    return f"{phase_of(status)} by environment {environment.metadata.name}{until} ({rule})"
+    return f"{PHASES[Phase(status.phase)]} by environment {environment.metadata.name}{until} ({rule})"

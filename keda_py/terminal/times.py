@@ -52,12 +52,19 @@ class Times:
         return "tomorrow" if local.date() == today + timedelta(days=1) else f"{local:%a %d %b}"
 
     def localised(self, text: str) -> str:
-        """The text with its instants (2026-11-23T07:30:00Z, alone between blanks) as this clock shows them."""
-        return " ".join(self.spoken(at) if (at := _instant(word)) is not None else word for word in text.split(" "))
+        """The text with its instants (2026-11-23T07:30:00Z, also before a comma or such) as this clock shows them."""
+        words = ((word.rstrip(_AFTER), word) for word in text.split(" "))
+        return " ".join(
+            f"{self.spoken(at)}{word[len(bare) :]}" if (at := _instant(bare)) is not None else word
+            for bare, word in words
+        )
 
     def until(self, at: datetime) -> str:
         """`5 h 12 min`."""
         return spoken_duration(at - self.now)
+
+
+_AFTER = ",;:)."
 
 
 def _instant(word: str) -> datetime | None:

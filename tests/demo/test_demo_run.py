@@ -35,7 +35,7 @@ def test_four_days_of_an_environment_with_an_override_a_contest_and_a_holiday_en
         r"Mon 22 Dec 08:32:4\d  shop does not wait for wave core any longer",
         r"Mon 22 Dec 08:33:\d\d  shop is awake: .*; not ready: Deployment/search",
         r"Mon 22 Dec 19:00:0\d  shop is awake: Override release",
-        r"Tue 23 Dec 19:50:0\d  shop is asleep: .*; Deployment/web: argocd-controller put its count back 2 times",
+        r"Tue 23 Dec 19:50:0\d  shop is asleep, 1 still up: .*; Deployment/web: argocd-controller put its count back 2 times",
     ):
         assert re2.search(told, ran.stdout), ran.stdout
     assert re2.search(r"Fri 26 Dec 08:32:5\d  mail +0 -> 2  wave front wakes", ran.stdout), ran.stdout

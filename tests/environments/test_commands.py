@@ -88,7 +88,7 @@ async def test_a_page_tells_of_each_member_what_it_does_and_what_holds_it(quiet:
         "Deployment/free": ("rest", "ready", ""),
         "Deployment/orphan": ("rest", "ready", ""),
         "Deployment/kept": ("rest", "kept up", "jana scaled it up; it stays until the next wake"),
-        "Deployment/up": ("rest", "asleep", "3 to come back"),
+        "Deployment/up": ("rest", "up", "3 to come back"),
         "Deployment/web": ("rest", "asleep", "3 to come back"),
         "ScaledObject/app": ("rest", "asleep", "4 to come back"),
     }

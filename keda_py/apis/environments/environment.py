@@ -129,6 +129,20 @@ class OverrideInForce(Wire):
     """For `kubectl get`: Awake until 2026-11-23T22:00:00Z."""
 
 
+class MemberUp(Wire):
+    """A member that is up though the Environment is to be asleep."""
+
+    member: str = ""
+    """KIND/NAME."""
+    reason: str = ""
+    """Such as Young, KeptUp, Override, Contested, WokenByTrigger, PutToSleep."""
+    because: str = ""
+    since: Timestamp = ""
+    """When it was created, or when it began to be scaled down."""
+    until: Timestamp = ""
+    """When it is put to sleep at the latest, as far as that is known."""
+
+
 class WakeStatus(Wire):
     """A wake that is over."""
 
@@ -142,12 +156,19 @@ class EnvironmentStatus(Wire):
     """What is, what comes next, and what must not be forgotten."""
 
     phase: Phase = ""
+    """Asleep: nothing is up. FallingAsleep: it is to be asleep, and `stillUp` says what is up and why."""
     phase_since: Timestamp = ""
+    """Of Asleep, when the last member slept."""
     because: str = ""
     ready: str = ""
-    """Members that are ready, of all: 7/9."""
+    """Members that are ready to serve, of all: 7/9."""
+    up: str = ""
+    """Members that run, of all: 4/9. One that its owner has at 0 is ready by day, and not up."""
     members_ready: Count = 0
+    members_up: Count = 0
     members_total: Count = 0
+    still_up: list[MemberUp] = []
+    """While it is to be asleep: the first 50 members that are up, and why."""
     awaiting_turn: Count = 0
     """Members that wake as soon as the operator's budget of activations a second lets them."""
     waves: list[WaveStatus] = []

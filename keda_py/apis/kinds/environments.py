@@ -46,6 +46,7 @@ ENVIRONMENT_KINDS = (
         columns=(
             Column(name="Phase", path=".status.phase"),
             Column(name="Ready", path=".status.ready"),
+            Column(name="Up", path=".status.up"),
             *_NEXT,
             Column(name="Override", path=".status.override.summary"),
             Column(name="Valid", path=_condition("Valid"), priority=1),

@@ -6,7 +6,9 @@ from keda_py.apis.foreign import text_at
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.members import Reason
+from keda_py.core.environment.decision.report import STILL_UP
 from keda_py.core.environment.decision.state import EnvironmentState, Phase, Stage
+from keda_py.core.environment.decision.still_up import still_up_in_words
 from keda_py.kube.events import EventType
 
 _MOST_NAMED = 5
@@ -19,11 +21,14 @@ _PHASES = {
 }
 
 
+_NO_NEWS = (Reason.KEPT_UP, Reason.CONTESTED, Reason.PUT_TO_SLEEP, Reason.PUT_TO_SLEEP_AGAIN)
+"""Of a member that is up: it has an Event of its own, or is being scaled down."""
+
+
 def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterator[tuple[EventType, str, str]]:
     """Type, reason and note of each Event."""
     after = decision.state
-    if after.phase is not before.phase and after.phase in _PHASES:
-        yield "Normal", _PHASES[after.phase], decision.goal.because
+    yield from _phase_events(before, decision)
     late = before.transition.timed_out if before.transition is not None else ()
     for wave in after.transition.timed_out if after.transition is not None else ():
         if wave not in late:
@@ -36,6 +41,17 @@ def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterat
             yield "Warning", "EnvironmentContested", f"{member.key}: {member.because}"
         if stage is Stage.KEPT and (known is None or known.stage is not Stage.KEPT):
             yield "Normal", "MemberKeptUp", f"{member.key}: {member.because}; it stays up until the next wake"
+
+
+def _phase_events(before: EnvironmentState, decision: EnvironmentDecision) -> Iterator[tuple[EventType, str, str]]:
+    """A new phase, and what is up though no wave is at work any more, unless something is done or told of it anyway."""
+    after, status = decision.state, decision.status
+    came_up = before.phase is Phase.ASLEEP and after.phase is Phase.FALLING_ASLEEP and after.rests
+    if after.phase is not before.phase and after.phase in _PHASES and not came_up:
+        yield "Normal", _PHASES[after.phase], decision.goal.because
+    begins = came_up or (after.rests and not before.rests and after.phase is Phase.FALLING_ASLEEP)
+    if begins and any(up.reason not in _NO_NEWS for up in status.still_up):
+        yield "Normal", STILL_UP, still_up_in_words(status.members_up, status.still_up)
 
 
 def _not_done(before: EnvironmentState, decision: EnvironmentDecision) -> list[str]:

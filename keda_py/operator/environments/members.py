@@ -89,6 +89,7 @@ class Members:
                     ready=_is_ready(live, role, count, asleep=asleep),
                     wave=spec.wave_of(texts_at(live, "metadata", "labels")),
                     manager=count.manager,
+                    stopping=count.value == 0 and count.ready_pods != 0,
                     triggers_active=role is Role.SCALED_OBJECT and _is_active(live),
                     released=found.released,
                     owned_by=found.owned_by,

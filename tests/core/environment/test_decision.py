@@ -27,6 +27,7 @@ from keda_py.core.environment.decision.state import (
     MemberState,
     Phase,
     Stage,
+    Transition,
     read_state,
 )
 from keda_py.core.environment.overrides import Overrides
@@ -321,10 +322,11 @@ def test_a_crowd_that_grows_while_it_falls_asleep_or_sleeps_forgets_no_count() -
     down = {f"Deployment_d{number:04}": DOWN3 for number in range(MOST_MEMBERS)}
     asleep = tuple(member(f"Deployment/d{number:04}", 0) for number in range(MOST_MEMBERS))
     night = run(*asleep, member("Deployment/new"), state=holding(ASLEEP, **down))
-    assert night.state.phase is Phase.ASLEEP
+    assert night.state.phase is Phase.FALLING_ASLEEP
     assert len(night.status.members) == MOST_MEMBERS
     assert [each.key for each in night.members if each.reason is R.TOO_MANY] == ["Deployment/new"]
-    falling = replace(holding(ASLEEP, **down), phase=Phase.FALLING_ASLEEP)
+    waves = Transition(to=Phase.ASLEEP, started=NIGHT, wave=0, wave_started=NIGHT)
+    falling = replace(holding(ASLEEP, **down), phase=Phase.FALLING_ASLEEP, transition=waves)
     turned = run(*asleep, member("Deployment/new"), state=falling)
     assert turned.state.phase is Phase.WAKING
     assert len(turned.status.members) == MOST_MEMBERS

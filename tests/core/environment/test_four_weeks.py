@@ -128,9 +128,11 @@ def counts_are_restored(model: NamespaceModel, decision: EnvironmentDecision) ->
 
 
 def nothing_stays_up_by_itself(model: NamespaceModel, decision: EnvironmentDecision) -> None:
-    """At night only what a person or another controller has scaled up is up."""
-    if decision.state.phase != "Asleep" or decision.goal.state != "Asleep":
+    """At night only what a person or another controller has scaled up is up; and asleep nothing is."""
+    if not decision.state.rests or decision.goal.state != "Asleep":
         return
+    if decision.state.phase == "Asleep":
+        assert [thing.key for thing in model.things if thing.count] == [], f"asleep is said at {model.now}"
     for thing in model.things:
         kind, _, name = thing.key.partition("/")
         ruled = Overrides(model.overrides).verdict([Target(kind, name)], model.now).rules is not None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from keda_py.apis.environments.environment import EnvironmentStatus
+from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.goal import Goal, NextChange, Question, State
 from keda_py.core.environment.decision.members import MemberDecision, Reason, Want, Wish, act, observe
@@ -24,6 +24,7 @@ from keda_py.core.environment.decision.state import (
     key_of_workload,
     lead_of,
 )
+from keda_py.core.environment.decision.still_up import Reasons, phase_at_rest
 from keda_py.core.environment.decision.waves import advance, begin, ends_at, has_turn, under_way
 from keda_py.core.environment.overrides import Overrides, OverrideState, Verdict
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
@@ -74,6 +75,7 @@ def decide(
         seen=seen,
         members=members,
         state=moved,
+        still_up=run.still_up(members, moved) if moved.phase in _TO_SLEEP else [],
     )
     return EnvironmentDecision(
         goal=goal,
@@ -109,7 +111,7 @@ class _Run:
         self, question: Question, goal: Goal, seen: EnvironmentSeen, state: EnvironmentState, now: datetime
     ) -> None:
         self._spec, self._goal, self._state, self._now = question.spec, goal, state, now
-        self._crowded, overrides = question.crowded, question.overrides
+        self._crowded, overrides, self._write_error = question.crowded, question.overrides, seen.write_error
         self._seen = sorted(seen.members, key=lambda member: (member.wave, member.key))
         self._verdicts = {
             member.key: overrides.verdict(member.targets, now) if member.targets else Verdict(None)
@@ -135,6 +137,16 @@ class _Run:
         kept = {each.key: each.state for each in decisions if each.state is not None}
         return tuple(decisions), replace(moved, members=kept)
 
+    def still_up(self, decisions: Sequence[MemberDecision], moved: EnvironmentState) -> list[MemberUp]:
+        """Of one that is to be asleep."""
+        reasons = Reasons(
+            spec=self._spec,
+            transition=moved.transition,
+            held=self._goal.because if self._goal.state is State.HOLD else "",
+            write_error=self._write_error,
+        )
+        return reasons.list_up(self._seen, decisions, self._verdicts)
+
     def timers(self, transition: Transition | None) -> Iterator[datetime]:
         """Instants at which something is to be done, besides those of the goal."""
         if transition is not None:
@@ -146,11 +158,14 @@ class _Run:
             if verdict.changes_at is not None:
                 yield verdict.changes_at
 
+    def _is_young(self, member: MemberSeen) -> bool:
+        """Whether it is too new to be put to sleep by a calendar; an Override that says so is a person's wish."""
+        return self._goal.override is None and self._now < member.created + self._spec.grace
+
     def _want(self, member: MemberSeen) -> Want:
-        young_until = member.created + self._spec.grace
         base = Want(
             wish=_WISHES[self._goal.state],
-            young_until=young_until if self._now < young_until else None,
+            young_until=member.created + self._spec.grace if self._is_young(member) else None,
             triggers_wake=self._spec.triggers_wake,
             crowded=self._crowded,
         )
@@ -181,11 +196,14 @@ class _Run:
         """The phase after what was seen: begin, go on, end."""
         state, goal, now = self._state, self._goal, self._now
         if goal.state is State.HOLD:
-            return state if state.phase else replace(state, phase=Phase.AWAKE, since=now)
+            held = self._rest(state) if state.rests else state
+            return held if state.phase else replace(state, phase=Phase.AWAKE, since=now)
         transition = state.transition
         to = Phase.AWAKE if goal.state is State.AWAKE else Phase.ASLEEP
         if not state.phase and to is Phase.AWAKE:
             return replace(state, phase=Phase.AWAKE, since=now)
+        if to is Phase.ASLEEP and state.rests:
+            return self._rest(state)
         if transition is None and state.phase is to:
             return state
         if transition is None or transition.to is not to:
@@ -195,15 +213,21 @@ class _Run:
             phase = Phase.WAKING if to is Phase.AWAKE else Phase.FALLING_ASLEEP
             since = state.since if state.phase is phase else now
             return replace(state, phase=phase, since=since, transition=progress.transition)
-        done = replace(state, phase=to, since=now, transition=None)
-        return _learn(done, progress.finished, now)
+        if to is Phase.ASLEEP:
+            return self._rest(replace(state, transition=None))
+        return _learn(replace(state, phase=to, since=now, transition=None), progress.finished, now)
+
+    def _rest(self, state: EnvironmentState) -> EnvironmentState:
+        """Its waves are over: asleep from when nothing is up any more."""
+        phase = phase_at_rest(state.phase, self._seen)
+        return state if phase is state.phase else replace(state, phase=phase, since=self._now)
 
     def _skipped(self, member: MemberSeen) -> bool:
         """Members that a wave does not wait for: they have rules of their own, or are too young to be put to sleep."""
         own = self._verdicts[member.key].rules is not None or bool(member.owned_by) or member.released
         if self._goal.state is not State.ASLEEP:
             return own
-        young = self._now < member.created + self._spec.grace and member.key not in self._state.members
+        young = self._is_young(member) and member.key not in self._state.members
         return own or young or (self._spec.triggers_wake and member.triggers_active)
 
 
@@ -217,4 +241,5 @@ def _learn(state: EnvironmentState, finished: Transition | None, now: datetime) 
     return replace(state, last_wake=wake, wakes=wakes)
 
 
+_TO_SLEEP = (Phase.ASLEEP, Phase.FALLING_ASLEEP)
 _WISHES = {State.AWAKE: Wish.UP, State.ASLEEP: Wish.DOWN, State.HOLD: Wish.LEAVE}

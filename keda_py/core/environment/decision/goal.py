@@ -80,7 +80,7 @@ class Question:
     def goal_at(self, at: datetime) -> Goal:
         """The row that holds then. A crowd is not put to sleep; one that grew during the night is woken as usual."""
         goal = self._wanted_at(at)
-        if goal.state is State.ASLEEP and self.crowded and self.state.phase is not Phase.ASLEEP:
+        if goal.state is State.ASLEEP and self.crowded and not self.state.rests:
             return replace(goal, state=State.AWAKE, reason=Reason.TOO_MANY_MEMBERS, because=TOO_MANY)
         return goal
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from keda_py.apis.environments.calendar import ChangeStatus
-from keda_py.apis.environments.environment import EnvironmentStatus, OverrideInForce, WaveStatus
+from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp, OverrideInForce, WaveStatus
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.goal import TOO_MANY, Goal, NextChange, Reason
 from keda_py.core.environment.decision.members import MemberDecision
@@ -18,11 +18,12 @@ from keda_py.core.environment.decision.state import (
     write_transition,
     write_wake,
 )
+from keda_py.core.environment.decision.still_up import is_up, own_members, still_up_in_words
 from keda_py.core.environment.overrides import OverrideSpec
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.values.times import write_time
 
-RELEASED, COUNT_UNKNOWN, NOT_WRITTEN = "Released", "CountUnknown", "NotWritten"
+RELEASED, COUNT_UNKNOWN, NOT_WRITTEN, STILL_UP = "Released", "CountUnknown", "NotWritten", "MembersStillUp"
 """A condition of one that is being deleted, and the reasons that hold it up."""
 _LET_GO = (
     "it is deleted as soon as that works; correct what is in the way, or scale by hand what is named here and take its "
@@ -44,21 +45,26 @@ class Picture:
     seen: EnvironmentSeen
     members: tuple[MemberDecision, ...]
     state: EnvironmentState
+    still_up: list[MemberUp]
 
 
 def status_of(picture: Picture) -> EnvironmentStatus:
     """The whole status; it is written only when it differs from the stored one."""
     state, goal, following = picture.state, picture.goal, picture.next_change
-    own = [member for member in picture.seen.members if not member.owned_by and not member.released]
+    own = own_members(picture.seen.members)
     ready = [member for member in own if _is_ready(member, state)]
+    up = sum(is_up(member) for member in own)
     lead = int(picture.lead.total_seconds())
     return EnvironmentStatus(
         phase=state.phase.value,
         phase_since="" if state.since is None else write_time(state.since),
         because=goal.because,
         ready=f"{len(ready)}/{len(own)}",
+        up=f"{up}/{len(own)}",
         members_ready=len(ready),
+        members_up=up,
         members_total=len(own),
+        still_up=picture.still_up,
         waves=_waves(picture, own, ready),
         next_change=None
         if following is None
@@ -112,7 +118,7 @@ def _override(override: OverrideSpec) -> OverrideInForce:
 def _conditions(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]) -> list[Condition]:
     return [
         _ready(picture, own, ready),
-        _condition("Asleep", picture.state.phase is Phase.ASLEEP, picture.goal.reason.value, picture.goal.because),
+        _asleep(picture, own),
         _valid(picture),
         _contested(picture),
         _conflict(picture),
@@ -131,6 +137,15 @@ def _ready(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]) -> 
     if missing:
         return _condition("Ready", False, "MembersNotReady", f"not ready: {_names(_keys(missing))}")
     return _condition("Ready", True, "AllReady", f"{len(own)} members are ready" if own else "it has no members")
+
+
+def _asleep(picture: Picture, own: list[MemberSeen]) -> Condition:
+    """What `kubectl wait --for=condition=Asleep` waits for: nothing is up."""
+    if picture.state.phase is Phase.FALLING_ASLEEP and picture.still_up:
+        count = sum(is_up(member) for member in own)
+        return _condition("Asleep", False, STILL_UP, still_up_in_words(count, picture.still_up))
+    goal = picture.goal
+    return _condition("Asleep", picture.state.phase is Phase.ASLEEP, goal.reason.value, goal.because)
 
 
 def _waits_for(picture: Picture, missing: list[MemberSeen]) -> str:

@@ -70,6 +70,8 @@ class MemberSeen:
     ready: bool
     wave: int = 0
     manager: str = ""
+    stopping: bool = False
+    """Its count is 0, and not all of its pods have ended."""
     triggers_active: bool = False
     """Of a ScaledObject whose triggers are polled while it sleeps."""
     released: bool = False

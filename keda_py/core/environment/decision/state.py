@@ -94,6 +94,11 @@ class EnvironmentState:
     wakes: tuple[int, ...] = ()
     last_wake: Wake | None = None
 
+    @property
+    def rests(self) -> bool:
+        """Whether its waves have fallen asleep, though members that no wave waits for may be up."""
+        return self.phase is Phase.ASLEEP or (self.phase is Phase.FALLING_ASLEEP and self.transition is None)
+
 
 def read_state(status: EnvironmentStatus) -> EnvironmentState:
     """What was stored. Raises ConfigError for times that cannot be read: better to stop than to forget a count."""

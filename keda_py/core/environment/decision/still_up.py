@@ -1,0 +1,117 @@
+"""Members that are up though their environment is to be asleep: which, why, and until when. Pure.
+
+An environment is asleep when nothing of it is up. What its waves do not wait for (members that are too new, kept by a
+person or an Override, woken by a trigger) may be up long after the waves are over: until then it falls asleep.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from keda_py.apis.environments.environment import MemberUp
+from keda_py.core.environment.decision.members import MemberDecision, Reason
+from keda_py.core.environment.decision.seen import MemberSeen, Role
+from keda_py.core.environment.decision.state import Phase, Transition
+from keda_py.core.environment.overrides import Verdict
+from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.core.environment.times import in_words as length_in_words
+from keda_py.core.values.times import write_time
+
+MOST_LISTED = 50
+"""Of the members that are up, in a status that also remembers the counts of a thousand."""
+_LONGEST_ERROR, _MOST_NAMED = 200, 5
+OVERRIDDEN = "Override"
+"""The reason of a member that an Override rules."""
+_GOING = (Reason.PUT_TO_SLEEP.value, Reason.PUT_TO_SLEEP_AGAIN.value)
+
+
+def own_members(members: Iterable[MemberSeen]) -> list[MemberSeen]:
+    """Without those that another Environment has, and those that are only given back."""
+    return [member for member in members if not member.owned_by and not member.released]
+
+
+def is_up(member: MemberSeen) -> bool:
+    """Whether something of it runs, or may: a count, a CronJob that is not suspended, pods that have yet to end."""
+    return bool(member.count) or member.stopping
+
+
+def phase_at_rest(phase: Phase, members: Sequence[MemberSeen]) -> Phase:
+    """ASLEEP or FALLING_ASLEEP, when no wave is at work. A count that is not known leaves the phase as it was."""
+    own = own_members(members)
+    if any(is_up(member) for member in own):
+        return Phase.FALLING_ASLEEP
+    is_known = all(member.count is not None for member in own)
+    return Phase.ASLEEP if is_known or phase is Phase.ASLEEP else Phase.FALLING_ASLEEP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasons:
+    """What a member may be up for, besides what was decided about it."""
+
+    spec: EnvironmentSpec
+    transition: Transition | None
+    held: str
+    """Why the whole environment is held, "" where it is not."""
+    write_error: str
+
+    def list_up(
+        self, members: Sequence[MemberSeen], decisions: Sequence[MemberDecision], verdicts: Mapping[str, Verdict]
+    ) -> list[MemberUp]:
+        """The first ones, those that nothing is done about before those that are being scaled down."""
+        by_key = {decision.key: decision for decision in decisions}
+        found = [
+            self._up(member, by_key[member.key], verdicts[member.key])
+            for member in own_members(members)
+            if is_up(member) or member.count is None
+        ]
+        return sorted(found, key=lambda up: up.reason in _GOING)[:MOST_LISTED]
+
+    def _up(self, member: MemberSeen, decision: MemberDecision, verdict: Verdict) -> MemberUp:
+        up = MemberUp(member=member.key, reason=decision.reason.value, because=self._because(member, decision))
+        if verdict.rules is not None and decision.reason not in (Reason.PUT_TO_SLEEP, Reason.COUNT_UNKNOWN):
+            until = "" if verdict.rules.ends is None else write_time(verdict.rules.ends)
+            return up.model_copy(update={"reason": OVERRIDDEN, "because": verdict.because, "until": until})
+        if decision.reason is Reason.YOUNG:
+            until = write_time(member.created + self.spec.grace)
+            return up.model_copy(update={"since": write_time(member.created), "until": until})
+        if decision.reason.value in _GOING and decision.state is not None and not member.stopping:
+            return up.model_copy(update={"since": write_time(decision.state.since)})
+        return up
+
+    def _because(self, member: MemberSeen, decision: MemberDecision) -> str:
+        match decision.reason:
+            case _ if member.stopping:
+                return "its last pods are ending"
+            case Reason.YOUNG:
+                return f"grace {length_in_words(self.spec.grace)}"
+            case Reason.HELD:
+                return self.held
+            case Reason.WAITS_TO_SLEEP:
+                wave = self.transition.wave if self.transition is not None else len(self.spec.waves)
+                return f"it waits until wave {self.spec.wave_name(wave)} sleeps"
+            case Reason.WOKEN_BY_TRIGGER:
+                return "a trigger is active, which wakes it (spec.asleep.triggersWake)"
+            case Reason.KEPT_UP:
+                return f"{decision.because}; it stays up until the next wake"
+            case Reason.PUT_TO_SLEEP | Reason.PUT_TO_SLEEP_AGAIN:
+                return self._going(member)
+            case _:
+                return decision.because or decision.reason.value
+
+    def _going(self, member: MemberSeen) -> str:
+        doing = "it is being suspended" if member.role is Role.CRON_JOB else "it is being scaled down"
+        return f"{doing}; the last try failed: {self.write_error[:_LONGEST_ERROR]}" if self.write_error else doing
+
+
+def in_words(up: MemberUp, *, at: Callable[[str], str], ago: Callable[[str], str]) -> str:
+    """Why it is up, with its times as `at` and `ago` write them, which are given stored ones."""
+    if up.reason == Reason.YOUNG.value:
+        return f"created {ago(up.since)}, left alone until {at(up.until)}: {up.because}"
+    return f"{up.because} since {at(up.since)}" if up.since else up.because
+
+
+def still_up_in_words(count: int, found: Sequence[MemberUp]) -> str:
+    """`2 still up: Deployment/web: created at ...`, for Events and conditions, whose times are those of the status."""
+    told = [f"{up.member}: {in_words(up, at=str, ago=lambda text: f'at {text}')}" for up in found[:_MOST_NAMED]]
+    more = len(found) - len(told)
+    head = f"{count} still up" if count else f"{len(found)} not known to be asleep"
+    return f"{head}: {'; '.join(told)}{f'; and {more} more' if more > 0 else ''}"
