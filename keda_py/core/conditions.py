@@ -45,6 +45,19 @@ def paused(because: str) -> ConditionValue:
     return replace(PAUSED, message=f"{PAUSED.message}: {because}") if because else PAUSED
 
 
+def inactive(reason: str, because: str) -> ConditionValue:
+    """Active=False while an Environment, an Override or a schedule, and no annotation, has stopped all scaling."""
+    return ConditionValue("False", reason, f"Scaling is not performed: {because}")
+
+
+def resumed(active: ConditionValue) -> ConditionValue:
+    """Active when that is over and the triggers have told nothing yet; any other value stays."""
+    return ConditionValue("Unknown") if active.reason.startswith(_STOPPED) else active
+
+
+_STOPPED = ("AsleepBy", "HeldBy")
+
+
 def check_failed(message: str) -> ConditionValue:
     """Ready=False after a reconcile that could not be completed; `message` is "<step>: <error>"."""
     return ConditionValue("False", "ScaledObjectCheckFailed", message)

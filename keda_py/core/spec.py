@@ -53,6 +53,8 @@ class PauseSpec:
     scale_out: bool = False
     because: str = ""
     """Who asks for it, where that is no annotation."""
+    active_reason: str = ""
+    """Reason of condition Active meanwhile, such as AsleepByEnvironment; "": KEDA leaves the condition as it was."""
 
     stopped: bool = field(init=False, repr=False, compare=False)
     """No scaling at all: paused, or paused at a count."""

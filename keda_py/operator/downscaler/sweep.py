@@ -211,7 +211,7 @@ class Sweep:
             return
         count = decided.outcome.sleeps_at if decided.outcome is not None else None
         overlay = OverlayReplicas(count) if count else OverlayAsleep()
-        laid = None if count is None else Laid(overlay, BECAUSE)
+        laid = None if count is None else Laid(overlay, BECAUSE, "AsleepByAnnotation")
         self._parts.overlays.put(ObjectKey.of(SCALED_OBJECTS.kind, live), laid)
 
     def _is_fresh(self, live: Obj) -> bool:

@@ -36,12 +36,14 @@ class Laid:
 
     overlay: Overlay | BoundsSpec
     because: str
+    active_reason: str = ""
+    """Of condition Active, where it stops all scaling."""
 
     def over(self, spec: ScalingSpec) -> ScalingSpec:
         """The spec under it."""
         overlay = self.overlay
         covered = lay_bounds_over(spec, overlay) if isinstance(overlay, BoundsSpec) else lay_over(spec, overlay)
-        return ruled(spec, covered, self.because)
+        return ruled(spec, covered, self.because, self.active_reason)
 
 
 class Overlays:
@@ -95,7 +97,7 @@ class Overlays:
                 overlay = _stored(member)
                 if kind == _KIND and overlay is not None:
                     key = ObjectKey(_KIND, meta["namespace"], called)
-                    self._laid[key], self._by[key] = Laid(overlay, because(ruler_of(live), member)), meta["uid"]
+                    self._laid[key], self._by[key] = _laid(overlay, ruler_of(live), member), meta["uid"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,10 +126,18 @@ class SpecOverlays:
 
 def because(ruler: str, member: MemberState | None) -> str:
     """How a ScaledObject is ruled, by what, and until when."""
-    stage = None if member is None else member.stage
-    if stage is Stage.KEPT and member is not None:
+    if member is not None and member.stage is Stage.KEPT:
         return f"kept up by {member.by}, held by {ruler}"
-    return f"{'asleep' if stage in (Stage.FALLING, Stage.DOWN) else 'held'} by {ruler}"
+    return f"{'asleep' if _sleeps(member) else 'held'} by {ruler}"
+
+
+def _sleeps(member: MemberState | None) -> bool:
+    return member is not None and member.stage in (Stage.FALLING, Stage.DOWN)
+
+
+def _laid(overlay: Overlay, ruler: str, member: MemberState | None) -> Laid:
+    reason = "AsleepByEnvironment" if _sleeps(member) else "HeldByEnvironment"
+    return Laid(overlay, because(ruler, member), reason)
 
 
 def ruler_of(live: Obj) -> str:
@@ -152,7 +162,7 @@ def schedule_ruler(schedule: str, holds: InForce) -> str:
 def laid_by(ruler: str, decision: MemberDecision) -> Laid | None:
     """What lies over a ScaledObject by a decision about its Environment."""
     overlay = _overlay_of(decision)
-    return None if overlay is None else Laid(overlay, because(ruler, decision.state))
+    return None if overlay is None else _laid(overlay, ruler, decision.state)
 
 
 def _overlay_of(decision: MemberDecision) -> Overlay | None:

@@ -16,6 +16,7 @@ from functools import partial
 from keda_py.apis.environments.override import OverrideStatus
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.apis.wire import Condition
+from keda_py.core.environment.decision.members import OverlayAsleep
 from keda_py.core.environment.overrides import OverrideSpec, OverrideState, Standing, Target, removable_at
 from keda_py.core.environment.scaling.overlays import overlay_of
 from keda_py.core.values.object_key import ObjectKey
@@ -171,7 +172,8 @@ class OverrideObjects(Kind[OverrideMemory]):
         overrides = await self._parts.overriding.of_namespace(key.namespace)
         verdict = overrides.verdict(self._places.targets_of(key), self._parts.clock.now())
         overlay = None if live is None or self._parts.owners.of(live) else overlay_of(verdict)
-        self._direct.put(key, None if overlay is None else Laid(overlay, f"by {verdict.because}"))
+        reason = "AsleepByOverride" if isinstance(overlay, OverlayAsleep) else "HeldByOverride"
+        self._direct.put(key, None if overlay is None else Laid(overlay, f"by {verdict.because}", reason))
 
     def forget(self, state: OverrideMemory) -> None:
         """It is gone: the next one for the same ScaledObject lies over it, or nothing does."""

@@ -128,7 +128,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         because = schedule_ruler(known.name, holds)
         for name in ruled | state.ruled:
             bounds = holds.bounds if name in ruled else None
-            laid = None if bounds is None else Laid(bounds, because)
+            laid = None if bounds is None else Laid(bounds, because, "HeldBySchedule")
             self._parts.bounds.put(_scaled_object(known.namespace, name), laid, known.uid)
         state.ruled = frozenset(ruled)
 

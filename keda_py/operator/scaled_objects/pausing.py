@@ -82,8 +82,11 @@ async def _mark_paused(parts: ScaledObjectDependencies, state: ObjectState, spec
     parts.instruments.record_paused(state.key, paused=not spec.ruled_by)
     current = state.status.get("conditions") or conditions.INITIAL
     before, value = read_condition(current, "Paused"), conditions.paused(spec.pause.because)
-    if before != value:
-        await parts.status.write(state, {"conditions": with_condition(current, "Paused", value)})
+    listed = with_condition(current, "Paused", value)
+    if spec.pause.active_reason:
+        listed = with_condition(listed, "Active", conditions.inactive(spec.pause.active_reason, spec.pause.because))
+    if listed != list(current):
+        await parts.status.write(state, {"conditions": listed})
     if before.status != "True":
         parts.tell(live, "Normal", "ScaledObjectPaused", value.message)
     return before.status == "True"

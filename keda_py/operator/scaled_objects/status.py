@@ -74,6 +74,8 @@ def _conditions(look: Look, settled: Settled) -> list[Mapping[str, Any]]:
     listed = with_condition(listed, "Ready", settled.ready)
     if settled.active is not None:
         listed = with_condition(listed, "Active", settled.active)
+    elif not look.spec.pause.stopped:
+        listed = with_condition(listed, "Active", conditions.resumed(read_condition(listed, "Active")))
     listed = with_condition(listed, "Fallback", conditions.FALLBACK if look.in_fallback else conditions.NO_FALLBACK)
     if (hpa := conditions.hpa_active(look.hpa_status)) is not None:
         listed = with_condition(listed, "HPAActive", hpa)

@@ -121,6 +121,7 @@ async def test_without_any_environment_it_rules_a_scaled_object(world: World, ki
     await world.seconds(60)
     assert (world.replicas(), told(world)["phase"]) == (0, "Active")
     assert "by Override evening" in world.full_condition("Paused")[2]
+    assert world.condition("Active") == ("False", "AsleepByOverride")
     counts = world.writes_of(DEPLOYMENTS)
     await world.operator.kill()
     await world.operator.start()

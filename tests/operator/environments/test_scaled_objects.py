@@ -28,11 +28,17 @@ async def test_it_sleeps_though_its_trigger_is_active_and_wakes_afterwards(world
         *("True", "ScaledObjectPaused"),
         "ScaledObject is paused: asleep by environment dev until 2026-11-20T12:10:00Z (its own hours)",
     )
+    assert world.full_condition("Active") == (
+        *("False", "AsleepByEnvironment"),
+        "Scaling is not performed: asleep by environment dev until 2026-11-20T12:10:00Z (its own hours)",
+    )
+    assert world.full_condition("Ready") == ("True", "ScaledObjectReady", "ScaledObject is paused")
     assert (status(world)["phase"], status(world)["ready"]) == ("Asleep", "0/1")
     await until(world, 20, "12:12")
     assert world.replicas() >= 1
     assert world.hpa(HPA) is not None
     assert world.condition("Paused")[0] == "False"
+    assert world.condition("Active") == ("True", "ScalerActive")
     assert condition(world, "Ready") == ("True", "AllReady")
 
 
@@ -48,6 +54,7 @@ async def test_what_a_person_scales_up_while_asleep_is_not_taken_down_at_once(wo
     await world.seconds(60)
     assert world.replicas() == 2
     assert status(world)["members"]["ScaledObject/app"]["stage"] == "Kept"
+    assert world.condition("Active") == ("False", "HeldByEnvironment")
     await world.operator.kill()
     await world.operator.start()
     await world.annotate({"example.com/touched": "yes"})

@@ -41,11 +41,13 @@ def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
             assert_never(overlay)
 
 
-def ruled(spec: ScalingSpec, under: ScalingSpec, because: str) -> ScalingSpec:
+def ruled(spec: ScalingSpec, under: ScalingSpec, because: str, active_reason: str = "") -> ScalingSpec:
     """The spec `under` what was laid over `spec`, and who did so; as it is where nothing was."""
     if under is spec:
         return spec
-    pause = replace(under.pause, because=because) if under.pause.stopped else under.pause
+    pause = under.pause
+    if pause.stopped:
+        pause = replace(pause, because=because, active_reason=active_reason)
     return replace(under, ruled_by=because, pause=pause)
 
 
