@@ -5,26 +5,36 @@ them is named.
 """
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 
 from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import name_of, text_at
 from keda_py.apis.parsing import parse_object
-from keda_py.clock import SystemClock
 from keda_py.core.environment.overrides import Target
 from keda_py.environments.asking import NOT_INSTALLED
 from keda_py.environments.overriding import ENVIRONMENT, target_of
-from keda_py.environments.show import times_of, write_done
+from keda_py.environments.several import (
+    Choice,
+    Outcome,
+    Printing,
+    Proposal,
+    carry_out,
+    chosen_environments,
+    place_of,
+)
+from keda_py.environments.show import times_of
 from keda_py.environments.words import override_asked, time_of
-from keda_py.errors import ConfigError, NotFound
+from keda_py.errors import ConfigError, KubeError, NotFound
 from keda_py.kube.client import KubeClient
-from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import OVERRIDES, Obj
 from keda_py.terminal.times import Times
 
 PREFIX = "override/"
 _ENDED = "Ended"
+_DRY = "nothing is changed: --dry-run"
 _MOST_NAMED = 5
 
 
@@ -33,46 +43,150 @@ class Ending:
     """`name` is a target as `wake` takes it, or override/NAME; "": whatever the namespace has."""
 
     name: str = ""
-    namespace: str = ""
     everything: bool = False
     """All that are meant, not only one."""
-    as_json: bool = False
     dry_run: bool = False
 
 
-async def end(kubeconfig: str, wish: Ending) -> None:
-    """Delete them and tell which. Raises ConfigError, KubeError."""
-    namespace = wish.namespace or context_namespace(kubeconfig)
-    async with KubeClient(SystemClock(), kubeconfig) as client:
-        sentences, ended = await end_overrides(client, namespace, wish, times_of(client))
-    write_done(sentences, ended, as_json=wish.as_json)
+def end(kubeconfig: str, wish: Ending, choice: Choice, printing: Printing) -> int:
+    """Delete them and tell which; the exit code. Raises ConfigError, KubeError."""
+    return carry_out(kubeconfig, partial(propose, wish, choice), choice, printing)
+
+
+async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: str) -> Proposal:
+    """Which would end, and what rules then. Raises ConfigError, KubeError."""
+    times = times_of(client)
+    if choice.is_single:
+        meant = [await _of_one(client, namespace, replace(wish, name="".join(choice.names)), times)]
+    elif choice.names:
+        meant = [await _of_names(client, namespace, wish, choice, times)]
+    else:
+        meant = await _of_many(client, namespace, choice, times)
+    planned = [line for one in meant for line in one.tell(times, done=False, with_place=choice.everywhere)]
+    number = sum(len(one.ending) for one in meant)
+    question = f"End {'this Override' if number == 1 else f'these {number} Overrides'}?"
+    return Proposal(
+        told=[*planned, _DRY] if wish.dry_run else planned,
+        bodies=[_body(one) for each in meant for one in each.ending],
+        question="" if choice.is_single else question,
+        perform=partial(_delete_all, meant, times),
+    )
 
 
 async def end_overrides(client: KubeClient, namespace: str, wish: Ending, times: Times) -> tuple[list[str], list[Obj]]:
     """What is told, and the Overrides as they were. Raises ConfigError, KubeError."""
-    known = [one for one in await _read(client, namespace) if not _is_over(one, times)]
+    meant = await _of_one(client, namespace, wish, times)
+    if wish.dry_run:
+        return [*meant.tell(times, done=False), _DRY], [_body(one) for one in meant.ending]
+    outcome = await _delete_all([meant], times, client)
+    return list(outcome.told), list(outcome.bodies)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Meant:
+    """Overrides of a namespace that are to end, and all that have not ended there."""
+
+    namespace: str
+    ending: Sequence[Override]
+    known: Sequence[Override]
+
+    def tell(self, times: Times, *, done: bool, with_place: bool = False) -> Iterator[str]:
+        """What ends, or has ended, and what rules then."""
+        place = f"{self.namespace}: " if with_place else ""
+        return (f"{place}{line}" for line in _tell(self.ending, self.known, times, done=done))
+
+
+async def _known(client: KubeClient, namespace: str, times: Times) -> list[Override]:
+    return [one for one in await _read(client, namespace) if not _is_over(one, times)]
+
+
+async def _of_one(client: KubeClient, namespace: str, wish: Ending, times: Times) -> _Meant:
+    known = await _known(client, namespace, times)
+    return _Meant(namespace=namespace, ending=_named(known, wish, namespace, times), known=known)
+
+
+def _named(known: Sequence[Override], wish: Ending, namespace: str, times: Times) -> list[Override]:
     meant = _meant(known, wish.name, namespace)
     if len(meant) > 1 and not wish.everything:
         listed = "; ".join(f"{PREFIX}{_name(one)}: {override_asked(one, times)}" for one in meant[:_MOST_NAMED])
         raise ConfigError(f"{len(meant)} Overrides are meant, name one of them, or give --all: {listed}", field="NAME")
-    if not wish.dry_run:
-        for one in meant:
-            await _delete(client, namespace, _name(one))
-    return list(_tell(meant, known, wish, times)), [
-        one.model_dump(by_alias=True, exclude_defaults=True) for one in meant
-    ]
+    return meant
 
 
-def _tell(meant: Sequence[Override], known: Sequence[Override], wish: Ending, times: Times) -> Iterator[str]:
+async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Choice, times: Times) -> _Meant:
+    """Of several names, each of which means one, or with --all any. Raises ConfigError, which tells all mistakes."""
+    known, found, wrong = await _known(client, namespace, times), set[str](), list[str]()
+    for name in choice.names:
+        try:
+            found |= {_name(one) for one in _named(known, replace(wish, name=name), namespace, times)}
+        except ConfigError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ConfigError("; ".join(wrong), field="NAME")
+    return _Meant(namespace=namespace, ending=[one for one in known if _name(one) in found], known=known)
+
+
+async def _of_many(client: KubeClient, namespace: str, choice: Choice, times: Times) -> list[_Meant]:
+    """By namespace: all of `-A`; with `-l` those of the Environments that have these labels."""
+    known = await _known(client, "" if choice.everywhere else namespace, times)
+    labelled = None
+    if choice.selector:
+        lives = await chosen_environments(client, namespace, choice)
+        labelled = {place_of(live) for live in lives}
+    meant = []
+    for where, group in groupby(sorted(known, key=_namespace), key=_namespace):
+        of_namespace = list(group)
+        ending = [one for one in of_namespace if labelled is None or _is_about(one, where, labelled)]
+        if ending:
+            meant.append(_Meant(namespace=where, ending=ending, known=of_namespace))
+    if not meant:
+        about = f" of an Environment with labels {choice.selector!r}" if choice.selector else ""
+        raise ConfigError(
+            f"there is no Override{about} that has not ended; `keda-py env -A` tells who rules", field="-A"
+        )
+    return meant
+
+
+def _is_about(one: Override, namespace: str, environments: Collection[tuple[str, str]]) -> bool:
+    """Whether it is about one of these; without a target it is about the namespace's only Environment."""
+    target = _target(one)
+    if target.kind != ENVIRONMENT:
+        return False
+    return any(where == namespace and target.name in ("", name) for where, name in environments)
+
+
+async def _delete_all(meant: Sequence[_Meant], times: Times, client: KubeClient) -> Outcome:
+    """One that is refused holds up no other, unless it is the only one. Raises KubeError."""
+    told, ended, failed = list[str](), list[Obj](), list[str]()
+    number = sum(len(each.ending) for each in meant)
+    for each in meant:
+        gone = []
+        for one in each.ending:
+            try:
+                await _delete(client, each.namespace, _name(one))
+            except KubeError as error:
+                if number == 1:
+                    raise
+                failed.append(f"{each.namespace}/{_name(one)}: {error}")
+            else:
+                gone.append(one)
+        told += replace(each, ending=gone).tell(times, done=True, with_place=len(meant) > 1)
+        ended += map(_body, gone)
+    return Outcome(told=told, bodies=ended, failed=failed)
+
+
+def _body(one: Override) -> Obj:
+    return one.model_dump(by_alias=True, exclude_defaults=True)
+
+
+def _tell(meant: Sequence[Override], known: Sequence[Override], times: Times, *, done: bool) -> Iterator[str]:
     for one in meant:
-        yield f"Override {_name(one)} {'would end' if wish.dry_run else 'is ended'}: {override_asked(one, times)}"
+        yield f"Override {_name(one)} {'is ended' if done else 'would end'}: {override_asked(one, times)}"
     kept = [one for one in known if one not in meant and _has_begun(one, times)]
     for target in sorted({_target(one) for one in meant if _has_begun(one, times)}, key=str):
         rules = [f"Override {_name(one)}" for one in kept if _target(one) == target]
         usual = "its calendar" if target.kind == ENVIRONMENT else "what ruled it before"
         yield f"{f'{target.kind} {target.name}'.strip()}: {(rules or [usual])[-1]} rules again, at once"
-    if wish.dry_run:
-        yield "nothing is changed: --dry-run"
 
 
 async def _read(client: KubeClient, namespace: str) -> list[Override]:
@@ -116,6 +230,10 @@ def _target(one: Override) -> Target:
     return Target(ENVIRONMENT, "") if target is None else Target(target.kind, target.name)
 
 
+def _namespace(one: Override) -> str:
+    return one.metadata.namespace
+
+
 def _name(one: Override) -> str:
     return one.metadata.name
 
@@ -152,10 +270,4 @@ def offered(lives: Sequence[Obj]) -> list[str]:
 
 def ending_of(options: Namespace) -> Ending:
     """Of what was read from the command line."""
-    return Ending(
-        name=options.name,
-        namespace=options.namespace,
-        everything=options.all,
-        as_json=options.output == "json",
-        dry_run=options.dry_run,
-    )
+    return Ending(everything=options.all, dry_run=options.dry_run)

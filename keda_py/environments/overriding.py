@@ -1,14 +1,15 @@
 """`keda-py wake`, `sleep` and `hold`: an Override, made with the user's own rights, and what will come of it."""
 
 from argparse import Namespace
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import NEXT_CHANGE, REQUESTED_BY
-from keda_py.clock import SystemClock
 from keda_py.core.environment.overrides import OverrideState, Target
 from keda_py.core.values.times import write_time
 from keda_py.environments.asking import (
@@ -20,10 +21,18 @@ from keda_py.environments.asking import (
 )
 from keda_py.environments.forecast import Plan, forecast
 from keda_py.environments.moments import parse_length, parse_moment
-from keda_py.environments.show import times_of, write_done
-from keda_py.errors import ConfigError, Forbidden, NotFound
+from keda_py.environments.several import (
+    Choice,
+    Outcome,
+    Printing,
+    Proposal,
+    carry_out,
+    chosen_environments,
+    place_of,
+)
+from keda_py.environments.show import times_of
+from keda_py.errors import ConfigError, Forbidden, KubeError, NotFound
 from keda_py.kube.client import KubeClient
-from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import OVERRIDES, Obj
 from keda_py.terminal.times import Times
 
@@ -41,42 +50,120 @@ class Wish:
 
     state: OverrideState
     name: str = ""
-    namespace: str = ""
     until: str = ""
     length: str = ""
     begin: str = ""
     reason: str = ""
-    as_json: bool = False
     dry_run: bool = False
 
 
-async def override(kubeconfig: str, wish: Wish) -> None:
-    """Create it and tell what will happen. Raises ConfigError, KubeError."""
-    namespace = wish.namespace or context_namespace(kubeconfig)
-    async with KubeClient(SystemClock(), kubeconfig) as client:
-        sentences, body = await request(client, namespace, wish, times_of(client))
-    write_done(sentences, body, as_json=wish.as_json)
+def override(kubeconfig: str, wish: Wish, choice: Choice, printing: Printing) -> int:
+    """Create them and tell what will happen; the exit code. Raises ConfigError, KubeError."""
+    return carry_out(kubeconfig, partial(propose, wish, choice), choice, printing)
+
+
+async def propose(wish: Wish, choice: Choice, client: KubeClient, namespace: str) -> Proposal:
+    """What will come of it, and the Overrides as they would be. Raises ConfigError, KubeError."""
+    times = times_of(client)
+    if choice.is_single:
+        prepared = [await _prepare(client, namespace, replace(wish, name="".join(choice.names)), times)]
+    else:
+        prepared = await _prepare_all(client, namespace, wish, choice, times)
+    told = list(prepared[0].sentences) if choice.is_single else [one.line for one in prepared]
+    return Proposal(
+        told=[*told, "nothing is created: --dry-run"] if wish.dry_run else told,
+        bodies=[one.body for one in prepared],
+        question="" if choice.is_single else f"Create {_counted(len(prepared))}?",
+        perform=partial(_store_all, prepared),
+    )
+
+
+def _counted(number: int) -> str:
+    return "this Override" if number == 1 else f"these {number} Overrides"
 
 
 async def request(client: KubeClient, namespace: str, wish: Wish, times: Times) -> tuple[list[str], Obj]:
     """The sentences, and the Override as it is stored, or as it would be. Raises ConfigError, KubeError."""
+    prepared = await _prepare(client, namespace, wish, times)
+    if wish.dry_run:
+        return [*prepared.sentences, "nothing is created: --dry-run"], prepared.body
+    outcome = await _store_all([prepared], client)
+    return list(outcome.told), outcome.bodies[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """An Override to be, and what it will do; `line` in short, with its namespace."""
+
+    namespace: str
+    body: Obj
+    sentences: Sequence[str]
+    line: str
+
+
+async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: Choice, times: Times) -> list[_Prepared]:
+    """Every one of them can be made, as far as can be seen. Raises ConfigError, which names all that cannot."""
+    spans, prepared, wrong = _spans(wish, times), [], []
+    if not choice.names:
+        for live in await chosen_environments(client, namespace, choice):
+            try:
+                environment: Environment | None = read_environment(live)
+            except ConfigError:
+                environment = None  # the operator leaves one as it is that cannot be read
+            where, name = place_of(live)
+            prepared.append(_prepared(where, wish, Target(ENVIRONMENT, name), environment, spans, times))
+        return prepared
+    for name in choice.names:
+        try:
+            target, environment = await _target(client, namespace, name)
+        except ConfigError as error:
+            wrong.append(str(error))
+        else:
+            prepared.append(_prepared(namespace, wish, target, environment, spans, times))
+    if wrong:
+        raise ConfigError("; ".join(wrong), field="NAME")
+    return prepared
+
+
+async def _prepare(client: KubeClient, namespace: str, wish: Wish, times: Times) -> _Prepared:
     spans = _spans(wish, times)
     target, environment = await _target(client, namespace, wish.name)
-    body = _body(namespace, wish, target, spans)
+    return _prepared(namespace, wish, target, environment, spans, times)
+
+
+def _prepared(
+    namespace: str, wish: Wish, target: Target, environment: Environment | None, spans: "_Spans", times: Times
+) -> _Prepared:
     told = target.name if target.kind == ENVIRONMENT else f"{target.kind} {target.name}"
     plan = Plan(state=wish.state, target=told or "the Environment", starts=spans.starts, ends=spans.ends)
     sentences = list(forecast(plan, environment, times))
-    if wish.dry_run:
-        return [*sentences, "nothing is created: --dry-run"], body
-    if user := await who_am_i(client):
-        body["metadata"]["annotations"] = {REQUESTED_BY: user}
-    created = await _create(client, body)
-    name = created["metadata"]["name"]
-    sentences.append(
-        f"Override {name} is created{f' by {user}' if user else ''}; to end it earlier: "
-        f"keda-py end override/{name} -n {namespace}"
-    )
-    return sentences, created
+    body = _body(namespace, wish, target, spans)
+    return _Prepared(namespace=namespace, body=body, sentences=sentences, line=f"{namespace}: {sentences[0]}")
+
+
+async def _store_all(prepared: Sequence[_Prepared], client: KubeClient) -> Outcome:
+    """One that is refused holds up no other, unless it is the only one. Raises ConfigError, KubeError."""
+    user = await who_am_i(client)
+    told, created, failed = [], [], []
+    for one in prepared:
+        body = one.body
+        if user:
+            body["metadata"]["annotations"] = {REQUESTED_BY: user}
+        try:
+            stored = await _create(client, body)
+        except KubeError as error:
+            if len(prepared) == 1:
+                raise
+            failed.append(f"{one.line}: {error}")
+            continue
+        name = stored["metadata"]["name"]
+        told += [
+            *(one.sentences if len(prepared) == 1 else ()),
+            f"Override {name} is created{f' by {user}' if user else ''}; to end it earlier: "
+            f"keda-py end override/{name} -n {one.namespace}",
+        ]
+        created.append(stored)
+    return Outcome(told=told, bodies=created, failed=failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +245,9 @@ def wish_of(state: OverrideState, options: Namespace) -> Wish:
     """Of what was read from the command line."""
     return Wish(
         state=state,
-        name=options.name,
-        namespace=options.namespace,
         until=options.until,
         length=options.length,
         begin=options.begin,
         reason=options.reason,
-        as_json=options.output == "json",
         dry_run=options.dry_run,
     )

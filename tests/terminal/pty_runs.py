@@ -16,9 +16,15 @@ CLEARING = b"\r\x1b[2K\x1b[1A"
 
 
 def run_on_terminal(
-    arguments: Sequence[str], *, columns: int, lines: int, folder: Path, env: Mapping[str, str] | None = None
+    arguments: Sequence[str],
+    *,
+    columns: int,
+    lines: int,
+    folder: Path,
+    env: Mapping[str, str] | None = None,
+    typed: bytes = b"",
 ) -> tuple[int, bytes]:
-    """Exit code and output of `keda-py ARGUMENTS`."""
+    """Exit code and output of `keda-py ARGUMENTS`, with what a person has typed already."""
     main_end, process_end = os.openpty()
     fcntl.ioctl(process_end, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     unset = ("COLUMNS", "LINES", "NO_COLOR")
@@ -29,6 +35,7 @@ def run_on_terminal(
         command, stdin=process_end, stdout=process_end, stderr=process_end, env=around, cwd=folder
     ) as process:
         os.close(process_end)
+        os.write(main_end, typed)
         output = b"".join(_parts(main_end))
         os.close(main_end)
     return process.returncode, output

@@ -1,8 +1,6 @@
-"""`keda-py end [NAME]`: what `wake`, `sleep` or `hold` asked for is over now."""
+"""`keda-py end [NAME ...]`: what `wake`, `sleep` or `hold` asked for is over now."""
 
-import asyncio
-
-from keda_py.cli.environments.parsers import place_flags
+from keda_py.cli.environments.parsers import SEVERAL, parse_several, place_flags, several_flags
 from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 
 DESCRIPTION = (
@@ -14,29 +12,32 @@ EXAMPLES = (
     ("keda-py end deployment/web", "that of one member"),
     ("keda-py end override/dev-wake-x7k2p", "one of several, by its own name"),
     ("keda-py end --all -n shop --dry-run", "which there are in a namespace"),
+    ("keda-py end -A -l team=web", "those of a team's Environments in every namespace, after a question"),
 )
 NOTES = (
     "It needs list and delete on overrides, which users who may edit a namespace have. It touches no count: that is "
-    "the operator's work. Where no operator runs any more, `keda-py release` gives counts back."
+    "the operator's work. Where no operator runs any more, `keda-py release` gives counts back. " + SEVERAL
 )
 
 
 def run(arguments: list[str]) -> int:
     """Do it, and tell what was ended."""
-    parser = command_parser("end", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py end [NAME] [--all] [FLAGS]")
+    parser = command_parser(
+        "end", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py end [NAME ... | -A | -l LABELS] [FLAGS]"
+    )
     named = parser.add_argument(
-        "name",
+        "names",
         metavar="NAME",
-        nargs="?",
-        default="",
+        nargs="*",
         help="an Environment, scaledobject/, deployment/ or statefulset/NAME, or override/NAME [the only one there is]",
     )
     completed_by(named, COMPLETION, "targets_of_overrides")
     parser.add_argument("--all", action="store_true", help="all that are meant, not only one")
+    several_flags(parser)
     parser.add_argument("--dry-run", action="store_true", help="tell what would end, and change nothing")
     place_flags(parser)
-    options = parser.parse_args(arguments)
+    options = parse_several(parser, arguments)
     from keda_py.environments.ending import end, ending_of  # heavy: not for --help
+    from keda_py.environments.several import choice_of, printing_of
 
-    asyncio.run(end(options.kubeconfig, ending_of(options)))
-    return 0
+    return end(options.kubeconfig, ending_of(options), choice_of(options), printing_of(options))

@@ -1,6 +1,4 @@
-"""`keda-py hold [NAME]`: an Override that leaves an Environment as it is; it ends by itself."""
-
-import asyncio
+"""`keda-py hold [NAME ...]`: an Override that leaves an Environment as it is, or several; it ends by itself."""
 
 from keda_py.cli.environments.parsers import override_options
 
@@ -16,6 +14,7 @@ def run(arguments: list[str]) -> int:
     options = override_options("hold", DESCRIPTION, EXAMPLES, arguments)
     from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
     from keda_py.environments.overriding import override, wish_of
+    from keda_py.environments.several import choice_of, printing_of
 
-    asyncio.run(override(options.kubeconfig, wish_of(OverrideState.HOLD, options)))
-    return 0
+    wish = wish_of(OverrideState.HOLD, options)
+    return override(options.kubeconfig, wish, choice_of(options), printing_of(options))

@@ -26,11 +26,37 @@ def name_argument(parser: CommandParser, text: str) -> None:
     )
 
 
+def several_flags(parser: CommandParser) -> None:
+    """-A, -l and --yes, where several targets may be meant."""
+    add = parser.add_argument
+    add("-A", "--all-namespaces", action="store_true", help="of every namespace, without names")
+    add("-l", "--selector", default="", metavar="LABELS", help="of Environments with these labels, such as team=web")
+    add("-y", "--yes", action="store_true", help="several at once without a question")
+
+
+def parse_several(parser: CommandParser, arguments: list[str]) -> argparse.Namespace:
+    """Names, or -A and -l, and -n or -A."""
+    options = parser.parse_args(arguments)
+    if options.names and (options.all_namespaces or options.selector):
+        parser.error("-A and -l choose by themselves; leave them out, or the names")
+    if options.all_namespaces and options.namespace:
+        parser.error("-A is for every namespace; leave it out, or -n")
+    return options
+
+
+SEVERAL = (
+    "Several names, -A and -l are listed first, with what will happen, and one question is asked for all, which --yes "
+    "answers. Without a terminal to ask at (a pipeline) nothing is done unless --yes is given. One name asks nothing."
+)
+
+
 def override_options(command: str, description: str, examples: Examples, arguments: list[str]) -> argparse.Namespace:
     """Of `wake`, `sleep` and `hold`."""
-    usage = f"keda-py {command} [NAME] [--until TIME | --for 3h] [--reason TEXT]"
-    parser = command_parser(command, description, examples, notes=RIGHTS, usage=usage)
-    name_argument(parser, "an Environment, or scaledobject/, deployment/, statefulset/NAME [the namespace's only one]")
+    usage = f"keda-py {command} [NAME ... | -A | -l LABELS] [--until TIME | --for 3h] [--reason TEXT]"
+    parser = command_parser(command, description, examples, notes=f"{RIGHTS} {SEVERAL}", usage=usage)
+    text = "Environments, or scaledobject/, deployment/, statefulset/NAME [the namespace's only one]"
+    completed_by(parser.add_argument("names", metavar="NAME", nargs="*", help=text), COMPLETION, "environments")
+    several_flags(parser)
     add = parser.add_argument
     add("--until", default="", metavar="TIME", help="22:00, Mon, 'Mon 08:30', tomorrow, 2026-11-23, next [next change]")
     add("--for", default="", dest="length", metavar="LENGTH", help="how long, such as 3h or 1h30m")
@@ -38,4 +64,4 @@ def override_options(command: str, description: str, examples: Examples, argumen
     add("--reason", default="", metavar="TEXT", help="for all who wonder")
     add("--dry-run", action="store_true", help="tell what would happen, and create nothing")
     place_flags(parser)
-    return parser.parse_args(arguments)
+    return parse_several(parser, arguments)

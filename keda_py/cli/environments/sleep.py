@@ -1,6 +1,4 @@
-"""`keda-py sleep [NAME]`: an Override that puts an Environment to sleep; it ends by itself."""
-
-import asyncio
+"""`keda-py sleep [NAME ...]`: an Override that puts an Environment to sleep, or several; it ends by itself."""
 
 from keda_py.cli.environments.parsers import override_options
 
@@ -10,6 +8,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     ("keda-py sleep dev --until Mon --reason holidays", "until Monday 00:00, when its calendar rules again"),
+    ("keda-py sleep -A --until Mon --dry-run", "all of the cluster: what would happen to each"),
     ("keda-py sleep dev --from '2026-12-24 12:00' --until 2027-01-04", "planned"),
 )
 
@@ -19,6 +18,7 @@ def run(arguments: list[str]) -> int:
     options = override_options("sleep", DESCRIPTION, EXAMPLES, arguments)
     from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
     from keda_py.environments.overriding import override, wish_of
+    from keda_py.environments.several import choice_of, printing_of
 
-    asyncio.run(override(options.kubeconfig, wish_of(OverrideState.ASLEEP, options)))
-    return 0
+    wish = wish_of(OverrideState.ASLEEP, options)
+    return override(options.kubeconfig, wish, choice_of(options), printing_of(options))

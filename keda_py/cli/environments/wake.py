@@ -1,6 +1,4 @@
-"""`keda-py wake [NAME]`: an Override that keeps an Environment awake; it ends by itself."""
-
-import asyncio
+"""`keda-py wake [NAME ...]`: an Override that keeps an Environment awake, or several; it ends by itself."""
 
 from keda_py.cli.environments.parsers import override_options
 
@@ -12,6 +10,8 @@ EXAMPLES = (
     ("keda-py wake dev --until 22:00 --reason 'release night'", "tonight"),
     ("keda-py wake dev", "until its calendar changes next: of one that sleeps, until its hours begin"),
     ("keda-py wake deployment/web --for 3h", "one member alone"),
+    ("keda-py wake dev stage --until 22:00", "two of the namespace, after a question"),
+    ("keda-py wake -A -l team=web --until 22:00 --yes", "those of a team in every namespace, without a question"),
 )
 
 
@@ -20,6 +20,7 @@ def run(arguments: list[str]) -> int:
     options = override_options("wake", DESCRIPTION, EXAMPLES, arguments)
     from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
     from keda_py.environments.overriding import override, wish_of
+    from keda_py.environments.several import choice_of, printing_of
 
-    asyncio.run(override(options.kubeconfig, wish_of(OverrideState.AWAKE, options)))
-    return 0
+    wish = wish_of(OverrideState.AWAKE, options)
+    return override(options.kubeconfig, wish, choice_of(options), printing_of(options))
