@@ -110,7 +110,7 @@ def _write(outcome: Outcome, choice: Choice, printing: Printing) -> None:
 
 
 async def chosen_environments(client: KubeClient, namespace: str, choice: Choice) -> list[Obj]:
-    """The Environments that `-A` and `-l` choose. Raises ConfigError where there is none, and KubeError."""
+    """The Environments that `-A` and `-l` choose, at least one. Raises ConfigError, KubeError."""
     selector = read_selector(choice.selector)
     where = "" if choice.everywhere else namespace
     found = [live for live in await list_environments(client, where) if selector.matches(live)]

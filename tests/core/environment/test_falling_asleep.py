@@ -59,6 +59,7 @@ ROWS: list[tuple[str, MemberSeen, dict[str, Any], str]] = [
     ("kept up", member(count=2, manager="kubectl-edit"), {"state": holding(ASLEEP, Deployment_web=DOWN3)}, "kubectl-edit scaled it up; it stays up until the next wake"),
     ("contested", member(count=5, manager="argocd"), {"state": holding(ASLEEP, Deployment_web=remembered(Stage.CONTESTED, 5, by="argocd"))}, "argocd put its count back 2 times; let it ignore the count (Argo CD: ignoreDifferences on /spec/replicas), or exclude the member"),
     ("overridden", member(), {"overrides": (override("o", AT_19, "Deployment/web", state="Awake", until="2026-11-24T00:00:00Z", reason="load test"),)}, "Override o by jana (Awake until 2026-11-24T00:00:00Z): load test"),
+    ("kept up, though an Override would have it asleep", member(count=2, manager="k9s"), {"state": holding(ASLEEP, Deployment_web=DOWN3), "overrides": (override("o", AT_19, "Deployment/web", state="Asleep"),)}, "k9s scaled it up; it stays up until the next wake"),
     ("pinned", member(SO, 2), {"overrides": (override("o", AT_19, SO, replicas=2),)}, "Override o by jana (2 replicas)"),
     ("woken by a trigger", member(SO, 4, triggers_active=True), {"spec": environment(asleep={"triggersWake": True}), "state": holding(ASLEEP, ScaledObject_queue=DOWN3)}, "a trigger is active, which wakes it (spec.asleep.triggersWake)"),
     ("being scaled down", member(), {"state": holding(ASLEEP, Deployment_web=remembered(Stage.FALLING, start=3))}, "it is being scaled down since 2026-11-23T22:00:00Z"),

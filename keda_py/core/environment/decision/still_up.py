@@ -11,7 +11,7 @@ from keda_py.apis.environments.environment import MemberUp
 from keda_py.core.environment.decision.members import MemberDecision, Reason
 from keda_py.core.environment.decision.seen import MemberSeen, Role
 from keda_py.core.environment.decision.state import Phase, Transition
-from keda_py.core.environment.overrides import Verdict
+from keda_py.core.environment.overrides import OverrideState, Verdict
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.environment.times import in_words as length_in_words
 from keda_py.core.values.times import write_time
@@ -67,8 +67,13 @@ class Reasons:
 
     def _up(self, member: MemberSeen, decision: MemberDecision, verdict: Verdict) -> MemberUp:
         up = MemberUp(member=member.key, reason=decision.reason.value, because=self._because(member, decision))
-        if verdict.rules is not None and decision.reason not in (Reason.PUT_TO_SLEEP, Reason.COUNT_UNKNOWN):
-            until = "" if verdict.rules.ends is None else write_time(verdict.rules.ends)
+        rules = verdict.rules
+        if (
+            rules is not None
+            and rules.state is not OverrideState.ASLEEP
+            and decision.reason is not Reason.COUNT_UNKNOWN
+        ):
+            until = "" if rules.ends is None else write_time(rules.ends)
             return up.model_copy(update={"reason": OVERRIDDEN, "because": verdict.because, "until": until})
         if decision.reason is Reason.YOUNG:
             until = write_time(member.created + self.spec.grace)
