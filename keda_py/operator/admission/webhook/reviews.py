@@ -26,6 +26,8 @@ from keda_py.core.admission.environments import check_new_override, check_reques
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
 from keda_py.core.admission.others import check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
+from keda_py.core.meaning.environments import check_override_meaning
+from keda_py.core.meaning.kinds import check_kind_meaning
 from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
@@ -107,7 +109,7 @@ class Reviewer:
         self._shared_context, self._namespaces, self._around = shared_context, frozenset(namespaces), around
         self._overrides_of = overrides_of
         self._judges: dict[str, Judge] = {
-            **{webhook_of(kind).path: _judge(check_of(kind.model)) for kind in ADMITTED},
+            **{webhook_of(kind).path: _judge(check_of(kind.model), kind.name) for kind in ADMITTED},
             SCALED_JOB.path: _judge(self._check_scaled_job),
             SCALED_OBJECT.path: self._judge_scaled_object,
             OVERRIDE.path: self._judge_override,
@@ -166,7 +168,7 @@ class Reviewer:
         now, others = await self._overrides_of(request.namespace)
         old = _read_old(request.old)
         findings = check_requester(body, request.old, request.user_info.username)
-        return chain(findings, check_new_override(new, old, now, others))
+        return chain(findings, check_new_override(new, old, now, others), check_override_meaning(new.spec))
 
     def _check_scaled_job(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledJob, body)
@@ -186,11 +188,11 @@ def _read_old(body: Obj | None) -> Override | None:
         return None
 
 
-def _judge(check: Check) -> Judge:
-    """For kinds that are judged by themselves."""
+def _judge(check: Check, kind: str = "") -> Judge:
+    """For kinds that are judged by themselves; of `kind` also what may be meant otherwise."""
 
     async def judge(body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
-        return check(body)
+        return chain(check(body), check_kind_meaning(kind, body))
 
     return judge
 
