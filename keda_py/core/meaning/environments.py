@@ -85,20 +85,21 @@ def check_members(
         if taken and number not in waves:
             field = f"spec.waves[{number}].selector"
             text = (
-                f"{field}: wave {wave.name!r} selects none of the {len(taken)} members here; what counts are the labels "
-                "of the members themselves, of a ScaledObject its own and not its workload's"
+                f"{field}: wave {wave.name!r} selects none of the {len(taken)} members here; what counts are the "
+                "labels of the members themselves, of a ScaledObject its own and not its workload's"
             )
             yield AdmissionWarning(message=text, field=field, code=codes.WAVE_EMPTY)
 
 
 def _check_shared(taken: Sequence[Member], older: Sequence[EnvironmentSpec]) -> Iterator[AdmissionWarning]:
-    owners = {one.title: owner.name for one in taken if (owner := first_of(older, one.labels, one.annotations))}
-    for owner in dict.fromkeys(owners.values()):
-        names = [title for title, name in owners.items() if name == owner]
+    found = [(one.title, first_of(older, one.labels, one.annotations)) for one in taken]
+    owners = {title: owner.name for title, owner in found if owner is not None}
+    for name in dict.fromkeys(owners.values()):
+        names = [title for title, owner in owners.items() if owner == name]
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         field = "spec.selector"
         text = (
-            f"{field}: {', '.join(names[:_MOST_NAMED])}{more}: Environment {owner} has this too, and the older of the "
+            f"{field}: {', '.join(names[:_MOST_NAMED])}{more}: Environment {name} has this too, and the older of the "
             "two rules it; choose by spec.selector or spec.exclude, so that each member has one Environment"
         )
         yield AdmissionWarning(message=text, field=field, code=codes.MEMBERS_SHARED)

@@ -113,8 +113,8 @@ def _warning(
         comes = f"and Kubernetes runs the last missed one at once when it is resumed (next: {resumed})"
     text = (
         f"spec.schedule: {job.words} never falls into the hours of Environment {spec.name}, which suspends it "
-        f'outside of them: it does not run at its time, {comes}; write a time within the hours, annotate it {EXCLUDE}: "true" '
-        f"if it needs nothing that sleeps, or give it and what it needs hours of their own ({RECIPE})"
+        f"outside of them: it does not run at its time, {comes}; write a time within the hours, annotate it "
+        f'{EXCLUDE}: "true" if it needs nothing that sleeps, or give it and what it needs hours of their own ({RECIPE})'
     )
     return AdmissionWarning(message=text, field="spec.schedule", code=codes.JOB_NEVER_RUNS)
 
