@@ -4,6 +4,7 @@ What needs no other object is told by `check_calendar_meaning` and `check_overri
 is known of the namespace: its members, its older Environments, its CronJobs.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,11 +14,13 @@ from keda_py.apis.environments.override import OverrideSpec
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.environment.calendar.days import DAY, parse_minute, parse_weekdays
+from keda_py.core.environment.decision.state import lead_of
 from keda_py.core.environment.spec import EnvironmentSpec, first_of
+from keda_py.core.environment.times import in_words
 from keda_py.errors import ConfigError
 
 _NOON, _NIGHT = DAY // 2, 11 * 60
-_MOST_NAMED, _MOST_COMPARED = 3, 200
+_MOST_NAMED, _MOST_LISTED, _MOST_COMPARED = 3, 10, 200
 _Entry = tuple[frozenset[int], int, int]
 """Days of the week from Monday, and minutes: opens, closes; closes may lie in the next day."""
 
@@ -113,3 +116,33 @@ def _read(hours: Hours, field: str) -> _Entry:
 
 def _covers_noon(opens: int, closes: int) -> bool:
     return opens <= _NOON < closes
+
+
+def describe_waves(spec: EnvironmentSpec, members: Sequence[Member]) -> Iterator[str]:
+    """The waves in the order of waking, each with its members and what comes between it and the next."""
+    by_wave: defaultdict[int, list[str]] = defaultdict(list)
+    for one in members:
+        if spec.takes(one.labels, one.annotations):
+            by_wave[spec.wave_of(one.labels)].append(one.title)
+    for position in range(len(spec.waves) + 1):
+        if position == len(spec.waves) and not by_wave[position]:
+            continue
+        titles = by_wave[position]
+        more = f" and {len(titles) - _MOST_LISTED} more" if len(titles) > _MOST_LISTED else ""
+        told = f"wave {spec.wave_name(position)}: {', '.join(titles[:_MOST_LISTED]) or 'no member'}{more}"
+        if position < len(spec.waves):
+            wave = spec.waves[position]
+            pause = f", then {in_words(wave.pause)} of pause" if wave.pause else ""
+            told = f"{told}; the next one waits for it up to {in_words(wave.timeout)}{pause}"
+        yield told
+
+
+def describe_lead(spec: EnvironmentSpec, wakes: tuple[int, ...]) -> str:
+    """What `readyBy` makes of the last wakes, which lasted so many seconds; "" where it is off."""
+    if not spec.ready_by:
+        return ""
+    most = in_words(spec.max_lead)
+    if not wakes:
+        return f"readyBy: no wake is known yet, so it begins with the hours; later up to {most} before them"
+    lead = in_words(lead_of(wakes, spec.max_lead))
+    return f"readyBy: it begins to wake {lead} before the hours, as its last wakes took, {most} at most"

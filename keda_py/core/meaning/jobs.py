@@ -16,6 +16,7 @@ from keda_py.core.cron.windows import next_fire
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.questions import Opening, openings
 from keda_py.core.environment.spec import EXCLUDE, EnvironmentSpec
+from keda_py.core.environment.times import in_words
 from keda_py.errors import ConfigError
 
 CRON_JOB = "CronJob"
@@ -86,6 +87,12 @@ def check_jobs(
             known[asked] = _misses(job, opened)
         if known.get(asked):
             yield job, _warning(spec, job, opened, calendar)
+
+
+def describe_job(job: JobSchedule) -> str:
+    """The schedule, and what Kubernetes makes of the runs that are missed while it is suspended."""
+    when = "" if job.deadline is None else f" if that is no more than {in_words(job.deadline)} ago"
+    return f"schedule {job.words}; of runs missed while suspended Kubernetes starts the last as it is resumed{when}"
 
 
 def _misses(job: JobSchedule, opened: Sequence[Opening]) -> bool:
