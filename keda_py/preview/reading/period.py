@@ -30,7 +30,7 @@ def period_of(sources: Iterable[Source], now: datetime, *, days: int, since: str
     """`since` "": now; `timezone` "": the zone that most schedules are written in. Raises ConfigError."""
     if not 1 <= days <= MOST_DAYS:
         raise ConfigError(f"--days: {days} is not between 1 and {MOST_DAYS}", field="--days")
-    zone = load_zone(timezone or _usual_zone(sources), field="--timezone")
+    zone = load_zone(timezone or usual_zone(sources) or "UTC", field="--timezone")
     begins = _begin(since, now, zone)
     last = (begins.astimezone(zone) + timedelta(days=days)).replace(tzinfo=None)
     return Period(begins=begins, ends=last.replace(tzinfo=zone).astimezone(UTC), zone=zone)
@@ -60,14 +60,15 @@ def refuse_past(begins: datetime, now: datetime, since: str) -> None:
         raise ConfigError(f"{text}; keda-py explain tells what was, or name files", field="--from")
 
 
-def _usual_zone(sources: Iterable[Source]) -> str:
+def usual_zone(sources: Iterable[Source]) -> str:
+    """The zone that most schedules are written in; "" where there is none."""
     found = Counter(zone for source in sources for zone in _zones(source.body))
     for zone, _ in found.most_common():
         try:
             return load_zone(zone).key
         except ConfigError:
             continue  # told with the object that it is written in
-    return "UTC"
+    return ""
 
 
 def _zones(body: dict[str, object]) -> Iterator[str]:
