@@ -40,7 +40,7 @@ def past_of_environment(live: Fields, now: datetime) -> Fields:
 
 
 def _past(live: Fields, known: datetime, up: list[Fields], now: datetime) -> Fields:
-    """`unknown` is the span before that in which it was there already; None where there is none."""
+    """`unknown` is the span before that in which it was there already; None if there is no such time."""
     created = _time(map_at(live, "metadata"), "creationTimestamp")
     begins = max(now - BEHIND, created or now - BEHIND)
     return {"up": up, "unknown": _span(begins, known) if begins < known else None}

@@ -37,7 +37,7 @@ from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.meaning.target import check_target
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TriggersSpec
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS
+from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES
 from keda_py.sdk.checks import check_trigger, context_of
 from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
@@ -76,9 +76,9 @@ class Validation:
             "ScaledObject": self._check_scaled_object,
             "ScaledJob": self._check_scaled_job,
             "TriggerAuthentication": self._check_authentication,
-            "Environment": self._check_environment,
-            "Override": self._check_override,
-            "ScalingSchedule": self._check_schedule,
+            ENVIRONMENTS.kind: self._check_environment,
+            OVERRIDES.kind: self._check_override,
+            SCALING_SCHEDULES.kind: self._check_schedule,
         }
 
     def problems(self) -> Iterator[Problem]:
@@ -176,7 +176,7 @@ class Validation:
         """As the admission of a new one; what was read from a cluster may have ended."""
         new = parse_object(Override, body)
         old = new if new.metadata.uid else None
-        there = [one for one in self._release.bodies["Override"] if namespace_of(one) == new.metadata.namespace]
+        there = [one for one in self._release.bodies[OVERRIDES.kind] if namespace_of(one) == new.metadata.namespace]
         yield from check_new_override(new, old, self._now, len(there) - 1)
 
     def _check_foreign(self, body: dict[str, Any]) -> Iterator[Finding]:

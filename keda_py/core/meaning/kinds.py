@@ -9,6 +9,9 @@ from keda_py.apis.parsing import parse_object
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.meaning.environments import check_hours, check_override_meaning
 
+JUDGED = ("Calendar", "ClusterCalendar", "Environment", "Override")
+"""The kinds of which something may be said."""
+
 
 def check_kind_meaning(kind: str, body: Mapping[str, object]) -> Iterator[AdmissionWarning]:
     """Of an object that its admission accepts. Raises ConfigError for one that cannot be read."""

@@ -30,7 +30,7 @@ from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.hpa.wire import read_spec
 from keda_py.core.meaning.environments import Member, check_members, describe_lead, describe_waves
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, describe_job, read_job
-from keda_py.core.meaning.kinds import check_kind_meaning
+from keda_py.core.meaning.kinds import JUDGED, check_kind_meaning
 from keda_py.core.meaning.scaled_object import check_meaning
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
@@ -143,7 +143,7 @@ def _described(plan: EnvironmentPlan, marks: Sequence[Member]) -> EnvironmentPla
 
 def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Sequence[Member]) -> None:
     """All that the operator would find out; what an object switches off is left out."""
-    for kind in ("Calendar", "ClusterCalendar", "Environment", "Override"):
+    for kind in JUDGED:
         for source in found.by_kind[kind]:
             with suppress(ConfigError):  # it is a problem already
                 found.warn(kind, name_of(source.body), check_kind_meaning(kind, source.body))

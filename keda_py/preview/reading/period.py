@@ -61,7 +61,7 @@ def refuse_past(begins: datetime, now: datetime, since: str) -> None:
 
 
 def usual_zone(sources: Iterable[Source]) -> str:
-    """The zone that most schedules are written in; "" where there is none."""
+    """The zone that most schedules are written in; "" if none is written in any."""
     found = Counter(zone for source in sources for zone in _zones(source.body))
     for zone, _ in found.most_common():
         try:
