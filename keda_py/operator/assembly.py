@@ -213,7 +213,7 @@ def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectSta
 
 def _admission(around: OperatorInputs, sources: Sources, environments: EnvironmentParts) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
-    related = RelatedEnvironments(around.client, environments.caches)
+    related = RelatedEnvironments(around.client, environments.caches, environments.owners)
     neighbours = RelatedObjects(around.client, sources.caches, related)
     requesters = Requesters(around.client, environments.caches.overrides)
     return AdmissionServer(around.settings, neighbours, events, around.instruments, requesters)

@@ -60,7 +60,8 @@ def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
     title = _told(f"saved {_when(period)}, as of {_as_of(period)}, {period.against.words}", width)
     title.stylize("bold")
     parts = [title, draw_table(columns, lines, width)]
-    parts += [_told(text, width) for text in (*_lacking([saved for _, saved in rows]), *_expected(found, period))]
+    sums = [saved for _, saved in rows]
+    parts += [_told(text, width) for text in (*_lacking(sums), *_idle(sums), *_expected(found, period))]
     waste = _waste(found, period)
     if waste:
         parts.append(Text("\n", end="").join([Text("waste", "bold"), *(_told(_worded(one), width) for one in waste)]))
@@ -79,6 +80,12 @@ def _expected(found: Found, period: Period) -> Iterator[str]:
             f"{objects}: expect the first figures when they sleep or wake next, of a ScaledObject six hours after the "
             "operator first saw it at the latest"
         )
+
+
+def _idle(rows: Sequence[Saved]) -> Iterator[str]:
+    """Why there is no figure above 0."""
+    if not any(one.asleep for one in rows):
+        yield "nothing has slept in this time: expect the first figures when something does"
 
 
 def _lacking(rows: Sequence[Saved]) -> Iterator[str]:

@@ -271,6 +271,8 @@ def test_it_is_said_when_the_first_figure_comes() -> None:
     assert "six hours after the operator first saw it" in page
     assert document(none, MONTH, Prices())["notAccountedYet"] == 2
     assert "not accounted yet" not in statement(none, replace(MONTH, month="2026-10"), Prices(), 300).plain
+    assert "expect the first figures when something does" in statement(found(app()), MONTH, Prices(), 300).plain
+    assert "when something does" not in statement(found(app(sums=SLEPT)), MONTH, Prices(), 300).plain
     some = Found(accounts=found(app(sums=SLEPT)).accounts, waiting=1)
     assert "1 object is not accounted yet" in statement(some, MONTH, Prices(), 300).plain
     assert count_waiting([app(sums=SLEPT)], [closed(mail=SLEPT)]) == 0

@@ -35,8 +35,8 @@ class RelatedObjects:
         match question:
             case {"overridesOf": namespace}:
                 return self._environments.overrides_of(namespace)
-            case {"environmentOf": namespace}:
-                return await self._environments.environment(namespace, question["calendar"], question["labels"])
+            case {"environmentOf": _}:
+                return await self._environments.environment(question)
         namespace, caches = question["namespace"], self.caches
         target = target_key(namespace, question["apiVersion"], question["kind"], question["name"])
         others = caches.scaled_objects.by_index(BY_TARGET, target)[:MOST_TOLD]

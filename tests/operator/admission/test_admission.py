@@ -328,6 +328,18 @@ async def test_a_job_that_the_environment_itself_has_suspended_is_told_and_one_o
     assert [line.partition(":")[2].split(":")[0].strip() for line in outcome.err.splitlines()] == ["CronJob report"]
 
 
+async def test_a_job_that_an_older_environment_has_is_not_told_of_a_younger_one(guarded: Guarded) -> None:
+    await guarded.apply(cron_job("report", "0 3 * * *"))
+    night = {"timeZone": "UTC", "hours": [{"from": "02:00", "to": "14:00"}]}
+    assert (await guarded.apply(environment("old", calendar=night))).err == ""
+    await eventually(partial(_is_looked_at, guarded, "old"))
+    assert (await guarded.apply(environment("young"))).err == ""
+
+
+async def _is_looked_at(guarded: Guarded, name: str) -> bool:
+    return bool((await guarded.kubectl.json("get", "environment", name)).get("status", {}).get("phase"))
+
+
 async def test_a_calendar_that_is_not_in_the_cluster_is_told_with_the_nearest_name(guarded: Guarded) -> None:
     await guarded.apply(calendar())
     await eventually(partial(_knows, guarded, "office"))

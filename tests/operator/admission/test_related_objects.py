@@ -85,8 +85,8 @@ async def test_what_is_told_around_an_environment_is_short_however_much_there_is
         members={"CronJob": Everything(*[job] * 1000)},
         environments=Everything(*[{"metadata": {"name": "dev"}, "status": {"members": waste}}] * 1000),
     )
-    related = RelatedEnvironments(SimpleNamespace(clock=FakeClock(NOW)), caches)
-    question = {"environmentOf": "shop", "calendar": {"kind": "", "name": "office"}, "labels": ["team"]}
+    related = RelatedEnvironments(SimpleNamespace(clock=FakeClock(NOW)), caches, SimpleNamespace(within=lambda _: ()))
+    question = {"environmentOf": "shop", "calendar": {"kind": "", "name": "office"}, "labels": ["team"], "name": "dev"}
     answer = await RelatedObjects(None, Full(), related).around(question)
     assert len(answer["jobs"]) == MOST_JOBS
     assert answer["jobs"][0]["metadata"]["labels"].keys() == {"team"}

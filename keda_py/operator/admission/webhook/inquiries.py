@@ -99,6 +99,7 @@ class Inquiries:
         reference, spec = environment.spec.calendar_ref, build_environment(created_some_time(environment))
         asked = {
             "environmentOf": environment.metadata.namespace,
+            "name": environment.metadata.name,
             "calendar": {"kind": reference.kind if reference else "", "name": reference.name if reference else ""},
             "labels": sorted(set(spec.label_keys())),
         }
