@@ -1,31 +1,35 @@
 """The buttons: an Override for a while, with a reason, created with the rights of the user. Pure but for its name."""
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Any
 
 from keda_py.apis.foreign import text_at
+from keda_py.core.environment.times import parse_time
+from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import safe_segment
 
+FIELDS = ("namespace", "kind", "name", "state", "until", "reason")
 STATES = ("Awake", "Asleep")
 KINDS = ("Environment", "ScaledObject")
-MOST_HOURS = 72
+MOST = timedelta(days=31)
 MOST_REASON = 300
 
 
-def override_of(asked: Any) -> dict[str, Any]:
-    """The manifest of what the page asked for. Raises ConfigError that says which field is wrong."""
+def override_of(asked: Any, now: datetime) -> dict[str, Any]:
+    """The manifest of what the page asked for, until an instant. Raises ConfigError that says which field is wrong."""
     if not isinstance(asked, Mapping):
         raise ConfigError("the question is not a JSON object")
-    texts = {field: text_at(asked, field).strip() for field in ("namespace", "kind", "name", "state", "reason")}
+    texts = {field: text_at(asked, field).strip() for field in FIELDS}
     if wrong := [field for field, text in texts.items() if not text]:
         raise ConfigError(f"{wrong[0]}: is missing")
     if texts["state"] not in STATES or texts["kind"] not in KINDS:
         raise ConfigError(f"state is {' or '.join(STATES)}, kind is {' or '.join(KINDS)}")
-    hours = asked.get("hours")
-    if not isinstance(hours, int) or isinstance(hours, bool) or not 1 <= hours <= MOST_HOURS:
-        raise ConfigError(f"hours: is not a whole number from 1 to {MOST_HOURS}")
+    until = parse_time(texts["until"], field="until")
+    if not now < until <= now + MOST:
+        raise ConfigError(f"until: {write_time(until)} is not within the next {MOST.days} days; choose a later time")
     if len(texts["reason"]) > MOST_REASON:
         raise ConfigError(f"reason: is longer than {MOST_REASON} characters")
     namespace, name = (safe_segment(field, texts[field]) for field in ("namespace", "name"))
@@ -33,7 +37,7 @@ def override_of(asked: Any) -> dict[str, Any]:
     spec = {
         "target": {"kind": texts["kind"], "name": name},
         "state": texts["state"],
-        "for": f"{hours}h",
+        "until": write_time(until),
         "reason": texts["reason"],
     }
     metadata = {"namespace": namespace, "name": own}

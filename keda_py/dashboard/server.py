@@ -18,11 +18,23 @@ from keda_py.errors import ConfigError, KedaPyError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
-from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_JOBS, SCALED_OBJECTS, Obj
+from keda_py.kube.resources import (
+    CALENDARS,
+    CLUSTER_CALENDARS,
+    ENVIRONMENTS,
+    OVERRIDES,
+    SCALED_JOBS,
+    SCALED_OBJECTS,
+    Obj,
+    Resource,
+)
+from keda_py.operator.environments.known.caches import MEMBERS, keep_member
+from keda_py.preview.reading.manifests import Source
+from keda_py.preview.reading.period import usual_zone
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.table import Limits
 
-WATCHED = (*READ, SCALED_JOBS)
+WATCHED = (*READ, SCALED_JOBS, *MEMBERS)
 POLL_SECONDS = 25.0
 GATHER_SECONDS = 0.3
 """Changes that come together are shown together."""
@@ -35,13 +47,20 @@ PAGES = {
 }
 
 
+def _spec(resource: Resource, namespace: str) -> InformerSpec:
+    """Members of Environments are kept as far as their counts are concerned."""
+    where = (namespace if resource.namespaced else "",)
+    if resource in MEMBERS:
+        return InformerSpec(resource=resource, namespaces=where, transform=keep_member)
+    return InformerSpec(resource=resource, namespaces=where)
+
+
 class Dashboard:
     """Watches with the user's rights, and answers the page."""
 
     def __init__(self, client: KubeClient, namespace: str, clock: Clock) -> None:
         self._client, self._clock, self.door = client, clock, Door()
-        spec = {one: InformerSpec(resource=one, namespaces=(namespace if one.namespaced else "",)) for one in WATCHED}
-        self._informers = {one: Informer(client, spec[one]) for one in WATCHED}
+        self._informers = {one: Informer(client, _spec(one, namespace)) for one in WATCHED}
         self._version, self._changed = 1, asyncio.Event()
         self._foresight = Foresight(client, self._informers, clock, self._note_forecasts)
 
@@ -60,9 +79,9 @@ class Dashboard:
             stack.push_async_callback(server.aclose)
             try:
                 self.door.port = await server.start("127.0.0.1", port, None)
-                for informer in self._informers.values():
+                for resource, informer in self._informers.items():
                     await informer.wait_tried()
-                    informer.subscribe(self._note)
+                    informer.subscribe(self._note_member if resource in MEMBERS else self._note)
                 watching.append(tasks.create_task(self._foresight.run()))
                 yield self.door.address
             finally:
@@ -72,6 +91,10 @@ class Dashboard:
 
     def _note(self, old: Obj | None, new: Obj | None) -> None:
         self._foresight.note()
+        self._note_forecasts()
+
+    def _note_member(self, old: Obj | None, new: Obj | None) -> None:
+        """Shown, and of no weight for what is ahead."""
         self._note_forecasts()
 
     def _note_forecasts(self) -> None:
@@ -100,8 +123,16 @@ class Dashboard:
     def _seen(self) -> dict[str, Any]:
         objects = [one for kind in (SCALED_OBJECTS, SCALED_JOBS) for one in self._informers[kind].objects()]
         environments, overrides = (self._informers[kind].objects() for kind in (ENVIRONMENTS, OVERRIDES))
-        state = state_of(objects, environments, overrides, self._foresight.forecasts, self._clock.now())
-        return {**state, "overridable": self._informers[OVERRIDES].error is None}
+        workloads = [one for kind in MEMBERS for one in self._informers[kind].objects()]
+        state = state_of(objects, environments, overrides, self._foresight.forecasts, self._clock.now(), workloads)
+        return {**state, "zone": self._zone(), "overridable": self._informers[OVERRIDES].error is None}
+
+    def _zone(self) -> str:
+        """The one that most calendars are written in, else most windows."""
+        kinds = (ENVIRONMENTS, CALENDARS, CLUSTER_CALENDARS)
+        calendars = [Source(body=one) for kind in kinds for one in self._informers[kind].objects()]
+        windows = (Source(body=one) for one in self._informers[SCALED_OBJECTS].objects())
+        return usual_zone(calendars) or usual_zone(windows) or "UTC"
 
     def _unread(self) -> dict[str, str]:
         """Kinds that the user may not read, and why. One that is not installed has no objects."""
@@ -111,7 +142,7 @@ class Dashboard:
     async def _override(self, request: web.Request) -> web.Response:
         try:
             asked = orjson.loads(await request.read())
-            created = await self._client.create(OVERRIDES, override_of(asked))
+            created = await self._client.create(OVERRIDES, override_of(asked, self._clock.now()))
         except (orjson.JSONDecodeError, ConfigError) as error:
             return web.json_response({"error": str(error)}, status=400)
         except KedaPyError as error:

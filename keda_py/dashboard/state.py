@@ -1,19 +1,21 @@
 """What the page shows, as one JSON value: environments, objects, the day before and the three days to come. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.core.environment.decision.report import STILL_UP
 from keda_py.core.values.times import write_time
+from keda_py.dashboard.environments import EnvironmentDetails
 from keda_py.dashboard.forecast import AHEAD, Forecasts, Place
+from keda_py.dashboard.past import BEHIND, past_of_environment, past_of_object
 from keda_py.explanation.overview import line_of
+from keda_py.kube.resources import SCALED_JOBS
 from keda_py.operator.decisions.history import read_history
 from keda_py.preview.replay.previews import Subject
 
-BEHIND = timedelta(days=1)
 MOST_SPANS = 60
 MOST_MOVES = 8
 MOST_PROBLEMS, LONGEST_PROBLEM = 5, 300
@@ -27,13 +29,17 @@ def state_of(
     overrides: Iterable[Fields],
     forecasts: Forecasts,
     now: datetime,
+    workloads: Iterable[Fields] = (),
 ) -> Fields:
-    """Everything, by namespace and name; times are UTC."""
+    """Everything, by namespace and name; times are UTC. `workloads` are what else Environments may have as members."""
+    objects, environments = sorted(objects, key=_place), sorted(environments, key=_place)
+    scaled = [one for one in objects if text_at(one, "kind") != SCALED_JOBS.kind]
+    details = EnvironmentDetails(environments, [*scaled, *workloads])
     return {
         "now": write_time(now),
-        "environments": [_environment(one, forecasts, now) for one in sorted(environments, key=_place)],
+        "environments": [{**_environment(one, forecasts, now), **details.of(one)} for one in environments],
         "overrides": [_override(one) for one in sorted(overrides, key=_place)],
-        "objects": [_object(one, forecasts, now) for one in sorted(objects, key=_place)],
+        "objects": [_object(one, forecasts, now) for one in objects],
         "unforeseen": [problem[:LONGEST_PROBLEM] for problem in islice(forecasts.problems, MOST_PROBLEMS)],
     }
 
@@ -52,6 +58,7 @@ def _object(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
         **line,
         "replicas": _replicas(changes),
         "changes": [*before, *(one for one in changes if one["time"] >= recent)],
+        "past": past_of_object(live, changes, now),
         **_ahead(place, forecasts, now),
     }
 
@@ -102,6 +109,7 @@ def _environment(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
         "because": "; ".join(filter(None, (text_at(status, "because"), _still_up(status)))),
         "next": {field: text_at(change, field) for field in ("to", "at")},
         "override": text_at(status, "override", "summary"),
+        "past": past_of_environment(live, now),
         **_ahead(("Environment", *_place(live)), forecasts, now),
     }
 

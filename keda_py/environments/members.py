@@ -60,8 +60,15 @@ async def members_of(client: KubeClient, environment: Environment) -> Members:
         except NotFound:
             continue  # the CRD of ScaledObjects is not installed
     neighbours = await _neighbours(client, spec)
-    rows = sorted(_rows(environment, spec, neighbours, lives))
-    return Members(found=[member for _, _, member in rows], unread=unread)
+    return Members(found=in_order(environment, spec, neighbours, lives), unread=unread)
+
+
+def in_order(
+    environment: Environment, spec: EnvironmentSpec, neighbours: Sequence[EnvironmentSpec], lives: Mapping[Key, Obj]
+) -> list[Member]:
+    """The members among `lives`, which are all objects of the namespace that may be some, in the order of waking."""
+    rows = sorted(_rows(environment, spec, neighbours, lives), key=lambda row: row[:2])
+    return [member for _, _, member in rows]
 
 
 async def _neighbours(client: KubeClient, spec: EnvironmentSpec) -> list[EnvironmentSpec]:

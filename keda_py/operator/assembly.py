@@ -15,6 +15,7 @@ from keda_py.external_metrics.query import Query
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.leases.lease import Election
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_JOBS, SCALED_OBJECTS
+from keda_py.operator.admission.related_environments import RelatedEnvironments
 from keda_py.operator.admission.related_objects import RelatedObjects
 from keda_py.operator.admission.requesters import Requesters
 from keda_py.operator.admission.reviews import CONTROLLER as ADMISSION_CONTROLLER
@@ -212,9 +213,9 @@ def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectSta
 
 def _admission(around: OperatorInputs, sources: Sources, environments: EnvironmentParts) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
-    overrides = environments.caches.overrides
-    neighbours = RelatedObjects(around.client, sources.caches, overrides)
-    requesters = Requesters(around.client, overrides)
+    related = RelatedEnvironments(around.client, environments.caches, environments.owners)
+    neighbours = RelatedObjects(around.client, sources.caches, related)
+    requesters = Requesters(around.client, environments.caches.overrides)
     return AdmissionServer(around.settings, neighbours, events, around.instruments, requesters)
 
 

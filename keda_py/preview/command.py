@@ -14,7 +14,7 @@ from keda_py.preview.pages.differences import differences, document_of, text_of
 from keda_py.preview.pages.table import page
 from keda_py.preview.reading.cluster import ClusterReading
 from keda_py.preview.reading.manifests import Source, read_plans
-from keda_py.preview.reading.period import Period, period_of
+from keda_py.preview.reading.period import Period, period_of, refuse_past
 from keda_py.preview.replay.previews import Preview, preview
 from keda_py.terminal.console import console_of
 from keda_py.terminal.wrapping import printable
@@ -22,16 +22,20 @@ from keda_py.terminal.wrapping import printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """`since` and `timezone` "": today, in the zone that most schedules are written in."""
+    """`since` and `timezone` "": from now on, in the zone that most schedules are written in. `live`: of a cluster."""
 
     days: int
     since: str = ""
     timezone: str = ""
+    live: bool = False
 
     def period(self, sources: Sequence[Source]) -> Period:
         """Raises ConfigError."""
         now = SystemClock().now()
-        return period_of(sources, now, days=self.days, since=self.since, timezone=self.timezone)
+        found = period_of(sources, now, days=self.days, since=self.since, timezone=self.timezone)
+        if self.live:
+            refuse_past(found.begins, now, self.since)
+        return found
 
 
 async def read_cluster(kubeconfig: str, namespace: str) -> tuple[list[Source], list[str]]:
@@ -74,6 +78,8 @@ def _tell(found: Preview) -> None:
     """A document for a program has no place for what it lacks."""
     for problem in found.problems:
         sys.stderr.write(f"not previewed: {printable(problem)}\n")
+    for warning in found.warnings:
+        sys.stderr.write(f"warning: {printable(warning)}\n")
 
 
 def _json(found: Preview, period: Period) -> bytes:

@@ -12,7 +12,7 @@ from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj, Resource
 from keda_py.savings.pages import Found, document, statement
-from keda_py.savings.reading import indexed, read_accounts, read_overrides
+from keda_py.savings.reading import count_waiting, indexed, read_accounts, read_overrides
 from keda_py.terminal.console import console_of
 
 ENVIRONMENTS = Resource(group="keda-py.dev", version="v1alpha1", kind="Environment", plural="environments")
@@ -41,8 +41,11 @@ async def tell_savings(kubeconfig: str, wanted: Wanted) -> None:
             workloads |= indexed(await _list(client, resource, wanted.namespace), resource.kind)
         environments = await _list(client, ENVIRONMENTS, wanted.namespace)
         overrides = await _list(client, OVERRIDES, wanted.namespace)
-    accounts = read_accounts(objects, workloads, environments, clock.now())
-    found = Found(accounts=accounts, overrides=read_overrides(overrides, environments))
+    found = Found(
+        accounts=read_accounts(objects, workloads, environments, clock.now()),
+        overrides=read_overrides(overrides, environments),
+        waiting=count_waiting(objects, environments),
+    )
     if wanted.as_json:
         body = document(found, period, wanted.prices)
         sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -1,6 +1,6 @@
 """A statement for people and programs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -20,6 +20,7 @@ from keda_py.core.savings.statement import (
     waste_of,
     waste_of_overrides,
 )
+from keda_py.core.values.times import write_time
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.wrapping import printable, wrap
 
@@ -33,17 +34,20 @@ _NUMBERS = ("asleep h", "replica h used", "replica h saved", "core h saved", "Gi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Of a cluster; Overrides with their namespaces."""
+    """Of a cluster; Overrides with their namespaces. Of so many objects that are `waiting` nothing is accounted yet."""
 
     accounts: Sequence[Account]
     overrides: Sequence[tuple[str, OverrideSpec]] = ()
+    waiting: int = 0
 
 
 def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
     """The whole page."""
     rows = _rows(found.accounts, period)
     if not rows:
-        return Text(f"nothing is accounted {_when(period)}: `status.kedaPySavings` has {_KEPT[period.against]}")
+        nothing = f"nothing is accounted {_when(period)}: accounts have {_KEPT[period.against]}"
+        told = (nothing, *_expected(found, period))
+        return Text("\n", end="").join([_told(text, width) for text in told])
     priced = prices != Prices()
     columns = [Column(heading="object")]
     columns += [Column(heading=name, goes=goes) for name, goes in zip(_NUMBERS, (3, 4, 0, 2, 1), strict=True)]
@@ -53,16 +57,48 @@ def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
         for title, saved in [*_objects(rows), *_sums(rows, "namespace"), *_sums(rows, "environment")]
     ]
     lines.append(_line("all", sum_of(saved for _, saved in rows), prices, priced=priced))
-    title = Text(f"saved {_when(period)}, {period.against.words}", "bold")
+    title = _told(f"saved {_when(period)}, as of {_as_of(period)}, {period.against.words}", width)
+    title.stylize("bold")
     parts = [title, draw_table(columns, lines, width)]
-    unknown = sum(saved.unknown for _, saved in rows)
-    if unknown:
-        known = f"{len(rows) - unknown} of {len(rows)} objects"
-        parts.append(_told(f"CPU and memory are those of {known}: others have no requests that are known", width))
+    sums = [saved for _, saved in rows]
+    parts += [_told(text, width) for text in (*_lacking(sums), *_idle(sums), *_expected(found, period))]
     waste = _waste(found, period)
     if waste:
         parts.append(Text("\n", end="").join([Text("waste", "bold"), *(_told(_worded(one), width) for one in waste)]))
     return Text("\n\n", end="").join(parts)
+
+
+def _as_of(period: Period) -> str:
+    return f"{period.until:%a %d %b %Y %H:%M} UTC"
+
+
+def _expected(found: Found, period: Period) -> Iterator[str]:
+    """When the first figure of the others comes."""
+    if found.waiting and period.month == f"{period.until:%Y-%m}" and period.against is not Against.LAST_WEEK:
+        objects = f"{found.waiting} object{' is' if found.waiting == 1 else 's are'} not accounted yet"
+        yield (
+            f"{objects}: expect the first figures when they sleep or wake next, of a ScaledObject six hours after the "
+            "operator first saw it at the latest"
+        )
+
+
+def _idle(rows: Sequence[Saved]) -> Iterator[str]:
+    """Why there is no figure above 0."""
+    if not any(one.asleep for one in rows):
+        yield "nothing has slept in this time: expect the first figures when something does"
+
+
+def _lacking(rows: Sequence[Saved]) -> Iterator[str]:
+    """Of how many objects CPU and memory are told."""
+    cpu = len(rows) - sum(one.lack_cpu for one in rows)
+    memory = len(rows) - sum(one.lack_memory for one in rows)
+    why = "others have no requests that are known"
+    if cpu == memory < len(rows):
+        yield f"CPU and memory are those of {cpu} of {len(rows)} objects: {why}"
+    else:
+        for name, known in (("CPU", cpu), ("memory", memory)):
+            if known < len(rows):
+                yield f"{name} is that of {known} of {len(rows)} objects: {why}"
 
 
 def document(found: Found, period: Period, prices: Prices) -> dict[str, Any]:
@@ -70,12 +106,20 @@ def document(found: Found, period: Period, prices: Prices) -> dict[str, Any]:
     rows = _rows(found.accounts, period)
     return {
         **({} if period.against is Against.LAST_WEEK else {"month": period.month}),
+        "asOf": write_time(period.until),
         "counterfactual": period.against.value,
         "against": period.against.words,
         "objects": [
-            {"namespace": one.namespace, "name": one.name, "environment": one.environment, **_fields(saved, prices)}
+            {
+                "kind": one.kind,
+                "namespace": one.namespace,
+                "name": one.name,
+                "environment": one.environment,
+                **_fields(saved, prices),
+            }
             for one, saved in rows
         ],
+        "notAccountedYet": found.waiting,
         "total": _fields(sum_of(saved for _, saved in rows), prices),
         "waste": [asdict(one) for one in _waste(found, period)],
     }
@@ -113,21 +157,23 @@ def _sums(rows: Sequence[tuple[Account, Saved]], by: str) -> list[tuple[str, Sav
 def _line(title: str, saved: Saved, prices: Prices, *, priced: bool) -> list[str]:
     numbers = [saved.asleep, saved.used, saved.saved, saved.cpu, saved.memory]
     told = [f"{number:.1f}" for number in numbers]
-    if saved.unknown:
-        told[3:] = [f"{text}?" if saved.cpu else "?" for text in told[3:]]
+    for at, lacks, known in ((3, saved.lack_cpu, saved.cpu), (4, saved.lack_memory, saved.memory)):
+        if lacks:
+            told[at] = f"{told[at]}?" if known else "?"
     return [printable(title), *told, *([f"{saved.money(prices):.2f}"] if priced else [])]
 
 
 def _fields(saved: Saved, prices: Prices) -> dict[str, Any]:
-    lacks = saved.unknown > 0 and not saved.cpu
+    no_cpu, no_memory = saved.lack_cpu > 0 and not saved.cpu, saved.lack_memory > 0 and not saved.memory
+    unpriced = (no_cpu and prices.cpu) or (no_memory and prices.memory)
     return {
         "asleepHours": round(saved.asleep, 4),
         "replicaHoursUsed": round(saved.used, 4),
         "replicaHoursSaved": round(saved.saved, 4),
-        "coreHoursSaved": None if lacks else round(saved.cpu, 4),
-        "gibHoursSaved": None if lacks else round(saved.memory, 4),
-        "requestsKnown": saved.unknown == 0,
-        "money": None if lacks and (prices.cpu or prices.memory) else round(saved.money(prices), 4),
+        "coreHoursSaved": None if no_cpu else round(saved.cpu, 4),
+        "gibHoursSaved": None if no_memory else round(saved.memory, 4),
+        "requestsKnown": not (saved.lack_cpu or saved.lack_memory),
+        "money": None if unpriced else round(saved.money(prices), 4),
     }
 
 

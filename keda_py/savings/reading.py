@@ -5,15 +5,17 @@ What slept or woke meanwhile would have been written: one that is asleep still w
 awake still had replicas, of which the lower of both counts is taken. All else is not known, and counts for nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
-from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, value_at
+from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, text_at, value_at
 from keda_py.apis.parsing import parse_object
-from keda_py.apis.workloads import Amounts, Container, Workload
+from keda_py.apis.scaled_object import SavingsStatus
+from keda_py.apis.workloads import Amounts, Workload
+from keda_py.apis.workloads import Container as PodContainer
 from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.core.meaning.scaled_object import sleeps
@@ -29,12 +31,50 @@ Workloads = Mapping[tuple[str, str, str], Obj]
 
 
 def read_accounts(
-    scaled_objects: Iterable[Obj], workloads: Workloads, environments: Iterable[Obj], now: datetime
+    scaled_objects: Sequence[Obj], workloads: Workloads, environments: Sequence[Obj], now: datetime
 ) -> list[Account]:
-    """Of those that have a ledger, by namespace and name."""
+    """Of those that have a ledger, by namespace and name. What a ScaledObject scales it accounts for itself."""
     specs = list(_environments(environments))
-    found = (_account(body, workloads, specs, now) for body in scaled_objects)
-    return sorted((one for one in found if one is not None), key=lambda one: (one.namespace, one.name))
+    found = [_account(body, workloads, specs, now) for body in scaled_objects]
+    scaled = {_target(body) for body, account in zip(scaled_objects, found, strict=True) if account is not None}
+    others = (one for body in environments for one in _accounts_of(body, scaled, workloads, now))
+    known = [*(one for one in found if one is not None), *others]
+    return sorted(known, key=lambda one: (one.namespace, one.name, one.kind))
+
+
+def count_waiting(scaled_objects: Iterable[Obj], environments: Iterable[Obj]) -> int:
+    """Objects of which nothing is accounted yet."""
+    without = [body for body in scaled_objects if read_ledger(map_at(body, "status", SAVINGS)) is None]
+    closed = [body for body in environments if not map_at(body, "status", "savings")]
+    return len(without) + len(closed)
+
+
+def _target(body: Obj) -> tuple[str, str, str]:
+    kind = text_at(body, "spec", "scaleTargetRef", "kind") or "Deployment"
+    return kind, namespace_of(body), text_at(body, "spec", "scaleTargetRef", "name")
+
+
+def _accounts_of(
+    environment: Obj, scaled: Container[tuple[str, str, str]], workloads: Workloads, now: datetime
+) -> Iterator[Account]:
+    """Of the members that no ScaledObject scales."""
+    for key, stored in map_at(environment, "status", "savings").items():
+        kind, _, name = key.partition("/")
+        place = kind, namespace_of(environment), name
+        ledger = _ledger_of(stored)
+        if ledger is not None and place not in scaled:
+            workload = workloads.get(place)
+            yield Account(
+                kind=kind,
+                namespace=place[1],
+                name=name,
+                environment=name_of(environment),
+                ledger=_until(ledger, value_at(workload, "spec", "replicas"), now),
+                request=_request(workload),
+                minimum=1,
+                maximum=1,
+                sleeps=True,
+            )
 
 
 def _account(body: Obj, workloads: Workloads, environments: Sequence[EnvironmentSpec], now: datetime) -> Account | None:
@@ -60,6 +100,14 @@ def _account(body: Obj, workloads: Workloads, environments: Sequence[Environment
         sleeps=sleeps(spec),
         failing=tuple(_failing(spec, body)),
     )
+
+
+def _ledger_of(stored: object) -> Ledger | None:
+    """Of an Environment's member, where zeros are left out; None for another form."""
+    try:
+        return read_ledger(SavingsStatus.model_validate(stored).model_dump(by_alias=True))
+    except ValueError:
+        return None
 
 
 def _until(ledger: Ledger, live: object, now: datetime) -> Ledger:
@@ -102,22 +150,26 @@ def _environments(bodies: Iterable[Obj]) -> Iterator[EnvironmentSpec]:
             continue  # it has no members
 
 
-def _request(workload: Obj | None) -> Request | None:
-    """Of one replica: the sum of its containers. None where a container requests nothing, or it cannot be read."""
+def _request(workload: Obj | None) -> Request:
+    """Of one replica: the sum of its containers, of each resource that all of them request."""
     if workload is None:
-        return None
+        return Request()
     try:
         containers = parse_object(Workload, workload).spec.template.spec.containers
-        requests = [_requests(container) for container in containers]
-        return Request(
-            cpu=sum(parse_milli(one["cpu"]) for one in requests) / 1000,
-            memory=sum(parse_milli(one["memory"]) for one in requests) / 1000,
-        )
+    except ConfigError:
+        return Request()
+    requests = [_requests(container) for container in containers]
+    return Request(cpu=_sum_of(requests, "cpu"), memory=_sum_of(requests, "memory"))
+
+
+def _sum_of(requests: Iterable[Amounts], resource: str) -> float | None:
+    try:
+        return sum(parse_milli(one[resource]) for one in requests) / 1000
     except (ConfigError, KeyError):
         return None
 
 
-def _requests(container: Container) -> Amounts:
+def _requests(container: PodContainer) -> Amounts:
     """A request that is left out is the limit, as the API server has it."""
     resources = container.resources
     return {} if resources is None else {**(resources.limits or {}), **(resources.requests or {})}

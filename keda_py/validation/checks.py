@@ -7,11 +7,15 @@ ScaledObject sets it.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
 
 import orjson
 
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import Override
+from keda_py.apis.environments.scaling_schedule import ScalingSchedule
 from keda_py.apis.foreign import map_at, namespace_of, text_at, texts_at, title_of, value_at
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.parsing import parse_object
@@ -22,19 +26,22 @@ from keda_py.calendars.countries import check_countries
 from keda_py.core.admission import codes
 from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.codes import ignored_codes, without_ignored
+from keda_py.core.admission.environments import check_new_override
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
 from keda_py.core.admission.others import check_authentication, check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
 from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
+from keda_py.core.meaning.kinds import check_kind_meaning
 from keda_py.core.meaning.notes import notes_of
 from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.meaning.target import check_target
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TriggersSpec
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS
+from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES
 from keda_py.sdk.checks import check_trigger, context_of
 from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
+from keda_py.validation.environments import EnvironmentsOfFiles, is_job
 from keda_py.validation.problems import Problem, Severity
 from keda_py.validation.release import Release, completed
 from keda_py.validation.schemas import check_schema, our_kinds
@@ -55,22 +62,29 @@ def is_ours(document: Document) -> bool:
 
 
 class Validation:
-    """The checks over one set of files."""
+    """The checks over one set of files, as if they were applied `now`; None: at this moment."""
 
-    def __init__(self, documents: Sequence[Document], shared_context: SharedContext) -> None:
+    def __init__(
+        self, documents: Sequence[Document], shared_context: SharedContext, now: datetime | None = None
+    ) -> None:
         self._documents, self._shared_context = documents, shared_context
+        self._now = now = now or shared_context.clock.now()
         self._release = Release(documents)
+        self._environments = EnvironmentsOfFiles(self._release.bodies, self._release.scaled(), now)
         self._checks: dict[str, Check] = {
             **{kind.name: check_of(kind.model) for kind in KINDS},
             "ScaledObject": self._check_scaled_object,
             "ScaledJob": self._check_scaled_job,
             "TriggerAuthentication": self._check_authentication,
+            ENVIRONMENTS.kind: self._check_environment,
+            OVERRIDES.kind: self._check_override,
+            SCALING_SCHEDULES.kind: self._check_schedule,
         }
 
     def problems(self) -> Iterator[Problem]:
         """Everything found, errors and warnings."""
         for document in self._documents:
-            found = self._findings(document.body) if is_ours(document) else self._check_count(document.body)
+            found = self._findings(document.body) if is_ours(document) else self._check_foreign(document.body)
             ignored = document.ignored | ignored_codes(map_at(document.body, "metadata", "annotations"))
             for finding in without_ignored(found, ignored):
                 yield _problem(document, finding)
@@ -101,6 +115,7 @@ class Validation:
             yield from self._checks[kind](completed(body))
             if kind in _WITH_HOLIDAYS:
                 check_countries(body)
+            yield from check_kind_meaning(kind, completed(body))
             if kind == "ScaledObject":
                 yield from check_target(AS_WRITTEN.read(completed(body)), namespace_of(body), self._release.located)
         except ConfigError as error:
@@ -148,6 +163,26 @@ class Validation:
                     there = ", ".join(sorted(keys)) or "none"
                     text = f'{path}: {kind} "{reference.name}" has no key "{reference.key}"; it has: {there}'
                     yield AdmissionWarning(message=text, field=path, code=codes.MISSING_KEY)
+
+    def _check_environment(self, body: Mapping[str, object]) -> Iterator[Finding]:
+        yield from check_of(Environment)(body)
+        yield from self._environments.check_environment(dict(body))
+
+    def _check_schedule(self, body: Mapping[str, object]) -> Iterator[Finding]:
+        yield from check_of(ScalingSchedule)(body)
+        yield from self._environments.check_schedule(parse_object(ScalingSchedule, body))
+
+    def _check_override(self, body: Mapping[str, object]) -> Iterator[Finding]:
+        """As the admission of a new one; what was read from a cluster may have ended."""
+        new = parse_object(Override, body)
+        old = new if new.metadata.uid else None
+        there = [one for one in self._release.bodies[OVERRIDES.kind] if namespace_of(one) == new.metadata.namespace]
+        yield from check_new_override(new, old, self._now, len(there) - 1)
+
+    def _check_foreign(self, body: dict[str, Any]) -> Iterator[Finding]:
+        if is_job(body):
+            return self._environments.check_job(completed(body))
+        return self._check_count(body)
 
     def _check_count(self, body: dict[str, Any]) -> Iterator[Finding]:
         """Of a workload: `kubectl apply` and GitOps tools would fight with the autoscaler over its count."""

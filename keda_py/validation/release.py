@@ -5,7 +5,7 @@ people's objects that cannot be read are passed over: they are not what is valid
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -48,9 +48,10 @@ class Release:
     def __init__(self, documents: Iterable[Document]) -> None:
         self.located: defaultdict[str, list[Located]] = defaultdict(list)
         """Every object, by name."""
-        self._bodies: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.bodies: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        """Every object completed, by kind."""
         for document in documents:
-            self._bodies[document.body["kind"]].append(completed(document.body))
+            self.bodies[document.body["kind"]].append(completed(document.body))
             place = _located(document.body)
             self.located[place.name].append(place)
         self._hpas = self._grouped("HorizontalPodAutoscaler", HorizontalPodAutoscaler)
@@ -80,6 +81,11 @@ class Release:
         metadata = completed(body)["metadata"]
         kind_name = TargetSpec(name="", api_version=body["apiVersion"], kind=body["kind"], container="").kind_name
         return self._by_target.get((metadata["namespace"], kind_name, metadata["name"]))
+
+    def scaled(self) -> Iterator[dict[str, Any]]:
+        """The workloads that ScaledObjects scale."""
+        workloads = (body for kind in ("Deployment", "StatefulSet") for body in self.bodies[kind])
+        return (body for body in workloads if self.owner_of(body) is not None)
 
     def parameters(self, trigger: ScaleTrigger, namespace: str) -> frozenset[str] | None:
         """The parameters that the trigger's authentication gives; None where that is not known."""
@@ -114,7 +120,7 @@ class Release:
     def _grouped(self, kind: str, model: type[M]) -> defaultdict[str, list[M]]:
         """By namespace, in the order of the files."""
         found: defaultdict[str, list[M]] = defaultdict(list)
-        for body in self._bodies[kind]:
+        for body in self.bodies[kind]:
             try:
                 found[body["metadata"]["namespace"]].append(parse_object(model, body))
             except ConfigError:
@@ -123,7 +129,7 @@ class Release:
 
     def _named(self, kind: str, model: type[M]) -> dict[NamespacedName, M]:
         found = {}
-        for body in self._bodies[kind]:
+        for body in self.bodies[kind]:
             try:
                 found[body["metadata"]["namespace"], body["metadata"]["name"]] = parse_object(model, body)
             except ConfigError:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from keda_py.sdk.offline import shared_context
 from keda_py.validation.checks import Validation, is_ours
@@ -18,14 +19,14 @@ class Report:
     notes: tuple[Problem, ...] = ()
 
 
-async def validate_texts(texts: Mapping[str, str]) -> Report:
-    """Check texts by file name, as one release. Opens no connection."""
+async def validate_texts(texts: Mapping[str, str], now: datetime | None = None) -> Report:
+    """Check texts by file name, as one release that is applied `now`. Opens no connection."""
     documents: list[Document] = []
     problems: list[Problem] = []
     for file, text in texts.items():
         documents += _readable(text, file, problems)
     async with shared_context() as lent:
-        validation = Validation(documents, lent)
+        validation = Validation(documents, lent, now)
         problems += validation.problems()
     order = {file: index for index, file in enumerate(texts)}
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from keda_py.kube.resources import Obj
-from tests.builders import bare_scaled_object, cron, metrics_api, obj
+from tests.builders import bare_scaled_object, cron, cron_job, deployment, metrics_api, obj
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FORGED = "<img src=x onerror=alert(1)>"
@@ -31,7 +31,7 @@ def objects() -> list[tuple[Obj, Status]]:
 
 
 def others() -> list[tuple[Obj, Status]]:
-    """The Environment and an Override."""
+    """The Environment and an Override. What the page says of the Environment's members is read of them."""
     hours = [{"days": "Mon-Fri", "from": "07:00", "to": "19:00"}]
     office = obj(
         GROUP, "Environment", "office", "dev", spec={"calendar": {"timeZone": "Europe/Berlin", "hours": hours}}
@@ -42,8 +42,16 @@ def others() -> list[tuple[Obj, Status]]:
     return [(office, PHASE), (obj(GROUP, "Override", "asleep-mails", "shop", spec=spec), ends)]
 
 
+def members() -> list[Obj]:
+    """What the Environment has besides ScaledObjects."""
+    report = cron_job("report", "0 9 * * 1-5")
+    report["metadata"]["namespace"] = "dev"
+    counts = {"api": 2, "web": 1, "mail": 2}
+    return [*(deployment(name, count, namespace="dev") for name, count in counts.items()), report]
+
+
 def so(name: str, namespace: str, *triggers: Obj, **spec: Any) -> Obj:
-    return bare_scaled_object(*triggers, name=name, namespace=namespace, **spec)
+    return bare_scaled_object(*triggers, name=name, namespace=namespace, target=name, **spec)
 
 
 def at(hour: float, day: int = 20) -> str:
@@ -91,12 +99,37 @@ DAY = [
         "triggers": [{"metric": "s0-cron", "active": True, "value": 2}],
     },
 ]
-CHECKOUT = steps((0, 11.5, 9), (0, 10, 6), (0, 8.5, 4), (0, 6, 2), (1, 18.3, 0), (1, 16, 3), (1, 11, 8))
+CHECKOUT = [
+    {"time": at(11, 19), "reason": "Activated", "replicas": {"before": 0, "after": 1}},
+    {"time": at(18, 19), "reason": "CoolingDown", "replicas": {"before": 3, "after": 3}},
+    {"time": at(18.3, 19), "reason": "Deactivated", "replicas": {"before": 3, "after": 0}},
+    {"time": at(6), "reason": "Activated", "replicas": {"before": 0, "after": 1}},
+    {"time": at(6.1), "reason": "Active", "replicas": {"before": 2, "after": 2}},
+]
+"""As an operator records it: the counts between 1 and N are the HPA's."""
 REPORTS = steps((0, 4.1, 0), (0, 1, 6))
 PHASE = {
     "phase": "Awake",
+    "phaseSince": at(6),
     "because": "office hours",
-    "ready": "2/2",
+    "ready": "3/4",
+    "members": {
+        "Deployment/mail": {
+            "stage": "Contested",
+            "replicas": 2,
+            "putBacks": 2,
+            "by": "argocd-controller",
+            "since": at(9),
+        }
+    },
+    "conditions": [
+        {
+            "type": "Contested",
+            "status": "True",
+            "reason": "PutBackTwice",
+            "message": "Deployment/mail: argocd-controller put its count back 2 times; let it ignore the count",
+        }
+    ],
     "nextChange": {"to": "Asleep", "at": "2026-11-20T18:00:00Z"},
 }
 BROKEN = {

@@ -4,8 +4,9 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from keda_py.clock import FakeClock
 from keda_py.dashboard.overriding import override_of
 from keda_py.dashboard.server import Dashboard
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
+from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, Obj, Resource
 from tests.builders import a_namespace
 from tests.dashboard import story
 from tests.dashboard.story import FORGED, NOW
@@ -28,23 +29,39 @@ from tests.places import ROOT
 from tests.waiting import eventually
 from tests.worlds.world import World, open_world
 
-WANTED = {"namespace": "default", "kind": "ScaledObject", "name": "app", "state": "Awake", "hours": 3, "reason": "demo"}
+WANTED = {
+    "namespace": "default",
+    "kind": "ScaledObject",
+    "name": "app",
+    "state": "Awake",
+    "until": "2026-11-20T15:00:00Z",
+    "reason": "demo",
+}
 
 
 @asynccontextmanager
 async def open_story(folder: Path) -> AsyncIterator[World]:
-    async with open_world(folder, clock=FakeClock(NOW)) as world:
+    async with open_world(folder, clock=FakeClock(NOW - timedelta(hours=30))) as world:
         await world.apply(*map(crd_of, ENVIRONMENT_KINDS))
         for name in ("dev", "shop", "tools"):
             await world.create(a_namespace(name))
+        for body in story.members():
+            await world.create(body)
+        (environment, office), (override, asleep) = story.others()
         for resource, (body, status) in [
             *((SCALED_OBJECTS, one) for one in story.objects()),
-            *zip((ENVIRONMENTS, OVERRIDES), story.others(), strict=True),
+            (ENVIRONMENTS, (environment, office)),
         ]:
-            await world.client.create(resource, body)
-            path = resource.named(body["metadata"]["namespace"], body["metadata"]["name"], "status")
-            await world.client.patch(path, {"status": status})
+            await create(world, resource, body, status)
+        await world.seconds(timedelta(hours=30).total_seconds())
+        await create(world, OVERRIDES, override, asleep)
         yield world
+
+
+async def create(world: World, resource: Resource, body: Obj, status: Mapping[str, Any]) -> None:
+    await world.client.create(resource, body)
+    path = resource.named(body["metadata"]["namespace"], body["metadata"]["name"], "status")
+    await world.client.patch(path, {"status": status})
 
 
 @pytest.fixture
@@ -125,19 +142,21 @@ async def test_only_the_page_that_has_the_token_may_ask(
         {"kind": "Deployment"},
         {"name": "../secrets"},
         {"namespace": ""},
-        {"hours": 0},
-        {"hours": 73},
-        {"hours": True},
-        {"hours": "3"},
+        {"until": ""},
+        {"until": 3},
+        {"until": "15:00"},
+        {"until": "2026-11-20T15:00:00"},
+        {"until": "2026-11-20T12:00:00Z"},
+        {"until": "2026-12-21T13:00:00Z"},
     ],
 )
 def test_an_override_needs_a_reason_a_target_and_an_end(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
-        override_of({**WANTED, **wrong})
-    assert override_of(WANTED)["spec"] == {
+        override_of({**WANTED, **wrong}, NOW)
+    assert override_of(WANTED, NOW)["spec"] == {
         "target": {"kind": "ScaledObject", "name": "app"},
         "state": "Awake",
-        "for": "3h",
+        "until": "2026-11-20T15:00:00Z",
         "reason": "demo",
     }
 
@@ -238,7 +257,11 @@ async def test_a_browser_shows_it_live_and_its_button_creates_an_override_with_a
     assert "4 awake, 3 asleep, 1 broken" in await run(browser.text, "#summary")
     await run(browser.until, "#objects", "next change in 13 h, Sat")  # of shop/reports, which a preview alone knows
     await run(browser.click, "button[data-key='ScaledObject/shop/checkout']")
-    assert "6 → 9" in await run(browser.text, "#objects .details")
+    past = await run(browser.text, "#objects .details")
+    assert "0 → 1 Activated" in past.replace("\t", " ")
+    assert "3 CoolingDown" in past.replace("\t", " "), "what the HPA did is not told as if the operator had"
+    await run(browser.click, "button[data-key='Environment/dev/office']")
+    await shows_the_environment(browser)
     assert "open: Mon-Fri 07:00-19:00 Europe/Berlin" in await run(browser.text, "#objects .details")
     await keep_picture(browser, "dashboard.png")
     await run(browser.pretend, "Europe/Berlin", "dark")
@@ -257,8 +280,28 @@ async def test_a_browser_shows_it_live_and_its_button_creates_an_override_with_a
     await run(browser.driver.set_window_size, 400, 800)
     wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert await run(browser.driver.execute_script, wide)
+    await run(browser.pretend, "America/New_York", "light")
+    await run(browser.driver.refresh)
+    await run(browser.until, "#environments", "Fri 19:00 (13:00 GMT-5)")  # the calendar's zone, then the reader's
+    assert "clock of Europe/Berlin" in await run(browser.text, "#summary")
+    await run(browser.click, "button[aria-label='Keep awake dev/office']")
+    assert (
+        await run(browser.driver.execute_script, "return document.querySelector('#until').value") == "2026-11-20T16:00"
+    )
+    assert await run(browser.text, "#until-here") == "Fri 16:00 (10:00 GMT-5), in 3 h"
     logs = await run(browser.driver.get_log, "browser")
     assert [one["message"] for one in logs] == []
+
+
+async def shows_the_environment(browser: Browser) -> None:
+    """What is wrong with it, its members, and the part of its past that is on record."""
+    run = asyncio.to_thread
+    assert "PutBackTwice: Deployment/mail: argocd-controller" in await run(browser.text, "#environments .wrong")
+    members = await run(browser.text, "#environments .details")
+    for told in ("ScaledObject/api", "Deployment/mail", "contested", "CronJob/report"):
+        assert told in members
+    count = "return document.querySelectorAll('#environments rect.unknown').length"
+    assert await run(browser.driver.execute_script, count) == 1
 
 
 async def keep_awake_by_keys(world: World, browser: Browser) -> None:
@@ -275,6 +318,7 @@ async def keep_awake_by_keys(world: World, browser: Browser) -> None:
     await run(browser.press, *"demo for a customer", Keys.ENTER)
     await run(browser.until, "#overrides", "demo for a customer")
     created = next(one for one in world.all(OVERRIDES) if one["metadata"]["namespace"] == "tools")
+    assert created["spec"]["until"] == "2026-11-20T15:00:00Z", "in three hours, to the quarter"
     assert created["spec"]["reason"] == "demo for a customer"
     assert created["spec"]["target"] == {"kind": "ScaledObject", "name": "build-farm"}
 

@@ -30,9 +30,10 @@ def test_what_is_always_up_is_no_event() -> None:
 
 
 def test_a_picture_has_a_lane_for_each_object_and_a_bar_for_each_span() -> None:
-    root = ElementTree.fromstring(svg_of(look(app(cron(desired=2)), dev()), UTC))
+    scaled = app(cron("0 12 * * *", "0 16 * * *", 2), cron("0 14 * * *", "0 16 * * *", 3))
+    root = ElementTree.fromstring(svg_of(look(scaled, dev()), UTC))
     lanes = root.findall(f"{SVG}g")
-    assert [len(lane.findall(f"{SVG}rect")) for lane in lanes] == [5, 10]  # one, and after a sync two
+    assert [len(lane.findall(f"{SVG}rect")) for lane in lanes] == [5, 10]  # two, and later three
     assert "Mon 23 Nov to Sun 29 Nov 2026, UTC" in [text.text for text in root.iter(f"{SVG}text")]
 
 

@@ -12,7 +12,7 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.savings.command import Wanted, month_of, period_of
 from keda_py.savings.pages import Found, document, statement
-from keda_py.savings.reading import indexed, read_accounts, read_overrides
+from keda_py.savings.reading import count_waiting, indexed, read_accounts, read_overrides
 from tests.builders import cron, deployment, obj, scaled_object
 
 HOUR, WEEK = 3600, 7 * 86400
@@ -51,6 +51,7 @@ def test_requests_times_replica_hours_are_saved_and_have_a_price() -> None:
     body = document(found(app(sums=SLEPT), workloads=(workload,)), MONTH, Prices(cpu=0.1, memory=0.01, replica=1))
     assert body["objects"] == [
         {
+            "kind": "ScaledObject",
             "namespace": "shop",
             "name": "app",
             "environment": "dev",
@@ -204,3 +205,74 @@ def test_overrides_that_keep_things_up_are_waste() -> None:
         ("shop/web", "kept awake for 48.0 h, in its hours or not,"),
     ]
     assert waste[0][1].endswith("Override late by jane (Awake until 2026-11-19T12:00:00Z): release")
+
+
+def closed(**members: dict[str, Any]) -> Obj:
+    """An Environment with accounts of its members."""
+    environment = obj("keda-py.dev/v1alpha1", "Environment", "dev", "shop", spec={"calendarRef": {"name": "office"}})
+    environment["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    accounts = {f"Deployment/{name}": stored(**sums) | {"instead": 2} for name, sums in members.items()}
+    return environment | {"status": {"savings": accounts}}
+
+
+def test_what_an_environment_saves_of_workloads_without_a_scaled_object_is_counted() -> None:
+    workload = deployment("mail", 0, namespace="shop", resources={"requests": {"cpu": "500m", "memory": "2Gi"}})
+    accounts = read_accounts([], indexed([workload], "Deployment"), [closed(mail=SLEPT)], STORED_AT)
+    only = document(Found(accounts=accounts), MONTH, Prices())["objects"][0]
+    assert (only["kind"], only["name"], only["environment"]) == ("Deployment", "mail", "dev")
+    assert (only["replicaHoursSaved"], only["coreHoursSaved"], only["gibHoursSaved"]) == (30.0, 15.0, 60.0)
+    page = statement(Found(accounts=accounts), MONTH, Prices(), 200).plain
+    assert "Deployment shop/mail" in page
+    assert "against the count that its Environment gives back" in " ".join(page.split())
+
+
+def test_what_a_scaled_object_scales_is_counted_once() -> None:
+    accounts = read_accounts([app(sums=SLEPT)], {}, [closed(app=SLEPT)], STORED_AT)
+    assert [one.title for one in accounts] == ["shop/app"]
+
+
+@pytest.mark.parametrize("status", [{"savings": 5}, {"savings": {"Deployment/x": 5}}, {"savings": {"x": {"at": "y"}}}])
+def test_accounts_of_another_form_are_left_out(status: Any) -> None:
+    assert read_accounts([], {}, [closed() | {"status": status}], STORED_AT) == []
+
+
+@pytest.mark.parametrize(
+    ("requests", "cores", "memory", "words"),
+    [
+        ({"cpu": "500m"}, 15.0, None, "memory is that of 0 of 1 objects"),
+        ({"memory": "2Gi"}, None, 60.0, "CPU is that of 0 of 1 objects"),
+    ],
+)
+def test_requests_of_one_resource_alone_are_figures(
+    requests: dict[str, str], cores: float | None, memory: float | None, words: str
+) -> None:
+    workload = deployment(namespace="shop", resources={"requests": requests})
+    one = found(app(sums=SLEPT), workloads=(workload,))
+    only = document(one, MONTH, Prices())["objects"][0]
+    assert (only["coreHoursSaved"], only["gibHoursSaved"], only["requestsKnown"]) == (cores, memory, False)
+    assert words in statement(one, MONTH, Prices(), 200).plain
+    priced = document(one, MONTH, Prices(cpu=0.1))["objects"][0]["money"]
+    assert priced == (None if cores is None else 1.5)
+
+
+def test_a_statement_says_as_of_when_it_is() -> None:
+    assert (
+        "saved in 2026-11, as of Fri 20 Nov 2026 12:00 UTC, against"
+        in statement(found(app()), MONTH, Prices(), 300).plain
+    )
+    assert document(found(app()), MONTH, Prices())["asOf"] == "2026-11-20T12:00:00Z"
+
+
+def test_it_is_said_when_the_first_figure_comes() -> None:
+    objects, environments = [scaled_object(cron(), namespace="shop")], [closed()]
+    none = Found(accounts=[], waiting=count_waiting(objects, environments))
+    page = statement(none, MONTH, Prices(), 300).plain
+    assert "2 objects are not accounted yet: expect the first figures when they sleep or wake next" in page
+    assert "six hours after the operator first saw it" in page
+    assert document(none, MONTH, Prices())["notAccountedYet"] == 2
+    assert "not accounted yet" not in statement(none, replace(MONTH, month="2026-10"), Prices(), 300).plain
+    assert "expect the first figures when something does" in statement(found(app()), MONTH, Prices(), 300).plain
+    assert "when something does" not in statement(found(app(sums=SLEPT)), MONTH, Prices(), 300).plain
+    some = Found(accounts=found(app(sums=SLEPT)).accounts, waiting=1)
+    assert "1 object is not accounted yet" in statement(some, MONTH, Prices(), 300).plain
+    assert count_waiting([app(sums=SLEPT)], [closed(mail=SLEPT)]) == 0

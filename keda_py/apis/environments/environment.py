@@ -10,10 +10,13 @@ from pydantic import ConfigDict, Field
 
 from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, ChangeStatus
 from keda_py.apis.job_spec import LabelSelector
+from keda_py.apis.scaled_object import SavingsStatus
 from keda_py.apis.schema_marks import BY_NAME, Timestamp, rule
 from keda_py.apis.wire import Condition, Count, Int32, Name, ObjectMeta, Positive, Wire
 
 MOST_WAVES, MOST_KINDS = 20, 20
+MOST_WITH_DAYS = 100
+"""Of workloads whose accounts have days, too: with more of them the status would outgrow what an object may hold."""
 Phase = Literal["", "Asleep", "Waking", "Awake", "FallingAsleep"]
 Stage = Literal["", "Falling", "Down", "Rising", "Kept", "Contested", "Pinned"]
 
@@ -182,6 +185,9 @@ class EnvironmentStatus(Wire):
     transition: TransitionStatus | None = None
     members: dict[str, MemberStatus] = {}
     """By KIND/NAME, such as Deployment/web; only those that are not as their owner left them."""
+    savings: dict[str, SavingsStatus] = {}
+    """What the sleep of members that no ScaledObject scales has saved, by KIND/NAME; `instead` is the count that comes
+    back."""
     conditions: list[Condition] = []
 
 

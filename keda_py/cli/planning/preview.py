@@ -19,7 +19,7 @@ DESCRIPTION = (
     "what `keda-py validate` knows about it. The operator's own rules decide. Other triggers are taken to have no work."
 )
 EXAMPLES = (
-    ("keda-py preview k8s/", "the week from today, of every manifest below a folder"),
+    ("keda-py preview k8s/", "the week from now on, of every manifest below a folder"),
     ("keda-py preview -A", "of the cluster, with your own rights"),
     ("helm template . | keda-py preview -", "what a chart renders"),
     ("keda-py preview --from 2026-12-21 --days 14 app.yaml", "over the holidays"),
@@ -41,26 +41,27 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     from keda_py.preview.command import Wanted, compare, read_cluster, show  # heavy: not for --help
 
-    wanted = Wanted(days=options.days, since=options.since, timezone=options.timezone)
+    live = not (options.files or options.diff)
+    wanted = Wanted(days=options.days, since=options.since, timezone=options.timezone, live=live)
     try:
         if options.diff:
-            old, new = (_read([file]) for file in options.diff)
+            old, new = (_read([file], options.since) for file in options.diff)
             return compare(old, new, wanted, options.output)
-        if not options.files:
+        if live:
             namespace = "" if options.all_namespaces else options.namespace
             sources, unread = asyncio.run(read_cluster(options.kubeconfig, namespace))
             return show(sources, wanted, options.output, unread)
-        return show(_read(options.files), wanted, options.output)
+        return show(_read(options.files, options.since), wanted, options.output)
     except Refused:
         return 1
 
 
-def _read(files: Sequence[str]) -> "list[Source]":
+def _read(files: Sequence[str], since: str) -> "list[Source]":
     """Raises Refused."""
     from keda_py.preview.reading.files import errors_of, sources_of
 
     texts = dict(read_texts(files))
-    errors = errors_of(texts)
+    errors = errors_of(texts, since)
     for problem in errors:
         sys.stderr.write(f"{foreign(problem.file)}:{problem.line}: error: {foreign(problem.sentence)}\n")
     if errors:
@@ -78,7 +79,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     completed_by(place, COMPLETION, "namespaces")
     add("--diff", nargs=2, metavar=("OLD", "NEW"), help="what goes otherwise with NEW; files or folders")
     add("--days", type=int, default=7, metavar="N", help="how many, 1 to 366 [7]")
-    add("--from", dest="since", default="", metavar="DATE", help="such as 2026-12-21 [today]")
+    add("--from", dest="since", default="", metavar="DATE", help="such as 2026-12-21 [now]")
     add("--timezone", default="", metavar="ZONE", help="of the days that are shown [that of most schedules]")
     add("-o", "--output", choices=("table", "json", "svg", "ics"), default="table", help="how to print [table]")
     options = parser.parse_args(arguments)

@@ -8,7 +8,8 @@ from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 DESCRIPTION = (
     "Tell what sleeping has saved: replica hours, and the CPU and memory that they would have requested, of each "
     "object, namespace and Environment, against what would have been instead; and what is wasted. The operator "
-    "accounts it in status.kedaPySavings, this month and the last, and fifteen days."
+    "accounts it in status.kedaPySavings, and in an Environment's status.savings for workloads without a ScaledObject: "
+    "this month and the last, and fifteen days."
 )
 AGAINST = (
     "what would have been instead: the HPA alone, with minReplicaCount at least; one replica always, without any "

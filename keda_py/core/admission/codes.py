@@ -27,11 +27,18 @@ CANNOT_WAKE = "cannot-wake"
 UNKNOWN_ANNOTATION = "unknown-annotation"
 ANNOTATION_VALUE = "annotation-value"
 NO_TARGET = "no-target"
+JOB_NEVER_RUNS = "job-never-runs"
+HOURS_SWAPPED = "hours-swapped"
+OVERRIDE_ENDLESS = "override-endless"
+NO_CALENDAR = "no-calendar"
+WAVE_EMPTY = "wave-empty"
+MEMBERS_SHARED = "members-shared"
 
 MEANING = frozenset(
     (
         *(OVER_WEEKEND, DAYS_CLOSED, SWAPPED, NEVER_OPENS, ALWAYS_OPEN, EVERY_MINUTE, SUMMER_TIME, ZONE_SIGN, OVERLAP),
         *(COOLDOWN, ABOVE_MAX, NEVER_SLEEPS, CANNOT_WAKE, UNKNOWN_ANNOTATION, ANNOTATION_VALUE, NO_TARGET),
+        *(JOB_NEVER_RUNS, HOURS_SWAPPED, OVERRIDE_ENDLESS, NO_CALENDAR, WAVE_EMPTY, MEMBERS_SHARED),
     )
 )
 """Those of `core/meaning/`: admission shows the code behind the text. The older texts stay as they are."""

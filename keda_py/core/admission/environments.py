@@ -41,7 +41,7 @@ def check_calendar(calendar: WireCalendar | ClusterCalendar) -> Iterator[Finding
 
 def check_environment(environment: Environment) -> Iterator[Finding]:
     """Durations, selectors, waves, and a calendar of its own."""
-    build_environment(_created(environment))
+    build_environment(created_some_time(environment))
     for number, wave in enumerate(environment.spec.waves):
         if wave.selector is None:
             field = f"spec.waves[{number}].selector"
@@ -74,7 +74,7 @@ def check_new_override(new: Override, old: Override | None, now: datetime, other
 def _read_override(override: Override) -> OverrideSpec:
     spec = override.spec
     calendar = read_calendar(_ALWAYS) if spec.until == NEXT_CHANGE else None
-    return read_override(_created(override), calendar, environment="" if spec.target else "any")
+    return read_override(created_some_time(override), calendar, environment="" if spec.target else "any")
 
 
 def check_requester(new: Mapping[str, object], old: Mapping[str, object] | None, username: str) -> Iterator[Finding]:
@@ -90,7 +90,7 @@ def check_requester(new: Mapping[str, object], old: Mapping[str, object] | None,
 
 def check_scaling_schedule(schedule: ScalingSchedule) -> Iterator[Finding]:
     """Periods and bounds; a calendar that is named may be there."""
-    build_schedule(_created(schedule), _any_calendar)
+    build_schedule(created_some_time(schedule), _any_calendar)
     return iter(())
 
 
@@ -98,8 +98,8 @@ def _any_calendar(_: CalendarRef) -> Calendar:
     return read_calendar(_ALWAYS)
 
 
-def _created(obj: T) -> T:
-    """A manifest says nothing of its creation, which no rule here depends on."""
+def created_some_time(obj: T) -> T:
+    """With a time of creation, which a manifest does not say, and which no rule here depends on."""
     if obj.metadata.creation_timestamp:
         return obj
     metadata = obj.metadata.model_copy(update={"creation_timestamp": write_time(_ANY_TIME)})

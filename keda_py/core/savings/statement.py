@@ -17,6 +17,7 @@ from keda_py.core.savings.ledger import Day, Ledger, Month
 
 ENOUGH = timedelta(days=7).total_seconds()
 """Of observation, before anything is called waste."""
+SCALED_OBJECT = "ScaledObject"
 _GIB = 2**30
 _ALWAYS = 1.01
 _WORTH_TELLING = timedelta(hours=1).total_seconds()
@@ -35,7 +36,10 @@ class Against(StrEnum):
         """For those who read a statement."""
         match self:
             case Against.HPA:
-                return "against the HPA alone, which has no less than minReplicaCount, and 1 at least"
+                return (
+                    "against the HPA alone, which has no less than minReplicaCount, and 1 at least; of a workload "
+                    "without a ScaledObject against the count that its Environment gives back"
+                )
             case Against.ALWAYS:
                 return "against one replica all the time, without any autoscaler; what was used above that counts"
             case Against.LAST_WEEK:
@@ -53,30 +57,32 @@ class Period:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Of one replica: cores, and bytes."""
+    """Of one replica: cores, and bytes. None: not known, as where a container requests none."""
 
-    cpu: float
-    memory: float
+    cpu: float | None = None
+    memory: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """One object. `request` None: not known. It may have `minimum` to `maximum` replicas, none where it `sleeps`."""
+    """One object. It may have `minimum` to `maximum` replicas, none where it `sleeps`."""
 
     namespace: str
     name: str
     environment: str
     ledger: Ledger
-    request: Request | None
+    request: Request
     minimum: int
     maximum: int
     sleeps: bool
     failing: tuple[str, ...] = ()
+    kind: str = SCALED_OBJECT
 
     @property
     def title(self) -> str:
-        """NAMESPACE/NAME."""
-        return f"{self.namespace}/{self.name}"
+        """NAMESPACE/NAME, and of another kind than ScaledObject that before it."""
+        name = f"{self.namespace}/{self.name}"
+        return name if self.kind == SCALED_OBJECT else f"{self.kind} {name}"
 
     def of(self, month: str) -> Month | None:
         """None: nothing is kept of that month."""
@@ -95,14 +101,15 @@ class Prices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """Hours: asleep, of replicas used and saved, of cores and GiB saved; `unknown` objects lack the last two."""
+    """Hours: asleep, of replicas used and saved, of cores and GiB saved, which so many objects lack."""
 
     asleep: float = 0.0
     used: float = 0.0
     saved: float = 0.0
     cpu: float = 0.0
     memory: float = 0.0
-    unknown: int = 0
+    lack_cpu: int = 0
+    lack_memory: int = 0
 
     def plus(self, other: "Saved") -> "Saved":
         """Both."""
@@ -112,7 +119,8 @@ class Saved:
             saved=self.saved + other.saved,
             cpu=self.cpu + other.cpu,
             memory=self.memory + other.memory,
-            unknown=self.unknown + other.unknown,
+            lack_cpu=self.lack_cpu + other.lack_cpu,
+            lack_memory=self.lack_memory + other.lack_memory,
         )
 
     def money(self, prices: Prices) -> float:
@@ -155,9 +163,10 @@ def _worth(account: Account, asleep: float, used: float, saved: float) -> Saved:
         asleep=asleep / 3600,
         used=used / 3600,
         saved=hours,
-        cpu=hours * request.cpu if request is not None else 0.0,
-        memory=hours * request.memory / _GIB if request is not None else 0.0,
-        unknown=int(request is None),
+        cpu=hours * (request.cpu or 0.0),
+        memory=hours * (request.memory or 0.0) / _GIB,
+        lack_cpu=int(request.cpu is None),
+        lack_memory=int(request.memory is None),
     )
 
 
@@ -186,7 +195,7 @@ def waste_of(accounts: Sequence[Account], month: str) -> Iterator[Waste]:
         if observed is not None and account.sleeps and observed.failing >= _WORTH_TELLING:
             hours = f"{observed.failing / 3600:.1f} h"
             yield Waste(account.title, f"was up for {hours} only because its sources failed: give it a fallback of 0")
-        if observed is None or observed.seconds < ENOUGH:
+        if observed is None or observed.seconds < ENOUGH or account.kind != SCALED_OBJECT:
             continue
         days = f"in {observed.seconds / 86400:.0f} days"
         if account.sleeps and not observed.asleep:

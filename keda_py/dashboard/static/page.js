@@ -4,7 +4,7 @@ const token = location.hash.slice(1);
 const at = (id) => document.getElementById(id);
 const DAY = 86400000, SHOWN = 300, LANE = 20;
 const OVER = ["Ended", "Outranked", "Invalid"];
-let state = null, open = new Set();
+let state = null, open = new Set(), days = [];
 
 function make(tag, attributes = {}, ...children) {
   const svg = ["svg", "rect", "line", "title", "text"].includes(tag);
@@ -17,7 +17,27 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
-const clock = (text) => new Date(text).toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit", hour12: false });
+// One zone, that of the calendars; the reader's stands in brackets where its clock shows another time.
+const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const WORDS = { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+const inZone = (date, timeZone, options) => new Intl.DateTimeFormat("en-GB", { ...options, timeZone }).format(date).replace(",", "");
+const abbreviation = (date, timeZone) => new Intl.DateTimeFormat("en-GB", { timeZone, timeZoneName: "short" }).formatToParts(date)
+  .find((part) => part.type === "timeZoneName").value;
+function clock(text) {
+  const date = new Date(text), [there, here] = [state.zone, own].map((zone) => inZone(date, zone, WORDS));
+  if (there === here) return there;
+  const day = there.slice(0, 3) === here.slice(0, 3) ? here.slice(4) : here;
+  return `${there} (${day} ${abbreviation(date, own)})`;
+}
+// "2026-11-20T13:30" on the clock of the calendars: there and back.
+const written = (date) => inZone(date, state.zone, { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
+  .replace(/(\d+)\/(\d+)\/(\d+) (.*)/, "$3-$2-$1T$4");
+function instant(text) {
+  const meant = Date.parse(`${text}Z`);
+  let found = meant;
+  for (let turn = 0; turn < 2; turn++) found += meant - Date.parse(`${written(new Date(found))}Z`);
+  return new Date(found);
+}
 const key = (one) => `${one.kind || "Environment"}/${one.namespace}/${one.name}`;
 
 const spoken = (milliseconds) => {
@@ -33,57 +53,46 @@ function scale(now) {
 }
 
 function midnights(now) {
-  const found = [], day = new Date(now - DAY);
-  for (day.setHours(24, 0, 0, 0); day < now + 3 * DAY; day.setDate(day.getDate() + 1)) found.push(new Date(day));
+  const found = [], quarter = DAY / 96;
+  for (let time = Math.ceil((now - DAY) / quarter) * quarter; time < now + 3 * DAY; time += quarter)
+    if (written(new Date(time)).endsWith("T00:00")) found.push(new Date(time));
   return found;
 }
 
 function axis(now) {
   const { width, x } = scale(now), drawing = make("svg", { width, height: 16, viewBox: `0 0 ${width} 16` });
-  for (const day of midnights(now)) {
+  for (const day of days) {
     drawing.append(make("line", { x1: x(day), x2: x(day), y1: 4, y2: 16, class: "midnight" }));
     const room = Math.abs(x(day) + 14 - x(now)) > 30 && x(day) < width - 30;
-    if (room) drawing.append(make("text", { x: x(day) + 4, y: 12 }, day.toLocaleDateString("en", { weekday: "short", day: "numeric" })));
+    if (room) drawing.append(make("text", { x: x(day) + 4, y: 12 }, inZone(day, state.zone, { weekday: "short", day: "numeric" })));
   }
   drawing.append(make("text", { x: x(now), y: 12, "text-anchor": "middle", class: "at" }, "now"));
   return make("li", { class: "axis", "aria-hidden": "true" }, drawing);
 }
 
+const ends = (span) => [Date.parse(span.from), Date.parse(span.to)];
+
 function timeline(one, now) {
-  const { width, x } = scale(now), was = recorded(one, now);
+  const { width, x } = scale(now), was = one.past.up.map(ends), unknown = one.past.unknown && ends(one.past.unknown);
   const drawing = make("svg", { width, height: LANE, viewBox: `0 0 ${width} ${LANE}`, role: "img" });
-  drawing.append(make("title", {}, described(one, was, now)), make("rect", { x: 0, y: 0, width, height: LANE, rx: 3, class: "lane" }));
-  const most = Math.max(1, ...was.map((span) => span[2]), ...one.planned.map((span) => span.replicas));
-  const bar = (from, to, count, kind) => {
-    const height = 6 + (LANE - 6) * count / most;
-    drawing.append(make("rect", { x: x(from), y: LANE - height, width: Math.max(x(to) - x(from), 1), height, class: kind }));
+  drawing.append(make("title", {}, described(one, was, unknown)), make("rect", { x: 0, y: 0, width, height: LANE, rx: 3, class: "lane" }));
+  const most = Math.max(1, ...one.planned.map((span) => span.replicas));
+  const bar = ([from, to], share, kind, fill) => {
+    const height = 6 + (LANE - 6) * share;
+    drawing.append(make("rect", { x: x(from), y: LANE - height, width: Math.max(x(to) - x(from), 1), height, class: kind, fill }));
   };
-  for (const [from, to, count] of was) bar(from, to, count, "was");
-  for (const span of one.planned) bar(Date.parse(span.from), Date.parse(span.to), span.replicas, "will");
-  for (const day of midnights(now)) drawing.append(make("line", { x1: x(day), x2: x(day), y1: 0, y2: LANE, class: "midnight" }));
+  if (unknown) bar(unknown, 1, "unknown", "url(#hatch)");
+  for (const span of was) bar(span, 0.5, "was");
+  for (const span of one.planned) bar(ends(span), span.replicas / most, "will");
+  for (const day of days) drawing.append(make("line", { x1: x(day), x2: x(day), y1: 0, y2: LANE, class: "midnight" }));
   drawing.append(make("line", { x1: x(now), x2: x(now), y1: 0, y2: LANE, class: "now" }));
   return drawing;
 }
 
-function described(one, was, now) {
+function described(one, was, unknown) {
   const hours = (spans) => spoken(spans.reduce((sum, [from, to]) => sum + to - from, 0));
-  const ahead = one.planned.map((span) => [Date.parse(span.from), Date.parse(span.to)]);
-  return `the last day awake for ${hours(was)}; the next three days by its schedules for ${one.foreseen ? hours(ahead) : "an unknown time"}`;
-}
-
-// [from, to, replicas] of each count above zero that is on record.
-function recorded(one, now) {
-  const found = [];
-  let since = now - DAY, count = one.changes?.length ? one.changes[0].replicas?.before || 0 : 0;
-  for (const change of one.changes || []) {
-    const time = Math.max(Date.parse(change.time), now - DAY), after = change.replicas?.after;
-    if (after === undefined || after === null || after === count) continue;
-    if (count > 0 && time > since) found.push([since, time, count]);
-    since = time;
-    count = after;
-  }
-  if (count > 0) found.push([since, now, count]);
-  return found;
+  const missing = unknown ? `, ${hours([unknown])} not known` : "";
+  return `the last day awake for ${hours(was)}${missing}; the next three days by its schedules for ${one.foreseen ? hours(one.planned.map(ends)) : "an unknown time"}`;
 }
 
 function buttons(one) {
@@ -110,7 +119,12 @@ function details(one) {
     [clock(move.at), one.kind ? moved(move.before, move.after) : wakes(move.after), move.because]);
   const notes = [...one.windows.map((text) => `window: ${text}`), ...one.findings,
     ...one.assumes.map((type) => `${type}: taken to have no work; what it asks for comes on top`)];
+  const members = one.members || [];
+  const rows = members.map((each) => [each.member, each.wave, [each.state, each.replicas].filter(Boolean).join(" "), each.why]);
+  const waves = rows.some((cells) => cells[1]) ? rows : rows.map(([member, , ...rest]) => [member, ...rest]);
+  const more = one.moreMembers ? make("p", { class: "dim" }, `and ${one.moreMembers} more; keda-py env lists all`) : null;
   return make("div", { class: "details" },
+    one.kind ? null : part("Members", waves.length ? table(waves) : make("p", { class: "dim" }, "it has no members"), more),
     one.kind ? part("The last day", past.length ? table(past) : make("p", { class: "dim" }, "no change on record")) : null,
     part("By its schedules", ...notes.map((text) => make("p", { class: "dim" }, text)),
       ahead.length ? table(ahead) : make("p", { class: "dim" }, one.foreseen ? "no change in three days" : "not known")));
@@ -137,7 +151,9 @@ function environment(one, now) {
   const to = { Asleep: "sleeps", Awake: "wakes" }[one.next.to] || one.next.to || "next change";
   const times = [one.ready && `${one.ready} ready`, one.up && `${one.up} up`, one.override && `override: ${one.override}`,
     one.next.at && `${to} in ${spoken(Date.parse(one.next.at) - now)}, ${clock(one.next.at)}`];
-  return row(one, one.phase || "unknown", one.because || "not looked at yet", times.filter(Boolean).join("; "), now);
+  const shown = row(one, one.phase || "unknown", one.because || "not looked at yet", times.filter(Boolean).join("; "), now);
+  shown.querySelector(".row").after(...one.wrong.map((text) => make("p", { class: "wrong" }, text)));
+  return shown;
 }
 
 function override(one) {
@@ -154,6 +170,7 @@ function fill(id, rows) {
 
 function draw() {
   const words = at("filter").value.toLowerCase().split(/\s+/).filter(Boolean), now = Date.parse(state.now);
+  days = midnights(now);
   const fits = (one) => words.every((word) => JSON.stringify([key(one), one.state, one.phase, one.why]).toLowerCase().includes(word));
   const objects = state.objects.filter(fits), environments = state.environments.filter(fits);
   const focused = document.activeElement && document.activeElement.dataset.key;
@@ -165,7 +182,7 @@ function draw() {
   const told = ["awake", "asleep", "paused", "broken"].map((word) => [count(word), word]).filter(([number]) => number);
   const more = objects.length > SHOWN ? `, the first ${SHOWN} shown` : "";
   at("summary").textContent =
-    `${objects.length} objects: ${told.map(([number, word]) => `${number} ${word}`).join(", ")}${more}; as of ${clock(state.now)}`;
+    `${objects.length} objects: ${told.map(([number, word]) => `${number} ${word}`).join(", ")}${more}; as of ${clock(state.now)}, clock of ${state.zone}`;
   const unread = Object.entries(state.unread).map(([plural, why]) => `${plural}: ${why}`);
   const wrong = [["not shown", unread], ["not foreseen", state.unforeseen]].filter(([, all]) => all.length);
   trouble(wrong.map(([what, all]) => `${what}: ${all.join("; ")}`).join("; "));
@@ -199,14 +216,25 @@ function ask(one, to, word) {
   at("ask-title").textContent = `${word}: ${one.namespace}/${one.name}`;
   at("refused").hidden = true;
   at("reason").value = "";
+  const quarter = DAY / 96, soon = new Date(Math.ceil((Date.parse(state.now) + DAY / 8) / quarter) * quarter);
+  at("until").value = written(soon);
+  at("until-zone").textContent = `Until, on the clock of ${state.zone}`;
+  explainUntil();
   at("ask").showModal();
   at("reason").focus();
 }
 
+// What the chosen time is for the reader, and in how long.
+function explainUntil() {
+  const date = instant(at("until").value), late = date - Date.parse(state.now);
+  at("until-here").textContent = Number.isNaN(late) ? "" : late > 0 ? `${clock(date)}, in ${spoken(late)}` : "is over";
+}
+at("until").addEventListener("input", explainUntil);
+
 at("ask").querySelector("form").addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
-    const body = { ...asked, reason: at("reason").value, hours: Number(at("hours").value) };
+    const body = { ...asked, reason: at("reason").value, until: instant(at("until").value).toISOString() };
     await call("/api/override", { method: "POST", body: JSON.stringify(body) });
     at("ask").close();
   } catch (error) {

@@ -10,12 +10,12 @@ memory triggers it is therefore asked for once, by name.
 from itertools import islice
 from typing import Any
 
-from keda_py.apis.foreign import map_at, maps_at, text_at
+from keda_py.apis.foreign import map_at, maps_at
 from keda_py.core.admission.scaled_object import NOT_OURS
-from keda_py.errors import ConfigError, NotFound, Unavailable
+from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.client import KubeClient
-from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj
+from keda_py.operator.admission.related_environments import RelatedEnvironments
 from keda_py.operator.cluster.caches import BY_HPA, BY_TARGET, Caches, target_key, unpack_hpa
 
 MOST_TOLD, MOST_CONTAINERS, MOST_LIMITS = 50, 500, 20
@@ -25,15 +25,18 @@ _RESOURCES = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SET
 
 
 class RelatedObjects:
-    """Tells the webhook process of the neighbours of a ScaledObject, and of the Overrides of a namespace."""
+    """Tells the webhook process what is around the object that it judges."""
 
-    def __init__(self, client: KubeClient, caches: Caches, overrides: Informer) -> None:
-        self._client, self.caches, self._overrides = client, caches, overrides
+    def __init__(self, client: KubeClient, caches: Caches, environments: RelatedEnvironments) -> None:
+        self._client, self.caches, self._environments = client, caches, environments
 
     async def around(self, question: Obj) -> Obj:
         """Whatever could collide with it. Raises KubeError when its target cannot be asked for."""
-        if "overridesOf" in question:
-            return self._overrides_of(question["overridesOf"])
+        match question:
+            case {"overridesOf": namespace}:
+                return self._environments.overrides_of(namespace)
+            case {"environmentOf": _}:
+                return await self._environments.environment(question)
         namespace, caches = question["namespace"], self.caches
         target = target_key(namespace, question["apiVersion"], question["kind"], question["name"])
         others = caches.scaled_objects.by_index(BY_TARGET, target)[:MOST_TOLD]
@@ -43,15 +46,6 @@ class RelatedObjects:
             "hpas": [_hpa(unpack_hpa(one)) for one in caches.hpas.by_index(BY_TARGET, target)[:MOST_TOLD]],
             "limitRanges": self._limit_ranges(namespace),
             "containers": await self._containers(question) if question["containers"] else None,
-        }
-
-    def _overrides_of(self, namespace: str) -> Obj:
-        if not self._overrides.synced:
-            raise Unavailable("overrides have not been listed")
-        lives = self._overrides.objects(namespace)
-        return {
-            "now": self._client.clock.now().isoformat(),
-            "overrides": sum(text_at(live, "status", "phase") != "Ended" for live in lives),
         }
 
     def _limit_ranges(self, namespace: str) -> list[Obj] | None:

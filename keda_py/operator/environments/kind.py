@@ -18,6 +18,7 @@ from functools import partial
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import SavingsStatus
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
@@ -47,6 +48,7 @@ from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
+from keda_py.operator.environments.savings import account
 from keda_py.operator.environments.state import EnvironmentMemory, Read
 from keda_py.operator.environments.wire import fields_of
 
@@ -179,7 +181,8 @@ class Environments(Kind[EnvironmentMemory]):
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, self._parts.clock.monotonic())
         waits = self._waiting(state, live, seen, decision)
-        status = decision.status.model_copy(update={"awaiting_turn": len(waits)})
+        savings = account(_accounts(state), seen, decision.state, self._parts.clock.now(), first=not state.accounts)
+        status = decision.status.model_copy(update={"awaiting_turn": len(waits), "savings": savings})
         told = [
             *events_of(before, decision),
             *condition_events(state.status.get("conditions") or (), status.conditions),
@@ -187,6 +190,7 @@ class Environments(Kind[EnvironmentMemory]):
         ]
         remembers = decision.state.members != before.members
         await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
+        state.accounts = True
         if not self._parts.acts():
             return  # not ours any more, and so not stored
         self._tell_held_up(state, live, held_up(decision.status))
@@ -312,6 +316,14 @@ def _stored(state: EnvironmentMemory) -> EnvironmentState:
         raise StepError("the stored status cannot be read; correct it", ConfigError(str(error))) from error
     except ConfigError as error:
         raise StepError("the stored status cannot be read; correct it", error) from error
+
+
+def _accounts(state: EnvironmentMemory) -> Mapping[str, SavingsStatus]:
+    """As they are stored; what another client has made of them begins anew."""
+    try:
+        return EnvironmentStatus.model_validate({"savings": map_at(dict(state.status), "savings")}).savings
+    except ValueError:
+        return {}
 
 
 def _releasing(live: Obj) -> EnvironmentSpec:

@@ -1,10 +1,13 @@
-"""A preview for programs: times in UTC, durations in hours. Pure."""
+"""A preview for programs: times in UTC, durations in hours. Pure.
+
+What has no count, as a CronJob, has no replica hours: they are null.
+"""
 
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from keda_py.core.values.times import write_time
-from keda_py.preview.replay.days import days_of
+from keda_py.preview.replay.days import Day, days_of
 from keda_py.preview.replay.previews import Preview, Subject
 from keda_py.preview.replay.timeline import Step
 
@@ -17,6 +20,7 @@ def body_of(preview: Preview, zone: ZoneInfo) -> dict[str, Any]:
         "timeZone": zone.key,
         "objects": [_object(subject, zone) for subject in preview.subjects],
         "problems": list(preview.problems),
+        "warnings": list(preview.warnings),
     }
 
 
@@ -28,18 +32,26 @@ def _object(subject: Subject, zone: ZoneInfo) -> dict[str, Any]:
         "name": subject.name,
         "replicas": timeline.replicas,
         "upHours": _hours(timeline.up_seconds),
-        "replicaHours": _hours(timeline.replica_seconds),
+        "replicaHours": _hours(timeline.replica_seconds) if subject.has_count else None,
         "upHoursAWeek": round(timeline.a_week(timeline.up_seconds), 4),
-        "replicaHoursAWeek": round(timeline.a_week(timeline.replica_seconds), 4),
+        "replicaHoursAWeek": round(timeline.a_week(timeline.replica_seconds), 4) if subject.has_count else None,
         "settles": subject.settles,
         "assumedWithoutWork": list(timeline.assumes),
         "windows": list(subject.notes),
+        "environment": subject.member_of,
+        "remarks": list(subject.remarks),
         "findings": [{"code": one.code, "field": one.field, "message": one.message} for one in subject.findings],
-        "days": [
-            {"day": day.day.isoformat(), "upHours": _hours(day.up_seconds), "replicaHours": _hours(day.replica_seconds)}
-            for day in days_of(timeline, zone)
-        ],
+        "days": [_day(subject, day) for day in days_of(timeline, zone)],
         "changes": [_change(step) for step in timeline.steps],
+    }
+
+
+def _day(subject: Subject, day: Day) -> dict[str, Any]:
+    return {
+        "day": day.day.isoformat(),
+        "upHours": _hours(day.up_seconds),
+        "replicaHours": _hours(day.replica_seconds) if subject.has_count else None,
+        "because": next((name for each, name in subject.holidays if each == day.day), ""),
     }
 
 

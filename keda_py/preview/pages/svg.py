@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from html import escape
 from zoneinfo import ZoneInfo
 
+from keda_py.preview.pages.following import drawn, followers
 from keda_py.preview.replay.days import midnight
 from keda_py.preview.replay.previews import Preview, Subject
 from keda_py.preview.replay.timeline import Span
@@ -15,7 +16,9 @@ from keda_py.terminal.wrapping import printable
 
 MOST_LANES = 40
 _LEFT, _WIDTH, _LANE, _BAR, _TOP = 250, 1000, 46, 24, 62
-_LONGEST = 36
+_LONGEST, _SMALL = 36, 30
+_LETTER = 5
+"""Width of a letter of a holiday's name."""
 _INK, _PALE, _GRID = "#24292f", "#6e7781", "#d0d7de"
 _BARS = {"Environment": "#8250df", "ScaledObject": "#1a7f37"}
 _OTHERS = "#0969da"
@@ -23,7 +26,8 @@ _OTHERS = "#0969da"
 
 def svg_of(preview: Preview, zone: ZoneInfo) -> bytes:
     """The whole picture; of more objects than fit the first."""
-    lanes = preview.subjects[:MOST_LANES]
+    subjects = drawn(preview.subjects)
+    lanes = subjects[:MOST_LANES]
     height = _TOP + _LANE * len(lanes) + 34
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
@@ -34,7 +38,8 @@ def svg_of(preview: Preview, zone: ZoneInfo) -> bytes:
     ]
     for number, subject in enumerate(lanes):
         parts += _lane(preview, subject, _TOP + number * _LANE)
-    left = len(preview.subjects) - len(lanes)
+        parts += _holidays(preview, subject, zone, _TOP + number * _LANE)
+    left = len(subjects) - len(lanes)
     told = f"{left} more objects are not shown. " if left else ""
     parts.append(_text(16, height - 12, f"{told}Other triggers than schedules are taken to have no work.", fill=_PALE))
     return "\n".join([*parts, "</svg>", ""]).encode()
@@ -69,17 +74,33 @@ def _grid(preview: Preview, zone: ZoneInfo, bottom: int) -> Iterator[str]:
 def _lane(preview: Preview, subject: Subject, top: int) -> Iterator[str]:
     timeline = subject.timeline
     name = subject.title if len(subject.title) <= _LONGEST else f"{subject.title[: _LONGEST - 1]}…"
-    hours = f"{subject.kind}, up {timeline.a_week(timeline.up_seconds):.1f} h a week"
+    members = len(followers(subject, preview.subjects)) if subject.kind == "Environment" else 0
+    more = f", with {members} member{'' if members == 1 else 's'}" if members else ""
+    hours = f"{subject.kind}, up {timeline.a_week(timeline.up_seconds):.1f} h a week{more}"
     codes = f" [{', '.join(dict.fromkeys(one.code for one in subject.findings))}]" if subject.findings else ""
     base = top + 10 + _BAR
     yield f"<g><title>{escape(printable(_tooltip(subject)))}</title>"
-    yield _text(16, top + 22, name, 'font-weight="600"')
+    size = ' font-size="10"' if len(name) > _SMALL else ""
+    yield _text(16, top + 22, name, f'font-weight="600"{size}')
     yield _text(16, top + 37, f"{hours}{codes}", 'font-size="10"', "#9a6700" if codes else _PALE)
     yield f'<line x1="{_LEFT}" y1="{base}" x2="{_WIDTH - 16}" y2="{base}" stroke="{_GRID}"/>'
     spans = [span for span in timeline.spans() if span.replicas]
     most = max((span.replicas for span in spans), default=1)
     yield from (_bar(preview, span, base, most, _BARS.get(subject.kind, _OTHERS)) for span in spans)
     yield "</g>"
+
+
+def _holidays(preview: Preview, subject: Subject, zone: ZoneInfo, top: int) -> Iterator[str]:
+    """Their names, as far as the column of the day has room; the whole one where the pointer rests."""
+    for day, because in subject.holidays:
+        begins, ends = (midnight(day + timedelta(days=more), zone) for more in (0, 1))
+        left, right = (_x(preview, min(max(at, preview.begins), preview.ends)) for at in (begins, ends))
+        room = int((right - left) / _LETTER)
+        name = because.removeprefix("holiday: ")
+        if room > 3:
+            shown = name if len(name) <= room else f"{name[: room - 1]}…"
+            label = _text((left + right) / 2, top + 30, shown, 'text-anchor="middle" font-size="9"', _PALE)
+            yield f"<g><title>{escape(printable(f'{day}: {because}'))}</title>{label}</g>"
 
 
 def _bar(preview: Preview, span: Span, base: int, most: int, fill: str) -> str:
@@ -91,7 +112,7 @@ def _bar(preview: Preview, span: Span, base: int, most: int, fill: str) -> str:
 
 def _tooltip(subject: Subject) -> str:
     findings: Sequence[str] = [one.message for one in subject.findings]
-    return "\n".join((f"{subject.kind} {subject.title}", *subject.notes, *findings))
+    return "\n".join((f"{subject.kind} {subject.title}", *subject.notes, *subject.remarks, *findings))
 
 
 def _x(preview: Preview, at: datetime) -> float:

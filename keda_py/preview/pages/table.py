@@ -5,15 +5,17 @@ from zoneinfo import ZoneInfo
 
 from rich.text import Text
 
+from keda_py.preview.pages.following import drawn, followers, most
 from keda_py.preview.replay.days import BLOCKS, Day, days_of
 from keda_py.preview.replay.previews import Preview, Subject
-from keda_py.preview.replay.timeline import Step
+from keda_py.preview.replay.timeline import WEEK_SECONDS, Step, Timeline
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.wrapping import printable, wrap
 
 MOST_GROUPS = 6
 """More are told in the overview alone."""
 MOST_CHANGES = 14
+_MOST_MEMBERS = 10
 _LABEL = 11
 _OVERVIEW = (
     Column(heading="object"),
@@ -28,11 +30,13 @@ _CHANGES = (Column(heading="when"), Column(heading="replicas"), Column(heading="
 def page(preview: Preview, zone: ZoneInfo, width: int) -> Text:
     """All of it, `width` cells wide."""
     parts = [_head(preview, zone)]
-    groups = list(_groups(preview.subjects))
+    groups = list(_groups(drawn(preview.subjects)))
     if len(preview.subjects) > 1:
-        parts.append(draw_table(_OVERVIEW, [_row(one, zone) for one in preview.subjects], width))
+        rows = [_row(one, zone) for one in preview.subjects]
+        parts.append(draw_table(_OVERVIEW, [*rows, *_sum(preview)], width))
+    parts += [_sentence(printable(warning), width, "yellow") for warning in preview.warnings]
     if len(groups) <= MOST_GROUPS:
-        parts += [_details(group, zone, width) for group in groups]
+        parts += [_details(group, preview.subjects, zone, width) for group in groups]
     else:
         parts.append(_sentence("calendars are drawn for a few objects: name their files, or their namespace", width))
     parts += [_sentence(f"not previewed: {problem}", width, "red") for problem in preview.problems]
@@ -53,10 +57,20 @@ def _row(subject: Subject, zone: ZoneInfo) -> tuple[str, ...]:
     return (
         printable(f"{subject.kind} {subject.title}"),
         f"{timeline.a_week(timeline.up_seconds):.1f}",
-        "" if subject.kind == "Environment" else f"{timeline.a_week(timeline.replica_seconds):.1f}",
+        "" if not subject.has_count else f"{timeline.a_week(timeline.replica_seconds):.1f}",
         change,
         _remark(subject),
     )
+
+
+def _sum(preview: Preview) -> Iterator[tuple[str, ...]]:
+    """Replica hours of all that has a count, beside those of the same counts all the time."""
+    counted = [one.timeline for one in preview.subjects if one.has_count]
+    if counted:
+        hours = sum(one.a_week(one.replica_seconds) for one in counted)
+        always = sum(most(one) * WEEK_SECONDS / 3600 for one in counted)
+        share = f"{hours / always:.0%} of {always:.1f} without sleep" if always else ""
+        yield ("sum", "", f"{hours:.1f}", "", share)
 
 
 def _remark(subject: Subject) -> str:
@@ -75,11 +89,14 @@ def _groups(subjects: Sequence[Subject]) -> Iterator[list[Subject]]:
     yield from alike.values()
 
 
-def _details(group: Sequence[Subject], zone: ZoneInfo, width: int) -> Text:
+def _details(group: Sequence[Subject], others: Sequence[Subject], zone: ZoneInfo, width: int) -> Text:
     subject = group[0]
     more = f" and {len(group) - 3} more" if len(group) > 3 else ""
     names = f"{subject.kind} {', '.join(one.title for one in group[:3])}{more}"
     lines = [_sentence(printable(names), width, "bold")]
+    if subject.kind == "Environment":
+        lines += [_sentence(f"  {printable(told)}", width, "dim") for told in _members(subject, others)]
+    lines += [_sentence(f"  {printable(remark)}", width, "dim") for remark in subject.remarks]
     lines += [_sentence(f"  window: {note}", width, "dim") for note in subject.notes]
     if subject.timeline.assumes:
         told = f"  taken to have no work: {', '.join(subject.timeline.assumes)}; what they ask for comes on top"
@@ -90,16 +107,41 @@ def _details(group: Sequence[Subject], zone: ZoneInfo, width: int) -> Text:
         told = f"  it never settles: after {steps} changes nothing is told, and its hours are not known"
         lines.append(_sentence(told, width, "red"))
     lines.append(Text(" " * _LABEL + "".join(f"{hour:02}".ljust(8) for hour in range(0, 24, 4)) + "24", "dim"))
-    lines += [_blocks(day, subject) for day in days_of(subject.timeline, zone)]
+    lines += [_blocks(day, subject, zone) for day in days_of(subject.timeline, zone)]
     changes = _changes(subject, zone, width)
     return Text("\n", end="").join(lines if changes is None else [*lines, Text(), changes])
 
 
-def _blocks(day: Day, subject: Subject) -> Text:
-    drawn = "".join("·" if share == 0 else "█" if share > 0.99 else "▌" for share in day.shares)
+def _members(environment: Subject, others: Sequence[Subject]) -> Iterator[str]:
+    """Those that go with it, with the remarks that are theirs."""
+    following = followers(environment, others)
+    if following:
+        told = [f"{one.kind} {one.name}{f' ({most(one.timeline)})' if one.has_count else ''}" for one in following]
+        more = f" and {len(told) - _MOST_MEMBERS} more" if len(told) > _MOST_MEMBERS else ""
+        yield f"up while it is awake: {', '.join(told[:_MOST_MEMBERS])}{more}"
+    for one in following[:_MOST_MEMBERS]:
+        yield from (f"{one.kind} {one.name}: {remark}" for remark in one.remarks)
+
+
+def _blocks(day: Day, subject: Subject, zone: ZoneInfo) -> Text:
+    blocks = "".join("·" if share == 0 else "█" if share > 0.99 else "▌" for share in day.shares)[:BLOCKS]
+    blocks = _within(day, subject.timeline, blocks, zone)
     up = f"{day.up_seconds / 3600:5.1f} h"
-    most = f"  {day.most}" if subject.kind not in ("Environment", "CronJob") and day.most else ""
-    return Text.assemble(f"{day.day:%a %d %b} ", (drawn[:BLOCKS], "green"), f" {up}{most}")
+    count = f"  {day.most}" if subject.has_count and day.most else ""
+    because = next((f"  {name}" for each, name in subject.holidays if each == day.day), "")
+    return Text.assemble(f"{day.day:%a %d %b} ", (blocks, "green"), f" {up}{count}", (printable(because), "dim"))
+
+
+def _within(day: Day, timeline: Timeline, blocks: str, zone: ZoneInfo) -> str:
+    """Nothing is drawn before the period and behind it."""
+    first, last = (at.astimezone(zone) for at in (timeline.begins, timeline.ends))
+    if day.day == first.date():
+        skipped = first.hour * 2 + first.minute // 30
+        blocks = " " * skipped + blocks[skipped:]
+    if day.day == last.date():
+        kept = last.hour * 2 + -(-last.minute // 30)
+        blocks = blocks[:kept] + " " * (BLOCKS - kept)
+    return blocks
 
 
 def _changes(subject: Subject, zone: ZoneInfo, width: int) -> Text | None:

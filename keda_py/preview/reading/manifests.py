@@ -5,7 +5,8 @@ An object without a creation time is as old as the epoch, in the order of the fi
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -17,15 +18,19 @@ from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, text_at, te
 from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
 from keda_py.apis.parsing import parse_object
 from keda_py.core.admission.codes import ignored_codes, without_ignored
+from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.environment.decision.seen import Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.scaling.overlays import paused_by_owner
 from keda_py.core.environment.scaling.schedules import ScheduleSpec, build_schedule
-from keda_py.core.environment.spec import build_environment
+from keda_py.core.environment.spec import build_environment, by_age, first_of
 from keda_py.core.environment.times import parse_time
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.hpa.wire import read_spec
+from keda_py.core.meaning.environments import Member, check_members, describe_lead, describe_waves
+from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, describe_job, read_job
+from keda_py.core.meaning.kinds import JUDGED, check_kind_meaning
 from keda_py.core.meaning.scaled_object import check_meaning
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
@@ -54,6 +59,7 @@ class _Namespace:
 
     by_kind: defaultdict[str, list[Source]] = field(default_factory=lambda: defaultdict(list))
     problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def each(self, kind: str, read: Callable[[Source], T]) -> list[T]:
         """All that can be read; the others are problems."""
@@ -64,6 +70,14 @@ class _Namespace:
             except ConfigError as error:
                 self.problems.append(f"{title_of(source.body)}: {error}")
         return found
+
+    def warn(self, kind: str, name: str, found: Iterable[AdmissionWarning]) -> None:
+        """What its object does not switch off."""
+        source = next((one for one in self.by_kind[kind] if name_of(one.body) == name), None)
+        if source is not None:
+            ignored = source.ignored | ignored_codes(texts_at(source.body, "metadata", "annotations"))
+            title = title_of(source.body)
+            self.warnings += [f"{title}: {one.message} [{one.code}]" for one in without_ignored(found, ignored)]
 
 
 def read_plans(sources: Iterable[Source], begins: datetime, ends: datetime) -> list[NamespacePlan]:
@@ -78,7 +92,7 @@ def read_plans(sources: Iterable[Source], begins: datetime, ends: datetime) -> l
             namespaces[namespace].by_kind[body["kind"]].append(Source(body=body, ignored=source.ignored))
     calendars = Calendars(objects=objects, begins=begins, ends=ends)
     plans = [_read_namespace(name, found, calendars) for name, found in sorted(namespaces.items())]
-    return [plan for plan in plans if plan.objects or plan.environments or plan.problems]
+    return [plan for plan in plans if plan.objects or plan.environments or plan.problems or plan.warnings]
 
 
 def _dated(body: Obj, number: int, begins: datetime) -> Obj:
@@ -93,15 +107,63 @@ def _read_namespace(name: str, found: _Namespace, calendars: Calendars) -> Names
     environments = [plan for one in written if (plan := _environment(one, calendars, found.problems)) is not None]
     objects = found.each("ScaledObject", _object)
     members = tuple(_members(found, objects, written)) if environments else ()
+    overrides = found.each("Override", lambda source: _override(source, written, calendars))
+    schedules = found.each("ScalingSchedule", lambda source: _schedule(source, calendars))
+    marks = _marks(objects, members)
+    _warn(found, environments, marks)
+    _warn_of_jobs(found, environments, members, calendars.begins)
     return NamespacePlan(
         name=name,
         objects=tuple(objects),
         members=members,
-        environments=tuple(environments),
-        overrides=tuple(found.each("Override", lambda source: _override(source, written, calendars))),
-        schedules=tuple(found.each("ScalingSchedule", lambda source: _schedule(source, calendars))),
+        environments=tuple(_described(one, marks) for one in environments),
+        overrides=tuple(overrides),
+        schedules=tuple(schedules),
         problems=tuple(found.problems),
+        warnings=tuple(found.warnings),
     )
+
+
+def _marks(objects: Iterable[ObjectPlan], members: Iterable[MemberPlan]) -> list[Member]:
+    """What Environments may take, as it is labelled."""
+    scaled = [
+        Member(kind="ScaledObject", name=one.spec.name, labels=one.spec.labels, annotations=one.spec.annotations)
+        for one in objects
+        if not paused_by_owner(one.spec)
+    ]
+    others = [Member(kind=one.kind, name=one.name, labels=one.labels, annotations=one.annotations) for one in members]
+    return [*scaled, *others]
+
+
+def _described(plan: EnvironmentPlan, marks: Sequence[Member]) -> EnvironmentPlan:
+    waves = tuple(describe_waves(plan.spec, marks)) if plan.spec.waves else ()
+    lead = describe_lead(plan.spec, plan.state.wakes)
+    return replace(plan, remarks=(*waves, *([lead] if lead else [])))
+
+
+def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Sequence[Member]) -> None:
+    """All that the operator would find out; what an object switches off is left out."""
+    for kind in JUDGED:
+        for source in found.by_kind[kind]:
+            with suppress(ConfigError):  # it is a problem already
+                found.warn(kind, name_of(source.body), check_kind_meaning(kind, source.body))
+    oldest_first = by_age(one.spec for one in environments)
+    for number, spec in enumerate(oldest_first):
+        found.warn("Environment", spec.name, check_members(spec, marks, oldest_first[:number]))
+
+
+def _warn_of_jobs(
+    found: _Namespace, environments: Sequence[EnvironmentPlan], members: Sequence[MemberPlan], now: datetime
+) -> None:
+    """CronJobs that their owners have not suspended."""
+    oldest_first = by_age(one.spec for one in environments)
+    running = {one.name for one in members if one.role is Role.CRON_JOB and one.replicas}
+    jobs = [read_job(source.body) for source in found.by_kind[CRON_JOB] if name_of(source.body) in running]
+    for plan in environments:
+        own = [job for job in jobs if first_of(oldest_first, job.labels, job.annotations) is plan.spec]
+        if plan.calendar is not None:
+            for job, warning in check_jobs(plan.spec, plan.calendar, own, now):
+                found.warn(CRON_JOB, job.name, (warning,))
 
 
 def _object(source: Source) -> ObjectPlan:
@@ -186,6 +248,7 @@ def _member(source: Source, *, role: Role, environments: Sequence[Environment]) 
         annotations=texts_at(body, "metadata", "annotations"),
         created=parse_time(text_at(body, "metadata", "creationTimestamp"), field="metadata.creationTimestamp"),
         replicas=_awake_count(body, role, environments),
+        remarks=(describe_job(read_job(body)),) if role is Role.CRON_JOB else (),
     )
 
 

@@ -14,6 +14,7 @@ from keda_py.preview.reading.manifests import Source
 from keda_py.preview.replay.days import midnight
 
 MOST_DAYS = 366
+_MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +27,10 @@ class Period:
 
 
 def period_of(sources: Iterable[Source], now: datetime, *, days: int, since: str, timezone: str) -> Period:
-    """`since` "": today there; `timezone` "": the zone that most schedules are written in. Raises ConfigError."""
+    """`since` "": now; `timezone` "": the zone that most schedules are written in. Raises ConfigError."""
     if not 1 <= days <= MOST_DAYS:
         raise ConfigError(f"--days: {days} is not between 1 and {MOST_DAYS}", field="--days")
-    zone = load_zone(timezone or _usual_zone(sources), field="--timezone")
+    zone = load_zone(timezone or usual_zone(sources) or "UTC", field="--timezone")
     begins = _begin(since, now, zone)
     last = (begins.astimezone(zone) + timedelta(days=days)).replace(tzinfo=None)
     return Period(begins=begins, ends=last.replace(tzinfo=zone).astimezone(UTC), zone=zone)
@@ -37,21 +38,37 @@ def period_of(sources: Iterable[Source], now: datetime, *, days: int, since: str
 
 def _begin(since: str, now: datetime, zone: ZoneInfo) -> datetime:
     if not since:
-        return midnight(now.astimezone(zone).date(), zone)
+        return now.replace(second=0, microsecond=0)
     try:
         return midnight(date.fromisoformat(since), zone)
     except ValueError:
         return parse_time(since, field="--from")
 
 
-def _usual_zone(sources: Iterable[Source]) -> str:
+def earliest(since: str, now: datetime) -> datetime:
+    """Before all that a period of that `--from` has, in any zone; `now` where that is earlier, or it is not a time."""
+    try:
+        return min(now, _begin(since, now, ZoneInfo("UTC")) - timedelta(days=1))
+    except ConfigError:
+        return now
+
+
+def refuse_past(begins: datetime, now: datetime, since: str) -> None:
+    """What was in a cluster is not reckoned from what is there now. Raises ConfigError."""
+    if begins < now - _MINUTE:
+        text = f"--from: {since} is before now, and a cluster's past is not what its manifests of today would have made"
+        raise ConfigError(f"{text}; keda-py explain tells what was, or name files", field="--from")
+
+
+def usual_zone(sources: Iterable[Source]) -> str:
+    """The zone that most schedules are written in; "" if none is written in any."""
     found = Counter(zone for source in sources for zone in _zones(source.body))
     for zone, _ in found.most_common():
         try:
             return load_zone(zone).key
         except ConfigError:
             continue  # told with the object that it is written in
-    return "UTC"
+    return ""
 
 
 def _zones(body: dict[str, object]) -> Iterator[str]:

@@ -51,6 +51,11 @@ class NamespaceReplay:
         owners = {key: owner_of(specs, *mark) for key, mark in marks.items()}
         return {key: specs.index(owner) for key, owner in owners.items() if owner is not None}
 
+    def owner_of(self, key: str) -> str:
+        """The name of the Environment that has that member; "" if none has."""
+        position = self._owners.get(key)
+        return "" if position is None else self.environments[position].spec.name
+
     def run(self) -> None:
         """Until the end."""
         for index in range(len(self.objects)):

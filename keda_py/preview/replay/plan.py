@@ -36,21 +36,26 @@ class MemberPlan:
     annotations: Mapping[str, str]
     created: datetime
     replicas: int
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentPlan:
-    """`calendar` None: `problem` says why. Of `state` only how long wakes took is used."""
+    """`calendar` None: `problem` says why. Of `state` only how long wakes took is used. `remarks` are sentences."""
 
     spec: EnvironmentSpec
     calendar: Calendar | None
     problem: str = ""
     state: EnvironmentState = field(default_factory=EnvironmentState)
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespacePlan:
-    """`problems` are sentences about what cannot be previewed, each with its object, field and remedy."""
+    """`problems` are sentences about what cannot be previewed, each with its object, field and remedy.
+
+    `warnings` are about what is previewed and may be meant otherwise; each ends in its code.
+    """
 
     name: str
     objects: tuple[ObjectPlan, ...] = ()
@@ -59,6 +64,7 @@ class NamespacePlan:
     overrides: tuple[OverrideSpec, ...] = ()
     schedules: tuple[ScheduleSpec, ...] = ()
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_ruled(self) -> bool:

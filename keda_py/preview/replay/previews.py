@@ -1,10 +1,12 @@
 """Plans and a period -> the preview: a timeline for each object, and what there is to say beside it. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 
 from keda_py.core.admission.findings import AdmissionWarning
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.calendar.zones import local_date
 from keda_py.core.meaning.windows import windows_of
 from keda_py.preview.replay.namespaces import NamespaceReplay
 from keda_py.preview.replay.plan import NamespacePlan
@@ -14,7 +16,11 @@ from keda_py.preview.replay.timeline import Step, Timeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One object. `notes` are its windows in words, `zones` theirs; `settles` False: it moves up and down for ever."""
+    """One object. `notes` are its windows in words, `zones` theirs; `settles` False: it moves up and down for ever.
+
+    `remarks` say what else is worth knowing. `member_of` is the Environment that has it, and `holidays` are those of an
+    Environment: days on which it is closed for a reason of their own.
+    """
 
     kind: str
     namespace: str
@@ -24,6 +30,14 @@ class Subject:
     notes: tuple[str, ...] = ()
     zones: tuple[str, ...] = ()
     settles: bool = True
+    remarks: tuple[str, ...] = ()
+    member_of: str = ""
+    holidays: tuple[tuple[date, str], ...] = ()
+
+    @property
+    def has_count(self) -> bool:
+        """Whether it has replicas: an Environment is awake, a CronJob is not suspended."""
+        return self.kind not in ("Environment", "CronJob")
 
     @property
     def title(self) -> str:
@@ -44,31 +58,59 @@ class Preview:
     ends: datetime
     subjects: tuple[Subject, ...]
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def preview(plans: Iterable[NamespacePlan], begins: datetime, ends: datetime) -> Preview:
     """All of it."""
     subjects: list[Subject] = []
     problems: list[str] = []
+    warnings: list[str] = []
     for plan in plans:
         problems += plan.problems
+        warnings += plan.warnings
         replay = NamespaceReplay(plan, begins, ends)
         replay.run()
         subjects += _subjects(plan, replay, begins)
-    return Preview(begins=begins, ends=ends, subjects=tuple(subjects), problems=tuple(problems))
+    return Preview(
+        begins=begins, ends=ends, subjects=tuple(subjects), problems=tuple(problems), warnings=tuple(warnings)
+    )
 
 
 def _subjects(plan: NamespacePlan, replay: NamespaceReplay, begins: datetime) -> Iterator[Subject]:
     ends = replay.ends
-    for environment in replay.environments:
-        timeline = _timeline(int(environment.began_awake), environment.steps, begins, ends)
-        yield Subject(kind="Environment", namespace=plan.name, name=environment.spec.name, timeline=timeline)
+    for each, environment in zip(plan.environments, replay.environments, strict=True):
+        yield Subject(
+            kind="Environment",
+            namespace=plan.name,
+            name=environment.spec.name,
+            timeline=_timeline(int(environment.began_awake), environment.steps, begins, ends),
+            remarks=each.remarks,
+            holidays=_holidays(each.calendar, begins, ends),
+        )
     for written, governed in zip(plan.objects, replay.objects, strict=True):
-        yield _object(plan.name, governed, written.findings, begins, ends)
+        subject = _object(plan.name, governed, written.findings, begins, ends)
+        yield replace(subject, member_of=replay.owner_of(governed.key))
     for member in replay.members:
         if member.steps:
-            timeline = _timeline(member.plan.replicas, member.steps, begins, ends)
-            yield Subject(kind=member.plan.kind, namespace=plan.name, name=member.plan.name, timeline=timeline)
+            yield Subject(
+                kind=member.plan.kind,
+                namespace=plan.name,
+                name=member.plan.name,
+                timeline=_timeline(member.plan.replicas, member.steps, begins, ends),
+                remarks=member.plan.remarks,
+                member_of=replay.owner_of(member.key),
+            )
+
+
+def _holidays(calendar: Calendar | None, begins: datetime, ends: datetime) -> tuple[tuple[date, str], ...]:
+    """The days in the period on which it is closed for a reason of their own, and the reasons."""
+    if calendar is None:
+        return ()
+    first, last = (local_date(at, calendar.zone) for at in (begins, ends - timedelta(microseconds=1)))
+    days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+    named = calendar.holidays.keys() | calendar.exceptions.keys()
+    return tuple((day, calendar.why_closed(day)) for day in days if day in named and not calendar.spans_of(day))
 
 
 def _object(

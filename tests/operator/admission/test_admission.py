@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import httpx
@@ -12,7 +13,17 @@ import pytest_asyncio
 from keda_py.kube.resources import EVENTS, OVERRIDES, SCALED_OBJECTS, Obj
 from keda_py.localkube.access.identity import ADMIN
 from keda_py.operator.admission.webhook.server import MAX_BODY_BYTES
-from tests.builders import authentication, cpu, cron, override, scaled_job
+from tests.builders import (
+    INLINE,
+    authentication,
+    calendar,
+    cpu,
+    cron,
+    cron_job,
+    environment,
+    override,
+    scaled_job,
+)
 from tests.documents import read_file
 from tests.localkube.kubectl import needs_kubectl
 from tests.operator.admission.guarded import (
@@ -28,6 +39,7 @@ pytestmark = [needs_kubectl, pytest.mark.asyncio(loop_scope="module")]
 
 RECORDED = GOLDEN / "scaledobjects"
 CRON, CPU = cron(), cpu()
+EVERY_DAY = ["2026-01-01/2032-12-31"]
 DENIED = 'admission webhook "vscaledobject.kb.io" denied the request: '
 
 
@@ -282,3 +294,68 @@ async def test_an_override_tells_who_created_it_and_one_that_is_over_is_refused(
     over = {"spec": {"for": None, "until": "2020-01-01T22:00:00Z"}}
     edit = await guarded.kubectl.try_run("patch", "override", "evening", "--type=merge", "-p", json.dumps(over))
     assert "is over before it begins" in edit.err
+
+
+async def test_the_first_environment_of_a_cluster_is_warned_of_a_job_that_it_would_keep_from_running(
+    guarded: Guarded,
+) -> None:
+    quiet = cron_job("quiet", "0 3 * * *")
+    quiet["metadata"]["annotations"] = {"keda-py.dev/ignore": "job-never-runs"}
+    jobs = (cron_job("report", "0 3 * * *"), cron_job("noon", "0 12 * * *"), quiet)
+    await guarded.apply(*jobs)
+    outcome = await guarded.apply(environment())
+    warnings = [line for line in outcome.err.splitlines() if line.startswith("Warning: ")]
+    (warning,) = warnings
+    assert warning.startswith('Warning: CronJob report: spec.schedule: "0 3 * * *" (UTC) never falls into the hours of')
+    assert warning.endswith("[job-never-runs]")
+    assert outcome.code == 0
+    stopped = await guarded.apply(cron_job("report", "0 3 * * *", suspend=True))
+    assert stopped.code == 0
+
+
+async def test_a_job_that_the_environment_itself_has_suspended_is_told_and_one_of_its_owner_is_not(
+    guarded: Guarded,
+) -> None:
+    always_closed = {"timeZone": "UTC", "hours": INLINE["hours"], "exceptions": [{"dates": EVERY_DAY, "closed": True}]}
+    await guarded.apply(cron_job("report", "0 3 * * *"), cron_job("stopped", "0 3 * * *", suspend=True))
+    await guarded.apply(environment(calendar=always_closed))
+
+    async def is_suspended() -> bool:
+        return bool((await guarded.kubectl.json("get", "cronjob", "report"))["spec"].get("suspend"))
+
+    await eventually(is_suspended)
+    outcome = await guarded.apply(environment())
+    assert [line.partition(":")[2].split(":")[0].strip() for line in outcome.err.splitlines()] == ["CronJob report"]
+
+
+async def test_a_job_that_an_older_environment_has_is_not_told_of_a_younger_one(guarded: Guarded) -> None:
+    await guarded.apply(cron_job("report", "0 3 * * *"))
+    night = {"timeZone": "UTC", "hours": [{"from": "02:00", "to": "14:00"}]}
+    assert (await guarded.apply(environment("old", calendar=night))).err == ""
+    await eventually(partial(_is_looked_at, guarded, "old"))
+    assert (await guarded.apply(environment("young"))).err == ""
+
+
+async def _is_looked_at(guarded: Guarded, name: str) -> bool:
+    return bool((await guarded.kubectl.json("get", "environment", name)).get("status", {}).get("phase"))
+
+
+async def test_a_calendar_that_is_not_in_the_cluster_is_told_with_the_nearest_name(guarded: Guarded) -> None:
+    await guarded.apply(calendar())
+    await eventually(partial(_knows, guarded, "office"))
+    outcome = await guarded.apply(environment(calendarRef={"name": "ofice"}))
+    assert 'Calendar "ofice" is not in the cluster' in outcome.err
+    assert 'did you mean "office"? [no-calendar]' in outcome.err
+    assert (await guarded.apply(environment("right", calendarRef={"name": "office"}))).err == ""
+
+
+async def _knows(guarded: Guarded, name: str) -> bool:
+    """Whether the operator has told of that calendar."""
+    found = await guarded.kubectl.json("get", "calendar", name)
+    return bool(found.get("status", {}).get("conditions"))
+
+
+async def test_an_override_without_an_end_and_hours_that_are_swapped_are_told(guarded: Guarded) -> None:
+    assert "[override-endless]" in (await guarded.apply(override(state="Hold"))).err
+    hours = [{"days": "Mon-Fri", "from": "19:30", "to": "08:30"}]
+    assert "[hours-swapped]" in (await guarded.apply(calendar("night", hours=hours))).err

@@ -1,14 +1,19 @@
 """What the operator tells its webhook process of an object's neighbours: only what a check reads, and of much not all."""
 
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 
+from keda_py.clock import FakeClock
 from keda_py.kube.informers.pool import Pool
+from keda_py.operator.admission.related_environments import MOST_JOBS, RelatedEnvironments
 from keda_py.operator.admission.related_objects import MOST_CONTAINERS, MOST_TOLD, RelatedObjects
 from keda_py.operator.cluster.caches import keep_hpa
 
 Obj = dict[str, Any]
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 QUESTION = {
     "namespace": "shop",
     "apiVersion": "apps/v1",
@@ -66,3 +71,25 @@ async def test_a_rival_is_told_by_its_target_and_the_name_of_its_hpa() -> None:
     answer = await RelatedObjects(None, Full(), Everything()).around(QUESTION)
     rival = {"name": "other", "apiVersion": "", "kind": "", "target": "web", "hpa": "keda-hpa-other"}
     assert answer["rivals"][0] == rival
+
+
+async def test_what_is_told_around_an_environment_is_short_however_much_there_is() -> None:
+    waste = {"x" * 1000: "y" * 100_000}
+    job = {
+        "metadata": {"name": "report", "labels": {"team": "a" * 100_000, **waste}, "annotations": waste},
+        "spec": {"schedule": "0 3 * * *" + " " * 100_000, "jobTemplate": waste, "startingDeadlineSeconds": "soon"},
+    }
+    calendar = {"metadata": {"name": "office"}, "spec": {"timeZone": "z" * 1_000_000}}
+    caches = SimpleNamespace(
+        calendars=Everything(*[calendar] * 1000),
+        members={"CronJob": Everything(*[job] * 1000)},
+        environments=Everything(*[{"metadata": {"name": "dev"}, "status": {"members": waste}}] * 1000),
+    )
+    related = RelatedEnvironments(SimpleNamespace(clock=FakeClock(NOW)), caches, SimpleNamespace(within=lambda _: ()))
+    question = {"environmentOf": "shop", "calendar": {"kind": "", "name": "office"}, "labels": ["team"], "name": "dev"}
+    answer = await RelatedObjects(None, Full(), related).around(question)
+    assert len(answer["jobs"]) == MOST_JOBS
+    assert answer["jobs"][0]["metadata"]["labels"].keys() == {"team"}
+    assert "startingDeadlineSeconds" not in answer["jobs"][0]["spec"]
+    assert answer["calendar"] is None, "a calendar of a megabyte is not sent"
+    assert len(orjson.dumps(answer)) < 1_000_000

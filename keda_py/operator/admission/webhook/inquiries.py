@@ -12,10 +12,15 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from keda_py.apis.environments.calendar import CalendarSpec
+from keda_py.apis.environments.environment import Environment
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
+from keda_py.core.admission.environments import created_some_time
 from keda_py.core.admission.findings import Neighbourhood, Rival
 from keda_py.core.admission.resources import reads_containers
+from keda_py.core.environment.spec import build_environment
+from keda_py.core.meaning.surroundings import Surroundings
 from keda_py.core.spec import ScalingSpec, TargetSpec
 from keda_py.errors import ConfigError, Unavailable
 from keda_py.kube.resources import Obj
@@ -88,6 +93,24 @@ class Inquiries:
         """The operator's time, and how many Overrides of a namespace have not ended. Raises Unavailable."""
         told = await self._ask({"overridesOf": namespace})
         return datetime.fromisoformat(told["now"]), int(told["overrides"])
+
+    async def around_environment(self, environment: Environment) -> Surroundings:
+        """The CronJobs of its namespace, and the calendar that it names. Raises Unavailable."""
+        reference, spec = environment.spec.calendar_ref, build_environment(created_some_time(environment))
+        asked = {
+            "environmentOf": environment.metadata.namespace,
+            "name": environment.metadata.name,
+            "calendar": {"kind": reference.kind if reference else "", "name": reference.name if reference else ""},
+            "labels": sorted(set(spec.label_keys())),
+        }
+        told = await self._ask(asked)
+        found = () if told["calendar"] is None else _parsed(CalendarSpec, (told["calendar"],))
+        return Surroundings(
+            now=datetime.fromisoformat(told["now"]),
+            jobs=tuple(told["jobs"]),
+            calendar=next(iter(found), None),
+            calendars=told["calendars"],
+        )
 
     async def _ask(self, what: Message) -> Message:
         number = next(self._numbers)

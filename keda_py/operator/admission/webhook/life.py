@@ -89,7 +89,7 @@ async def serve(wire: socket.socket) -> None:
     tls = ServerTls(orders.min_tls_version, orders.ciphers)
     callers, inquiries = Callers(tls, orders.client_ca_file, orders.client_names), Inquiries(link)
     async with _shared_context(orders) as shared_context, asyncio.TaskGroup() as tasks:
-        reviewer = Reviewer(shared_context, orders.namespaces, inquiries.around, inquiries.overrides_of)
+        reviewer = Reviewer(shared_context, orders.namespaces, inquiries)
         server = WebhookServer(reviewer, link.tell, callers.admits)
         listeners = [socket.socket(fileno=number) for number in orders.listeners]
         await server.port.serve(listeners, tls.context(asks_clients=callers.must_show, insists=callers.must_show))

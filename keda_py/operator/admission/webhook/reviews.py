@@ -10,10 +10,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
+from typing import Protocol
 
 import orjson
 
 from keda_py.apis.admission_review import AdmissionRequest, AdmissionReview
+from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import map_at
 from keda_py.apis.parsing import parse_object
@@ -26,13 +28,17 @@ from keda_py.core.admission.environments import check_new_override, check_reques
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
 from keda_py.core.admission.others import check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
+from keda_py.core.meaning.environments import check_override_meaning
+from keda_py.core.meaning.kinds import check_kind_meaning
 from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
+from keda_py.core.meaning.surroundings import Surroundings, check_surroundings
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
-from keda_py.errors import ConfigError
+from keda_py.errors import ConfigError, Unavailable
 from keda_py.kube.resources import Obj
 from keda_py.operator.admission.webhook.extent import check_extent, judged_parts
 from keda_py.operator.admission.webhook.paths import (
     ADMITTED,
+    ENVIRONMENT,
     OVERRIDE,
     SCALED_JOB,
     SCALED_OBJECT,
@@ -49,10 +55,23 @@ MOST_WARNINGS, MOST_FINDINGS = 20, 100
 LONGEST_MESSAGE, LONGEST_WARNING = 4096, 1024
 """Characters; an API server shows less."""
 
-Around = Callable[[ScalingSpec], Awaitable[Neighbourhood]]
-OverridesOf = Callable[[str], Awaitable[tuple[datetime, int]]]
-"""The operator's time, and how many Overrides of a namespace have not ended."""
 Judge = Callable[[Obj, AdmissionRequest], Awaitable[Iterable[Finding]]]
+
+
+class Asks(Protocol):
+    """What the operator is asked for: `inquiries.py`. All raise Unavailable."""
+
+    async def around(self, spec: ScalingSpec) -> Neighbourhood:
+        """The neighbours of a ScaledObject."""
+        ...
+
+    async def around_environment(self, environment: Environment) -> Surroundings:
+        """The CronJobs beside an Environment, and its calendar."""
+        ...
+
+    async def overrides_of(self, namespace: str) -> tuple[datetime, int]:
+        """The operator's time, and how many Overrides of a namespace have not ended."""
+        ...
 
 
 class Malformed(Exception):
@@ -101,16 +120,14 @@ def _json_object(body: bytes) -> Obj:
 class Reviewer:
     """Judges reviews. `namespaces` are those that this operator watches, all for none; it is asked for neighbours."""
 
-    def __init__(
-        self, shared_context: SharedContext, namespaces: Sequence[str], around: Around, overrides_of: OverridesOf
-    ) -> None:
-        self._shared_context, self._namespaces, self._around = shared_context, frozenset(namespaces), around
-        self._overrides_of = overrides_of
+    def __init__(self, shared_context: SharedContext, namespaces: Sequence[str], operator: Asks) -> None:
+        self._shared_context, self._namespaces, self._operator = shared_context, frozenset(namespaces), operator
         self._judges: dict[str, Judge] = {
-            **{webhook_of(kind).path: _judge(check_of(kind.model)) for kind in ADMITTED},
+            **{webhook_of(kind).path: _judge(check_of(kind.model), kind.name) for kind in ADMITTED},
             SCALED_JOB.path: _judge(self._check_scaled_job),
             SCALED_OBJECT.path: self._judge_scaled_object,
             OVERRIDE.path: self._judge_override,
+            ENVIRONMENT.path: self._judge_environment,
         }
         self._judges |= {one.path: _with_countries(self._judges[one.path]) for one in WITH_HOLIDAYS}
 
@@ -152,7 +169,7 @@ class Reviewer:
 
     async def _judge_scaled_object(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
         obj = parse_object(ScaledObject, body)
-        around = await self._around(AS_WRITTEN.of(obj))
+        around = await self._operator.around(AS_WRITTEN.of(obj))
         return self._check_scaled_object(obj, around, dry_run=bool(request.dry_run))
 
     def _check_scaled_object(self, obj: ScaledObject, around: Neighbourhood, *, dry_run: bool) -> Iterator[Finding]:
@@ -163,10 +180,20 @@ class Reviewer:
     async def _judge_override(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
         """By itself, by who writes it (no author is named by another user), by the time, and by how many there are."""
         new = parse_object(Override, body)
-        now, others = await self._overrides_of(request.namespace)
+        now, others = await self._operator.overrides_of(request.namespace)
         old = _read_old(request.old)
         findings = check_requester(body, request.old, request.user_info.username)
-        return chain(findings, check_new_override(new, old, now, others))
+        return chain(findings, check_new_override(new, old, now, others), check_override_meaning(new.spec))
+
+    async def _judge_environment(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
+        """By itself first: what is denied is not asked about. Without an answer it is judged by itself alone."""
+        findings = [*check_of(Environment)(body), *check_kind_meaning(Environment.__name__, body)]
+        environment = parse_object(Environment, body)
+        try:
+            around = await self._operator.around_environment(environment)
+        except Unavailable:
+            return findings
+        return chain(findings, check_surroundings(environment, around))
 
     def _check_scaled_job(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledJob, body)
@@ -186,11 +213,11 @@ def _read_old(body: Obj | None) -> Override | None:
         return None
 
 
-def _judge(check: Check) -> Judge:
-    """For kinds that are judged by themselves."""
+def _judge(check: Check, kind: str = "") -> Judge:
+    """For kinds that are judged by themselves; of `kind` also what may be meant otherwise."""
 
     async def judge(body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
-        return check(body)
+        return chain(check(body), check_kind_meaning(kind, body))
 
     return judge
 

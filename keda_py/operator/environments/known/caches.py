@@ -8,7 +8,8 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from keda_py.apis.foreign import map_at, maps_at, text_at
+from keda_py.apis.foreign import map_at, maps_at, text_at, texts_at
+from keda_py.core.admission.codes import IGNORE
 from keda_py.core.environment.spec import EXCLUDE
 from keda_py.errors import KubeError, NotFound, Unavailable
 from keda_py.kube.backoff import Backoff
@@ -44,20 +45,29 @@ _KEPT = (
     "creationTimestamp",
     "deletionTimestamp",
 )
+_ANNOTATIONS = (EXCLUDE, IGNORE)
+_OF_SCHEDULES = ("schedule", "timeZone", "startingDeadlineSeconds")
 
 log = logging.getLogger(__name__)
 
 
 def keep_member(live: Obj) -> Obj:
-    """Of a workload or CronJob who it is, its count or whether it is suspended, how far it is, and who wrote that."""
+    """Of a workload or CronJob who it is, its count or whether it is suspended, how far it is, and who wrote that.
+
+    Of a CronJob also its schedule, which admission compares with the hours.
+    """
     meta, spec, status = live["metadata"], map_at(live, "spec"), map_at(live, "status")
     kept = {name: meta[name] for name in _KEPT if name in meta}
-    excluded = text_at(meta, "annotations", EXCLUDE)
+    annotations = texts_at(meta, "annotations")
     field = "f:suspend" if live["kind"] == CRON_JOBS.kind else "f:replicas"
     return {
         "kind": live["kind"],
-        "metadata": kept | {"annotations": {EXCLUDE: excluded} if excluded else {}},
-        "spec": {"replicas": spec.get("replicas", 1), "suspend": spec.get("suspend", False)},
+        "metadata": kept | {"annotations": {name: annotations[name] for name in _ANNOTATIONS if annotations.get(name)}},
+        "spec": {
+            "replicas": spec.get("replicas", 1),
+            "suspend": spec.get("suspend", False),
+            **{name: spec[name] for name in _OF_SCHEDULES if name in spec},
+        },
         "status": {name: status.get(name, 0) for name in ("replicas", "readyReplicas", "observedGeneration")},
         "manager": _manager_of(meta, field),
     }

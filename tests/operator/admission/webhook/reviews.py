@@ -7,7 +7,9 @@ from typing import Any
 
 import orjson
 
+from keda_py.apis.environments.environment import Environment
 from keda_py.core.admission.findings import Neighbourhood
+from keda_py.core.meaning.surroundings import Surroundings
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
 from keda_py.operator.admission.webhook.paths import SCALED_OBJECT
@@ -33,15 +35,23 @@ def review(obj: Any, **fields: Any) -> bytes:
     return orjson.dumps(envelope)
 
 
-async def nobody(_: ScalingSpec) -> Neighbourhood:
-    return Neighbourhood()
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-async def no_overrides(_: str) -> tuple[datetime, int]:
-    return datetime(2026, 11, 20, 12, tzinfo=UTC), 0
+class Alone:
+    """An operator whose cluster holds nothing else."""
+
+    async def around(self, spec: ScalingSpec) -> Neighbourhood:
+        return Neighbourhood()
+
+    async def around_environment(self, environment: Environment) -> Surroundings:
+        return Surroundings(now=NOW)
+
+    async def overrides_of(self, namespace: str) -> tuple[datetime, int]:
+        return NOW, 0
 
 
 @asynccontextmanager
 async def a_reviewer(*namespaces: str) -> AsyncIterator[Reviewer]:
     async with shared_context() as lent:
-        yield Reviewer(lent, namespaces, nobody, no_overrides)
+        yield Reviewer(lent, namespaces, Alone())

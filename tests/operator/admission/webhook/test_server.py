@@ -17,23 +17,23 @@ from keda_py.errors import Unavailable
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import AT_ONCE, WAITING, WebhookServer
 from keda_py.testing import shared_context
-from tests.operator.admission.webhook.reviews import PATH, UID, no_overrides, review, written
+from tests.operator.admission.webhook.reviews import PATH, UID, Alone, review, written
 from tests.waiting import eventually
 
 JSON = {"Content-Type": "application/json"}
 
 
 @dataclass
-class Served:
+class Served(Alone):
     """A port without TLS, what it reports, and how its neighbours are found."""
 
     client: httpx.AsyncClient
     number: int
-    around: Any = None
+    finds: Any = None
     reports: list[dict[str, Any]] = field(default_factory=list)
 
-    async def find(self, spec: ScalingSpec) -> Neighbourhood:
-        return await self.around(spec) if self.around is not None else Neighbourhood()
+    async def around(self, spec: ScalingSpec) -> Neighbourhood:
+        return await self.finds(spec) if self.finds is not None else Neighbourhood()
 
     async def post(self, body: bytes, path: str = PATH, **headers: str) -> httpx.Response:
         return await self.client.post(f"http://127.0.0.1:{self.number}{path}", content=body, headers=JSON | headers)
@@ -43,9 +43,7 @@ class Served:
 async def a_server(admits: Any = lambda certificate: True) -> AsyncIterator[Served]:
     async with shared_context() as lent, httpx.AsyncClient(timeout=30) as client:
         served = Served(client, 0)
-        server = WebhookServer(
-            Reviewer(lent, (), served.find, no_overrides), lambda told: served.reports.append(told["reviewed"]), admits
-        )
+        server = WebhookServer(Reviewer(lent, (), served), lambda told: served.reports.append(told["reviewed"]), admits)
         served.number = await server.port.start("127.0.0.1", 0, None)
         try:
             yield served
@@ -123,7 +121,7 @@ async def test_where_neighbours_are_not_known_the_failure_policy_decides(served:
     async def unknown(_: ScalingSpec) -> Neighbourhood:
         raise Unavailable("caches of 10.0.0.7 have not synced")
 
-    served.around = unknown
+    served.finds = unknown
     answer = await served.post(review(written()))
     assert answer.status_code == 503
     assert "10.0.0.7" not in answer.text
@@ -133,7 +131,7 @@ async def test_a_bug_in_a_check_is_told_once_and_is_500(served: Served, caplog: 
     async def fails(_: ScalingSpec) -> Neighbourhood:
         raise LookupError("a bug")
 
-    served.around = fails
+    served.finds = fails
     for _ in range(20):
         answer = await served.post(review(written()))
         assert (answer.status_code, "a bug" in answer.text) == (500, False)
@@ -149,7 +147,7 @@ async def test_more_than_may_wait_are_told_to_come_again_and_the_others_are_answ
         await go.wait()
         return Neighbourhood()
 
-    served.around = slow
+    served.finds = slow
     body = review(written())
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     callers = []

@@ -1,0 +1,148 @@
+"""Environments, calendars and Overrides -> warnings of what they will do that their authors may not mean. Pure.
+
+What needs no other object is told by `check_calendar_meaning` and `check_override_meaning`; the others are given what
+is known of the namespace: its members, its older Environments, its CronJobs.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from keda_py.apis.environments.calendar import CalendarRef, Hours
+from keda_py.apis.environments.override import OverrideSpec
+from keda_py.core.admission import codes
+from keda_py.core.admission.findings import AdmissionWarning
+from keda_py.core.environment.calendar.days import DAY, parse_minute, parse_weekdays
+from keda_py.core.environment.decision.state import lead_of
+from keda_py.core.environment.spec import EnvironmentSpec, first_of
+from keda_py.core.environment.times import in_words
+from keda_py.errors import ConfigError
+
+_NOON, _NIGHT = DAY // 2, 11 * 60
+_MOST_NAMED, _MOST_LISTED, _MOST_COMPARED = 3, 10, 200
+_Entry = tuple[frozenset[int], int, int]
+"""Days of the week from Monday, and minutes: opens, closes; closes may lie in the next day."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """An object that an Environment may take, as it is labelled."""
+
+    kind: str
+    name: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        """KIND NAME."""
+        return f"{self.kind} {self.name}"
+
+
+def check_hours(hours: Sequence[Hours], field: str) -> Iterator[AdmissionWarning]:
+    """Hours that are open all night and closed at noon, where no others of the same days are open by day."""
+    try:
+        entries = [_read(one, f"{field}[{number}]") for number, one in enumerate(hours)]
+    except ConfigError:
+        return  # refused elsewhere
+    by_day = frozenset[int]().union(*(days for days, opens, closes in entries if _covers_noon(opens, closes)))
+    for number, (days, opens, closes) in enumerate(entries):
+        if closes - opens >= _NIGHT and closes - DAY < _NOON < opens and not days & by_day and closes > DAY:
+            one = hours[number]
+            text = (
+                f"{field}[{number}]: {one.from_} to {one.to} is open at night and closed by day: if {one.to} to "
+                f"{one.from_} is meant, exchange from and to"
+            )
+            yield AdmissionWarning(message=text, field=f"{field}[{number}]", code=codes.HOURS_SWAPPED)
+
+
+def check_override_meaning(spec: OverrideSpec) -> Iterator[AdmissionWarning]:
+    """One that never ends by itself."""
+    if not spec.until and not spec.for_:
+        text = "spec: neither until nor for is given, so it rules until it is deleted; write for example for: 3h"
+        yield AdmissionWarning(message=text, field="spec", code=codes.OVERRIDE_ENDLESS)
+
+
+def check_reference(
+    reference: CalendarRef, known: Collection[str], where: str, field: str = "spec.calendarRef"
+) -> Iterator[AdmissionWarning]:
+    """A calendar that is not among the `known` names of its kind; `where` is what was looked through."""
+    if reference.name in known:
+        return
+    near = get_close_matches(reference.name, list(known)[:_MOST_COMPARED], n=1)
+    remedy = f'did you mean "{near[0]}"?' if near else "add it, or correct the name"
+    kind = reference.kind or "Calendar"
+    text = f'{field}.name: {kind} "{reference.name}" is not in {where}, and without it nothing follows its hours'
+    yield AdmissionWarning(message=f"{text}; {remedy}", field=f"{field}.name", code=codes.NO_CALENDAR)
+
+
+def check_members(
+    spec: EnvironmentSpec, members: Sequence[Member], older: Sequence[EnvironmentSpec]
+) -> Iterator[AdmissionWarning]:
+    """Members that an older Environment has, and waves that select none. Nothing of an Environment without members."""
+    taken = [one for one in members if spec.takes(one.labels, one.annotations)]
+    yield from _check_shared(taken, older)
+    waves = {spec.wave_of(one.labels) for one in taken}
+    for number, wave in enumerate(spec.waves):
+        if taken and number not in waves:
+            field = f"spec.waves[{number}].selector"
+            text = (
+                f"{field}: wave {wave.name!r} selects none of the {len(taken)} members here; what counts are the "
+                "labels of the members themselves, of a ScaledObject its own and not its workload's"
+            )
+            yield AdmissionWarning(message=text, field=field, code=codes.WAVE_EMPTY)
+
+
+def _check_shared(taken: Sequence[Member], older: Sequence[EnvironmentSpec]) -> Iterator[AdmissionWarning]:
+    found = [(one.title, first_of(older, one.labels, one.annotations)) for one in taken]
+    owners = {title: owner.name for title, owner in found if owner is not None}
+    for name in dict.fromkeys(owners.values()):
+        names = [title for title, owner in owners.items() if owner == name]
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        field = "spec.selector"
+        text = (
+            f"{field}: {', '.join(names[:_MOST_NAMED])}{more}: Environment {name} has this too, and the older of the "
+            "two rules it; choose by spec.selector or spec.exclude, so that each member has one Environment"
+        )
+        yield AdmissionWarning(message=text, field=field, code=codes.MEMBERS_SHARED)
+
+
+def _read(hours: Hours, field: str) -> _Entry:
+    days = frozenset(parse_weekdays(hours.days, field=field))
+    opens, closes = parse_minute(hours.from_, field=field), parse_minute(hours.to, field=field)
+    return days, opens, closes if closes > opens else closes + DAY
+
+
+def _covers_noon(opens: int, closes: int) -> bool:
+    return opens <= _NOON < closes
+
+
+def describe_waves(spec: EnvironmentSpec, members: Sequence[Member]) -> Iterator[str]:
+    """The waves in the order of waking, each with its members and what comes between it and the next."""
+    by_wave: defaultdict[int, list[str]] = defaultdict(list)
+    for one in members:
+        if spec.takes(one.labels, one.annotations):
+            by_wave[spec.wave_of(one.labels)].append(one.title)
+    for position in range(len(spec.waves) + 1):
+        if position == len(spec.waves) and not by_wave[position]:
+            continue
+        titles = by_wave[position]
+        more = f" and {len(titles) - _MOST_LISTED} more" if len(titles) > _MOST_LISTED else ""
+        told = f"wave {spec.wave_name(position)}: {', '.join(titles[:_MOST_LISTED]) or 'no member'}{more}"
+        if position < len(spec.waves):
+            wave = spec.waves[position]
+            pause = f", then {in_words(wave.pause)} of pause" if wave.pause else ""
+            told = f"{told}; the next one waits for it up to {in_words(wave.timeout)}{pause}"
+        yield told
+
+
+def describe_lead(spec: EnvironmentSpec, wakes: tuple[int, ...]) -> str:
+    """What `readyBy` makes of the last wakes, which lasted so many seconds; "" where it is off."""
+    if not spec.ready_by:
+        return ""
+    most = in_words(spec.max_lead)
+    if not wakes:
+        return f"readyBy: no wake is known yet, so it begins with the hours; later up to {most} before them"
+    lead = in_words(lead_of(wakes, spec.max_lead))
+    return f"readyBy: it begins to wake {lead} before the hours, as its last wakes took, {most} at most"

@@ -1,0 +1,67 @@
+"""What the sleep of an Environment's own workloads saves: an account of each, in the Environment's status.
+
+A ScaledObject accounts for itself, and a CronJob has no replicas. An account moves when its workload goes to 0 or comes
+back, with the write that this causes anyhow; another count of one that is up is noted once an hour at most. What goes
+to 0 without the Environment saves nothing here: there is no count to come back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from keda_py.apis.environments.environment import MOST_WITH_DAYS
+from keda_py.apis.scaled_object import SavingsStatus
+from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen, Role
+from keda_py.core.environment.decision.state import EnvironmentState
+from keda_py.core.savings.ledger import Held, Ledger, note, read_ledger, write_ledger
+
+UP_SECONDS = timedelta(hours=1)
+"""Between two notes of counts that are all above 0."""
+LONGEST = timedelta(days=7)
+"""Without a note: an account loses what is longer ago than a month."""
+Stored = Mapping[str, SavingsStatus]
+
+
+def account(
+    stored: Stored, seen: EnvironmentSeen, state: EnvironmentState, now: datetime, *, first: bool
+) -> dict[str, SavingsStatus]:
+    """The accounts after a look, by member; those that have not moved are as they were stored.
+
+    `first`: of this process. Then it is not known since when a count is another one than was stored.
+    """
+    own = [one for one in seen.members if one.role is Role.WORKLOAD and not one.owned_by and not one.released]
+    found = {}
+    for member in own:
+        before = stored.get(member.key)
+        after = _moved(before, member, state, now, first=first)
+        if after is not None:
+            days = after if len(own) <= MOST_WITH_DAYS else replace(after, days=())
+            found[member.key] = SavingsStatus.model_validate(write_ledger(days))
+        elif before is not None:
+            found[member.key] = before
+    return found
+
+
+def _moved(
+    stored: SavingsStatus | None, member: MemberSeen, state: EnvironmentState, now: datetime, *, first: bool
+) -> Ledger | None:
+    """None where nothing is to be noted."""
+    if member.count is None:
+        return None
+    ledger = None if stored is None else read_ledger(stored.model_dump(by_alias=True))
+    remembered = state.members.get(member.key)
+    instead = 0 if member.count or remembered is None else remembered.replicas
+    held = Held(count=member.count, instead=instead)
+    if ledger is not None and not _is_due(ledger, held, now):
+        return None
+    known = ledger if ledger is None or first else replace(ledger, restored=False)
+    return note(known, now, held, before=member.count)
+
+
+def _is_due(ledger: Ledger, held: Held, now: datetime) -> bool:
+    since = now - ledger.at
+    if not timedelta(0) <= since < LONGEST:
+        return True
+    if (ledger.held.count > 0) != (held.count > 0) or (held.count == 0 and held != ledger.held):
+        return True
+    return held != ledger.held and since >= UP_SECONDS

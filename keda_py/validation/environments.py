@@ -1,0 +1,110 @@
+"""Environments of the given files beside their members, calendars and CronJobs: what the operator would find out.
+
+Of two Environments the one that is written first is taken for the older. Holidays of countries and files are left out:
+a day more on which it is open makes no warning that is wrong.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from keda_py.apis.environments.calendar import Calendar as WireCalendar
+from keda_py.apis.environments.calendar import CalendarRef
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.scaling_schedule import ScalingSchedule
+from keda_py.apis.foreign import name_of, namespace_of, texts_at, value_at
+from keda_py.apis.parsing import parse_object
+from keda_py.core.admission.environments import created_some_time
+from keda_py.core.admission.findings import Finding
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.calendar.reading import read_calendar
+from keda_py.core.environment.spec import USUAL_KINDS, EnvironmentSpec, build_environment
+from keda_py.core.meaning.environments import Member, check_members, check_reference
+from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, read_job
+from keda_py.errors import ConfigError
+
+Bodies = Mapping[str, Sequence[dict[str, Any]]]
+"""Completed objects by kind."""
+_HERE = "these files"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """An Environment as it is written."""
+
+    spec: EnvironmentSpec
+    wire: Environment
+
+
+class EnvironmentsOfFiles:
+    """All Environments of the files. `scaled`: whether a ScaledObject scales an object, which is no member then."""
+
+    def __init__(self, bodies: Bodies, scaled: Iterable[dict[str, Any]], now: datetime) -> None:
+        self._bodies, self._now = bodies, now
+        self._scaled = {id(body) for body in scaled}
+        self._by_namespace: defaultdict[str, list[_Known]] = defaultdict(list)
+        for body in bodies.get("Environment", ()):
+            try:
+                wire = parse_object(Environment, body)
+                self._by_namespace[namespace_of(body)].append(_Known(build_environment(created_some_time(wire)), wire))
+            except ConfigError:
+                continue  # told with the object itself
+
+    def check_environment(self, body: dict[str, Any]) -> Iterator[Finding]:
+        """Its calendar, its members and its waves."""
+        known = self._by_namespace[namespace_of(body)]
+        at = next((at for at, one in enumerate(known) if one.spec.name == name_of(body)), None)
+        if at is None:
+            return
+        if (reference := known[at].wire.spec.calendar_ref) is not None:
+            yield from check_reference(reference, self._calendars(namespace_of(body), reference), _HERE)
+        spec = known[at].spec
+        yield from check_members(spec, list(self._members(spec)), [one.spec for one in known[:at]])
+
+    def check_schedule(self, schedule: ScalingSchedule) -> Iterator[Finding]:
+        """The calendars of its periods."""
+        for number, period in enumerate(schedule.spec.periods):
+            if (reference := period.calendar_ref) is not None:
+                names = self._calendars(schedule.metadata.namespace, reference)
+                yield from check_reference(reference, names, _HERE, f"spec.periods[{number}].calendarRef")
+
+    def check_job(self, body: dict[str, Any]) -> Iterator[Finding]:
+        """Of a CronJob that is not suspended by its owner: whether its time comes while its Environment is awake."""
+        job = read_job(body)
+        if value_at(body, "spec", "suspend") is True:
+            return
+        for known in self._by_namespace[namespace_of(body)]:
+            if known.spec.takes(job.labels, job.annotations):
+                if (calendar := self._calendar_of(known)) is not None:
+                    yield from (found for _, found in check_jobs(known.spec, calendar, (job,), self._now))
+                return
+
+    def _calendar_of(self, known: _Known) -> Calendar | None:
+        """None where it is not known, or refused."""
+        spec, reference = known.wire.spec.calendar, known.wire.spec.calendar_ref
+        try:
+            if reference is not None:
+                spec = parse_object(WireCalendar, self._calendars(known.spec.namespace, reference)[reference.name]).spec
+            return None if spec is None else read_calendar(spec)
+        except (KeyError, ConfigError):
+            return None
+
+    def _calendars(self, namespace: str, reference: CalendarRef) -> Mapping[str, dict[str, Any]]:
+        """Those that the reference may name, by name."""
+        kind = reference.kind or "Calendar"
+        there = self._bodies.get(kind, ())
+        return {name_of(body): body for body in there if kind == "ClusterCalendar" or namespace_of(body) == namespace}
+
+    def _members(self, spec: EnvironmentSpec) -> Iterator[Member]:
+        for kind in (*USUAL_KINDS, *(kind for _, kind in spec.kinds)):
+            for body in self._bodies.get(kind, ()):
+                if namespace_of(body) == spec.namespace and id(body) not in self._scaled:
+                    labels, annotations = (texts_at(body, "metadata", part) for part in ("labels", "annotations"))
+                    yield Member(kind=kind, name=name_of(body), labels=labels, annotations=annotations)
+
+
+def is_job(body: Mapping[str, Any]) -> bool:
+    """Whether it is one that an Environment suspends."""
+    return bool(body["kind"] == CRON_JOB and body["apiVersion"] == "batch/v1")
