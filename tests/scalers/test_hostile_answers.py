@@ -162,15 +162,17 @@ async def test_an_answer_of_prometheus_that_is_written_to_hurt_is_an_error_soon(
 
 
 REPLIES = {
-    "a long text": (b"$500000000\r\n" + b"x" * MIB, "no reply to our commands"),
-    "a negative length": (b"$-5\r\n", "no reply to our commands"),
-    "lists in lists": (b"*1\r\n" * 5000, "no reply to our commands"),
-    "a long list": (b"*100000000\r\n" + b":1\r\n" * 100_000, "no reply to our commands"),
-    "a long number": (b":" + b"9" * 5000 + b"\r\n", "no reply to our commands"),
-    "no number": (b":x\r\n", "no reply to our commands"),
-    "a long line": (b"+" + b"x" * MIB, "no reply to our commands"),
-    "a long error": (b"-ERR " + b"x" * 60_000 + b"\r\n", "no reply to our commands"),
-    "what Redis never says": (b"HTTP/1.1 200 OK\r\n\r\n", "Protocol Error"),
+    "a long text": (b"$500000000\r\n" + b"x" * MIB, "the answer is not Redis'"),
+    "a negative length": (b"$-5\r\n", "the answer is not Redis'"),
+    "lists in lists": (b"*1\r\n" * 5000, "the answer is not Redis'"),
+    "a long list": (b"*100000000\r\n" + b":1\r\n" * 100_000, "the answer is not Redis'"),
+    "a long number": (b":" + b"9" * 5000 + b"\r\n", "the answer is not Redis'"),
+    "no number": (b":x\r\n", "the answer is not Redis'"),
+    "a long line": (b"+" + b"x" * MIB, "the answer is not Redis'"),
+    "a long error": (b"-ERR " + b"x" * 60_000 + b"\r\n", "the answer is not Redis'"),
+    "what Redis never says": (b"HTTP/1.1 200 OK\r\n\r\n", "the answer is not Redis'"),
+    "a text where a number is due": (b"+ASIA is the key\r\n", "the answer is not Redis'"),
+    "an error in Redis' words": (b"-LOADING Redis is loading\r\n", "LOADING|is loading"),
 }
 
 
@@ -181,7 +183,9 @@ async def test_a_server_that_is_no_redis_is_an_error_soon(reply: bytes, words: s
             while line := await reader.readline():
                 if line.strip().lower() == b"llen":
                     writer.write(reply)
-                elif line.strip().lower() in (b"ping", b"setinfo", b"select"):
+                elif line.strip().lower() == b"ping":
+                    writer.write(b"+PONG\r\n")
+                elif line.strip().lower() in (b"setinfo", b"select"):
                     writer.write(b"+OK\r\n")
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, shared_context() as lent:
@@ -190,6 +194,34 @@ async def test_a_server_that_is_no_redis_is_an_error_soon(reply: bytes, words: s
         with little_of_the_loop(), pytest.raises(ScalerError, match=words) as wrong:
             await scaler.read()
         assert len(str(wrong.value)) < 5000
+        assert "ASIA" not in str(wrong.value)
+        await bench.aclose()
+
+
+BANNERS = {
+    "a mail server": b"220 mail.internal ESMTP s3cret\r\n",
+    "a long line": b"s3cret" * 300 + b"\r\n",
+    "JSON": b'{"AccessKeyId":"ASIA","SecretAccessKey":"s3cret"}\n\r\n',
+    "a greeting in the form of a status": b"+OK s3cret\r\n" * 3,
+    "a long error": b"-ERR s3cret" + b"z" * 1500 + b"\r\n",
+}
+
+
+@pytest.mark.parametrize("trigger_type", ["redis", "redis-streams", "redis-cluster", "redis-sentinel"])
+@pytest.mark.parametrize("banner", list(BANNERS.values()), ids=list(BANNERS))
+async def test_what_another_service_says_is_not_repeated_by_redis_triggers(banner: bytes, trigger_type: str) -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer):
+            writer.write(banner)
+            await reader.read()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as server, shared_context() as lent:
+        bench, address = Bench(lent), f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        metadata = {"listName": "jobs", "stream": "jobs", "address": address, "addresses": address}
+        with pytest.raises(ScalerError) as wrong:
+            await bench.opened(trigger_type, {**metadata, "sentinelMaster": "main"})
+        assert address in str(wrong.value)
+        assert "s3cret" not in str(wrong.value)
         await bench.aclose()
 
 

@@ -17,6 +17,7 @@ from scalers.shared.databases.queries.link import LONGEST_ANSWER
 _LENGTH = 4
 """Bytes that tell the length of a message, which counts them too."""
 _HEAD = 1 + _LENGTH
+NOT_POSTGRES = "the server breaks PostgreSQL's protocol"
 _MESSAGE_COSTS = 100
 """Bytes that each message counts for beside its own: many short ones are work, too."""
 
@@ -29,6 +30,7 @@ class BoundedLoop:
         self._left = LONGEST_ANSWER
         self.failure: ConnectionError | None = None
         """Why a connection was cut, which asyncpg does not tell."""
+        self._made: asyncio.Transport | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loop, name)
@@ -42,6 +44,16 @@ class BoundedLoop:
         self._left -= size
         return self._left >= 0
 
+    @property
+    def has_connected(self) -> bool:
+        """Whether any server took the connection."""
+        return self._made is not None
+
+    def abort(self) -> None:
+        """Close what was opened, which asyncpg keeps open where a log-in makes no sense to it."""
+        if self._made is not None:
+            self._made.abort()
+
     async def create_connection(
         self, factory: Callable[[], asyncio.Protocol], host: str, port: int
     ) -> tuple["_Transport", asyncio.Protocol]:
@@ -54,6 +66,7 @@ class BoundedLoop:
             except OSError as failed:
                 error = failed
             else:
+                self._made = transport
                 return _Transport(transport, self), made
         raise error
 
@@ -66,6 +79,7 @@ class BoundedLoop:
         )
         if made is None:
             raise ConnectionError("the connection was closed during the TLS handshake")
+        self._made = made
         return _Transport(made, self)
 
 
@@ -134,11 +148,15 @@ class _Bounded(asyncio.Protocol):
             begun = self._messages.begun_in(data) if self._messages else 0
             if not self._loop.take(len(data) + begun * _MESSAGE_COSTS):
                 raise ConnectionError(f"the server sends more than {LONGEST_ANSWER} bytes")
-        except ConnectionError as error:
-            self._loop.failure = error
-            self.transport.abort()
-        else:
             self._inner.data_received(data)
+        except ConnectionError as error:
+            self._cut(error)
+        except Exception:  # noqa: BLE001  asyncpg's parser fails with any error; asyncio would log it without our object
+            self._cut(ConnectionError(NOT_POSTGRES))
+
+    def _cut(self, failure: ConnectionError) -> None:
+        self._loop.failure = failure
+        self.transport.abort()
 
     def eof_received(self) -> bool | None:
         return self._inner.eof_received()

@@ -5,12 +5,13 @@ import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
-from scalers.shared.databases.bounded_loop import BoundedLoop
+from scalers.shared.databases.bounded_loop import NOT_POSTGRES, BoundedLoop
 from scalers.shared.databases.postgres_address import PostgresAddress
 from scalers.shared.databases.queries.link import NO_ROW, QueryRefused, only_cell
 from scalers.shared.extras import needs_extra
@@ -91,10 +92,22 @@ class PostgresServer:
                 statement_cache_size=0,
                 server_settings=dict(self.at.settings),
                 target_session_attrs=session,
+                connection_class=_connection_class(),
                 loop=loop,
             )
-        except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except (
+            asyncpg.PostgresError,
+            asyncpg.InterfaceError,
+            asyncpg.TargetServerAttributeNotMatched,
+            OSError,
+        ) as error:
+            loop.abort()
             raise loop.failure or error from None
+        except Exception as error:
+            loop.abort()
+            if loop.has_connected:  # asyncpg trusts what servers tell of themselves: LookupError, ValueError, ...
+                raise loop.failure or ConnectionError(NOT_POSTGRES) from error
+            raise
         return PostgresLink(connection, loop, asyncpg)
 
 
@@ -149,7 +162,7 @@ class PostgresLink:
         try:
             yield
         except self._asyncpg.PostgresConnectionError as error:
-            raise ScalerError(f"connection lost: {error}") from None
+            raise ScalerError(f"connection lost: {self._loop.failure or error}") from None
         except self._asyncpg.PostgresError as error:
             if self._connection.is_closed():
                 raise ScalerError(f"connection lost: {error}") from None
@@ -157,7 +170,9 @@ class PostgresLink:
         except (self._asyncpg.InterfaceError, OSError, asyncio.IncompleteReadError) as error:
             if isinstance(error, self._asyncpg.InterfaceError) and not self._connection.is_closed():
                 raise QueryRefused(f"{refused}: {error}") from None  # by the library, as a query that wants arguments
-            raise ScalerError(f"connection lost: {reason_of(error)}") from None
+            raise ScalerError(f"connection lost: {reason_of(self._loop.failure or error)}") from None
+        except (ArithmeticError, LookupError, TypeError, ValueError, self._asyncpg.InternalClientError) as error:
+            raise ScalerError(f"the answer cannot be read ({type(error).__name__}): select a number") from None
 
     async def aclose(self) -> None:
         """At once, or when the server has been told to stop a query that was given up: else it would go on there."""
@@ -175,3 +190,9 @@ def _library() -> ModuleType:
         import asyncpg
     module: ModuleType = asyncpg
     return module
+
+
+@cache
+def _connection_class() -> type[Any]:
+    """asyncpg's, without its `__del__`, which fails itself where `__init__` did; `PostgresLink.aclose` closes it."""
+    return type("Connection", (_library().Connection,), {"__del__": lambda _: None})

@@ -15,6 +15,7 @@ from redis.exceptions import RedisError
 
 from keda_py.sdk.scaler import ScalerContext, ScalerError
 from scalers.shared.redis.connection import Locate
+from scalers.shared.redis.replies import reason_of
 from scalers.shared.redis.server import RedisServer, client_for
 
 _TOLD_SECONDS = 0.05
@@ -93,8 +94,10 @@ async def answering(asker: RedisAsker) -> RedisAsker:
     """The same, after it has answered a PING; closed where it does not. Raises ScalerError."""
     try:
         for answer in await asker.ask([Command(key="", words=("PING",))]):
-            if isinstance(answer, Exception):
-                raise ScalerError(str(answer))
+            if isinstance(answer, ScalerError):
+                raise answer
+            if answer != b"PONG":
+                raise ScalerError(reason_of(answer))
     except BaseException:
         await asker.aclose()
         raise

@@ -11,6 +11,7 @@ from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError
 from scalers.shared.redis.asking import Command
 from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
+from scalers.shared.redis.replies import reason_of
 from scalers.shared.target import check_target
 
 _COUNTS = {b"none": "LLEN", b"list": "LLEN", b"set": "SCARD", b"zset": "ZCARD", b"hash": "HLEN"}
@@ -85,7 +86,7 @@ class LengthScaler(RedisKeyScaler[RedisLengthMetadata]):
             case _ if _is_wrong_type(answer):
                 return ScalerError(f"{where}: holds a {self._kind}, not a list, set, sorted set or hash")
             case _:
-                return ScalerError(f"{where}: {answer}")
+                return ScalerError(f"{where}: {reason_of(answer)}")
 
 
 def _is_wrong_type(answer: object) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from redis._parsers import _AsyncRESP2Parser  # no public name for what `parser_class` takes
-from redis.exceptions import InvalidResponse
+from redis.exceptions import InvalidResponse, RedisError
 
 _LONGEST_TEXT = 4096
 """Bytes; we ask for counts and for addresses, and errors are a line of text."""
@@ -14,7 +14,15 @@ _MOST_LINES, _MOST_BYTES = 10_000, 2**20
 _LINES_AT_ONCE = 500
 """Then the loop has its turn."""
 _DEEPEST = 8
-_NO_REPLY = "the server says something that is no reply to our commands"
+_LONGEST_ERROR = 1024
+"""Bytes; protected mode has the longest of Redis' own errors, with 970."""
+NOT_REDIS = "the answer is not Redis'"
+"""Said in place of the bytes: they may be another service's, which the author of the trigger may not read."""
+
+
+def reason_of(answer: object) -> str:
+    """What an answer that is not the expected one says: the error in it; never the text of another answer."""
+    return str(answer) if isinstance(answer, RedisError) else NOT_REDIS
 
 
 class BoundedReplies(_AsyncRESP2Parser):
@@ -28,12 +36,12 @@ class BoundedReplies(_AsyncRESP2Parser):
         try:
             return await super().read_response(disable_decoding)
         except ValueError:  # MOVED without an address
-            raise InvalidResponse(_NO_REPLY) from None
+            raise InvalidResponse(NOT_REDIS) from None
 
     async def _read_response(self, disable_decoding: bool = False) -> Any:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise InvalidResponse(_NO_REPLY)
+            raise InvalidResponse(NOT_REDIS)
         answer = await super()._read_response(disable_decoding)
         self._depth -= 1
         return answer
@@ -42,23 +50,33 @@ class BoundedReplies(_AsyncRESP2Parser):
         try:
             line = await super()._readline()
         except ValueError:  # longer than the stream's own limit
-            raise InvalidResponse(_NO_REPLY) from None
-        number = line[1:].removeprefix(b"-")
-        is_number = number.isdigit() and len(number) <= _LONGEST_NUMBER
-        if len(line) > _LONGEST_TEXT or (line[:1] in (b":", b"$", b"*") and not is_number):
-            raise InvalidResponse(_NO_REPLY)
+            raise InvalidResponse(NOT_REDIS) from None
+        if not _is_reply(line):
+            raise InvalidResponse(NOT_REDIS)
         await self._count(len(line))
         return line
 
     async def _read(self, length: int) -> bytes:
         if not 0 <= length <= _LONGEST_TEXT:
-            raise InvalidResponse(_NO_REPLY)
+            raise InvalidResponse(NOT_REDIS)
         await self._count(length)
         return await super()._read(length)
 
     async def _count(self, size: int) -> None:
         self._lines, self._bytes = self._lines + 1, self._bytes + size
         if self._lines > _MOST_LINES or self._bytes > _MOST_BYTES:
-            raise InvalidResponse(_NO_REPLY)
+            raise InvalidResponse(NOT_REDIS)
         if self._lines % _LINES_AT_ONCE == 0:
             await asyncio.sleep(0)
+
+
+def _is_reply(line: bytes) -> bool:
+    match line[:1]:
+        case b"+":
+            return len(line) <= _LONGEST_TEXT
+        case b"-":
+            return len(line) <= _LONGEST_ERROR
+        case b":" | b"$" | b"*":
+            number = line[1:].removeprefix(b"-")
+            return number.isdigit() and len(number) <= _LONGEST_NUMBER
+    return False

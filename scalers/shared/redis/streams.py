@@ -9,6 +9,7 @@ from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError
 from scalers.shared.redis.asking import Command
 from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
+from scalers.shared.redis.replies import reason_of
 from scalers.shared.target import check_target
 
 Mode = Literal["length", "pending", "lag"]
@@ -117,7 +118,7 @@ class StreamScaler(RedisKeyScaler[RedisStreamsMetadata]):
             case ScalerError():
                 return answer
             case _:
-                return ScalerError(f"{self._where}: {answer}")
+                return ScalerError(f"{self._where}: {reason_of(answer)}")
 
     @property
     def _where(self) -> str:

@@ -1,6 +1,7 @@
 """`postgresql` against a real PostgreSQL."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
 from typing import Any, cast
@@ -333,6 +334,54 @@ async def test_what_is_no_message_of_postgresql_ends_the_connection(bench: Bench
         metadata = {**place, "query": "SELECT 1", "targetQueryValue": "5"}
         with pytest.raises(ScalerError, match=f"127.0.0.1:{port}: connection failed: .* no message of PostgreSQL"):
             await bench.opened("postgresql", metadata, auth=AUTH)
+
+
+def message(kind: bytes, body: bytes) -> bytes:
+    return kind + (len(body) + 4).to_bytes(4, "big") + body
+
+
+async def opened_and_read(scaler: Any) -> None:
+    await scaler.open()
+    await scaler.read()
+
+
+LOGGED_IN, READY = message(b"R", bytes(4)), message(b"Z", b"I")
+VERSION = message(b"S", b"server_version\x0016.1\x00")
+BROKEN = {
+    "a log-in without its kind": message(b"R", b""),
+    "no version": LOGGED_IN + READY,
+    "a version that is a word": LOGGED_IN + message(b"S", b"server_version\x00x\x00") + READY,
+    "an encoding that Python lacks": LOGGED_IN + message(b"S", b"client_encoding\x00nonsense\x00") + READY,
+    "ready without a state": LOGGED_IN + message(b"Z", b""),
+    "a notice that is not UTF-8": LOGGED_IN + message(b"N", b"M\xff\xfe\x00\x00") + READY,
+    "a row that was not asked for": LOGGED_IN + VERSION + READY + message(b"T", b"\x00\x05") + READY,
+}
+
+
+@pytest.mark.parametrize("said", list(BROKEN.values()), ids=list(BROKEN))
+async def test_a_server_that_breaks_the_protocol_is_an_error_of_its_trigger_and_not_a_stack_trace(
+    bench: Bench, said: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without the object's name a log line is no use; an exception that a destructor raises fails the test, too."""
+    hung_up: list[bytes] = []
+
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer):
+            await reader.read(1)
+            writer.write(said)
+            hung_up.append(await reader.read())
+
+    async with await asyncio.start_server(say, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        place = {"host": "127.0.0.1", "port": str(port), "userName": USER, "dbName": "shop", "sslmode": "disable"}
+        metadata = {**place, "query": "SELECT 1", "targetQueryValue": "5"}
+        scaler = bench.scaler("postgresql", metadata, auth=AUTH)
+        with pytest.raises(ScalerError, match=f"127.0.0.1:{port}: .*(the server breaks PostgreSQL's protocol|lost)"):
+            await opened_and_read(scaler)
+        await bench.aclose()
+        await eventually(lambda: hung_up)
+    gc.collect()
+    assert caplog.records == []
 
 
 async def test_nothing_of_the_operators_fills_a_gap(
