@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.errors import ConfigError
 
@@ -41,8 +39,9 @@ def run(arguments: list[str]) -> int:
     with _quiet():
         answers = asyncio.run(_try(options))
     if options.output == "json":
-        body = [asdict(answer) for answer in answers]
-        sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        from keda_py.terminal.foreign import write_json
+
+        write_json([asdict(answer) for answer in answers])
     else:
         _print(answers)
     return 0 if all(answer.works for answer in answers) else 1

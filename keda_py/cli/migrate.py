@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import orjson
-
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import Style, foreign, paint
+from keda_py.terminal.foreign import json_of
 
 if TYPE_CHECKING:
     from keda_py.kube.resources import Obj
@@ -132,4 +131,4 @@ def _numbered(count: int, one: str, many: str) -> str:
 
 
 def _json(findings: Sequence["Finding"]) -> str:
-    return orjson.dumps([asdict(finding) for finding in findings], option=orjson.OPT_INDENT_2).decode() + "\n"
+    return json_of([asdict(finding) for finding in findings])

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Sequence
 
-import orjson
 from rich.console import Console
 from rich.text import Text
 
@@ -14,6 +13,7 @@ from keda_py.sdk.reference import example_trigger
 from keda_py.sdk.registry import trigger_types
 from keda_py.sdk.type_pages import TypePage, names_of, page_of
 from keda_py.terminal.console import console_of, tell
+from keda_py.terminal.foreign import write_json
 from keda_py.terminal.table import Column, draw_table
 
 DESCRIPTION = (
@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
 def _print_schema(kind: str) -> int:
     from keda_py.sdk.json_schema import manifest_schema  # heavy: not for the pages
 
-    sys.stdout.buffer.write(orjson.dumps(manifest_schema(kind), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    write_json(manifest_schema(kind))
     return 0
 
 

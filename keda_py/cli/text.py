@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from typing import Literal
 
-from keda_py.terminal.wrapping import printable
+from keda_py.terminal.foreign import printable
 
 Style = Literal["heading", "command", "comment", "error", "warning"]
 _STYLES: dict[Style, str] = {"heading": "1", "command": "36", "comment": "2", "error": "31", "warning": "33"}

@@ -4,11 +4,10 @@ import asyncio
 import sys
 from dataclasses import asdict
 
-import orjson
-
 from keda_py.cli.manifests import read_texts
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import Style, foreign, paint
+from keda_py.terminal.foreign import json_of
 from keda_py.validation.problems import Problem
 from keda_py.validation.report import Report, validate_texts
 
@@ -72,4 +71,4 @@ def _count(number: int, word: str) -> str:
 def _json(report: Report) -> str:
     problems, notes = ([asdict(one) for one in found] for found in (report.problems, report.notes))
     body = {"objects": report.objects, "problems": problems, "notes": notes}
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return json_of(body)

@@ -33,6 +33,7 @@ from keda_py.preview.reading.manifests import Source
 from keda_py.preview.reading.period import usual_zone
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.table import Limits
+from keda_py.terminal.foreign import printable_values
 
 WATCHED = (*READ, SCALED_JOBS, *MEMBERS)
 POLL_SECONDS = 25.0
@@ -118,7 +119,7 @@ class Dashboard:
                 pass
         version = self._version
         state = {"version": version, "unread": self._unread(), **self._seen()}
-        return web.Response(body=orjson.dumps(state), content_type="application/json")
+        return web.Response(body=orjson.dumps(printable_values(state)), content_type="application/json")
 
     def _seen(self) -> dict[str, Any]:
         objects = [one for kind in (SCALED_OBJECTS, SCALED_JOBS) for one in self._informers[kind].objects()]

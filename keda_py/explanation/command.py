@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import orjson
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
@@ -26,6 +25,7 @@ from keda_py.explanation.page import change_lines, explanation
 from keda_py.explanation.since import parse_since
 from keda_py.kube.client import KubeClient
 from keda_py.terminal.console import console_of
+from keda_py.terminal.foreign import json_of, printable, write_json
 
 WATCH_SECONDS = 2.0
 _SPARE = 2
@@ -62,7 +62,7 @@ async def explain(kubeconfig: str, wanted: Wanted) -> None:
         elif wanted.watch:
             await _watch_lines(client, wanted, view)
         elif wanted.as_json:
-            _write_json(view.body)
+            write_json(view.body)
         else:
             console.print(view.page(console.width, None), soft_wrap=True)
 
@@ -118,7 +118,7 @@ async def _look_at_environment(client: KubeClient, namespace: str, name: str) ->
 async def _look_at_all(client: KubeClient, wanted: Wanted) -> View:
     now = SystemClock().now()
     lines = [line_of(live, now) for live in await list_objects(client, wanted.namespace)]
-    told = [f"{line.namespace}/{line.name}  {line.state}  {line.why}" for line in lines]
+    told = [printable(f"{line.namespace}/{line.name}  {line.state}  {line.why}") for line in lines]
     return View(
         page=lambda width, height: overview(lines, width, height, all_namespaces=not wanted.namespace),
         lines=told,
@@ -141,7 +141,7 @@ async def _watch_lines(client: KubeClient, wanted: Wanted, view: View) -> None:
     """What is new since the look before, a line each; as JSON, a document a line."""
     seen: frozenset[str] = frozenset()
     while True:
-        lines = [orjson.dumps(view.body).decode()] if wanted.as_json else view.lines
+        lines = [json_of(view.body, indent=False).rstrip()] if wanted.as_json else view.lines
         for line in lines:
             if line not in seen:
                 sys.stdout.write(f"{line}\n")
@@ -157,7 +157,3 @@ async def _look_again(client: KubeClient, wanted: Wanted, before: View) -> View:
         return await _look(client, wanted)
     except Unavailable:
         return before
-
-
-def _write_json(body: Any) -> None:
-    sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

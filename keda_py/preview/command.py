@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
-
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.preview.pages.body import body_of
@@ -17,7 +15,7 @@ from keda_py.preview.reading.manifests import Source, read_plans
 from keda_py.preview.reading.period import Period, period_of, refuse_past
 from keda_py.preview.replay.previews import Preview, preview
 from keda_py.terminal.console import console_of
-from keda_py.terminal.wrapping import printable
+from keda_py.terminal.foreign import json_of, printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +85,7 @@ def _json(found: Preview, period: Period) -> bytes:
 
 
 def _dump(body: Any) -> bytes:
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return json_of(body).encode()
 
 
 def _svg(found: Preview, period: Period) -> bytes:

@@ -4,8 +4,6 @@ import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import orjson
-
 from keda_py.clock import SystemClock
 from keda_py.core.savings.statement import Against, Period, Prices
 from keda_py.errors import ConfigError, Forbidden, NotFound
@@ -14,6 +12,7 @@ from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, O
 from keda_py.savings.pages import Found, document, statement
 from keda_py.savings.reading import count_waiting, indexed, read_accounts, read_overrides
 from keda_py.terminal.console import console_of
+from keda_py.terminal.foreign import printable, write_json
 
 ENVIRONMENTS = Resource(group="keda-py.dev", version="v1alpha1", kind="Environment", plural="environments")
 OVERRIDES = Resource(group="keda-py.dev", version="v1alpha1", kind="Override", plural="overrides")
@@ -47,8 +46,7 @@ async def tell_savings(kubeconfig: str, wanted: Wanted) -> None:
         waiting=count_waiting(objects, environments),
     )
     if wanted.as_json:
-        body = document(found, period, wanted.prices)
-        sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_json(document(found, period, wanted.prices))
         return
     console = console_of(sys.stdout)
     console.print(statement(found, period, wanted.prices, console.width), soft_wrap=True)
@@ -61,7 +59,7 @@ async def _list(client: KubeClient, resource: Resource, namespace: str) -> list[
     except NotFound:
         return []
     except Forbidden as error:
-        sys.stderr.write(f"{resource.plural} may not be listed: {error}\n")
+        sys.stderr.write(f"{resource.plural} may not be listed: {printable(str(error))}\n")
         return []
 
 

@@ -21,8 +21,9 @@ from keda_py.core.savings.statement import (
     waste_of_overrides,
 )
 from keda_py.core.values.times import write_time
+from keda_py.terminal.foreign import printable
 from keda_py.terminal.table import Column, draw_table
-from keda_py.terminal.wrapping import printable, wrap
+from keda_py.terminal.wrapping import wrap
 
 _KEPT = {
     Against.HPA: "this month and the last",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from keda_py.terminal.foreign import printable
 from keda_py.terminal.wrapping import cells_of, wrap
 
 LEAST = 24
@@ -29,6 +30,7 @@ class Column:
 
 def draw_table(columns: Sequence[Column], rows: Sequence[Row], width: int, height: int | None = None) -> Text:
     """Headings and rows, the last row at the bottom; above `height` lines the first rows are left out."""
+    rows = [[_printable(cell) for cell in row] for row in rows]
     widths = _widths(columns, rows, width)
     head = _block([Text(columns[index].heading, "bold") for index in widths], [*widths.values()])
     rule = Text("─" * min(sum(widths.values()) + len(GAP) * (len(widths) - 1), width), "dim")
@@ -78,6 +80,11 @@ def _least(column: Column, natural: int, cells: Iterable[str | Text]) -> int:
 
 def _natural(cell: str | Text) -> int:
     return max(map(cells_of, str(cell).splitlines()), default=0)
+
+
+def _printable(cell: str | Text) -> str | Text:
+    """An escape is wider than what it stands for: cells are measured after it."""
+    return printable(cell) if isinstance(cell, str) else Text(printable(cell.plain), cell.style)
 
 
 def _styled(cell: str | Text, style: str) -> Text:

@@ -4,7 +4,7 @@ import shutil
 import sys
 from unicodedata import east_asian_width
 
-_INSTEAD = {"\t": " ", "\r": ""}
+from keda_py.terminal.foreign import printable
 
 
 def page_width(most: int) -> int:
@@ -15,14 +15,6 @@ def page_width(most: int) -> int:
 def cells_of(text: str) -> int:
     """Columns that a text takes; East Asian letters take two."""
     return len(text) + sum(east_asian_width(letter) in "WF" for letter in text) if not text.isascii() else len(text)
-
-
-def printable(text: str) -> str:
-    """Without what a terminal would obey: tenants and sources write names, notes and errors."""
-    if text.isprintable():
-        return text
-    unknown = "\N{REPLACEMENT CHARACTER}"
-    return "".join(one if one.isprintable() or one == "\n" else _INSTEAD.get(one, unknown) for one in text)
 
 
 def wrap(text: str, width: int) -> list[str]:

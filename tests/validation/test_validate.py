@@ -107,7 +107,7 @@ def test_nothing_that_a_file_says_commands_the_terminal(tmp_path: Path, capsys: 
     assert lines
     assert all(line.isprintable() for line in lines)
     assert not any(line.startswith("all.yaml") for line in lines)
-    assert any("web\N{REPLACEMENT CHARACTER}[2J" in line for line in lines)
+    assert any("web\\u001b[2J" in line for line in lines)
 
 
 def test_an_empty_folder_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,14 +32,14 @@ _REMEDY = "is `keda-py operator --shadow` at work there?"
 def run(arguments: list[str]) -> int:
     """Print the report; 1 where there is any disagreement."""
     options = _parse(arguments)
-    import orjson
-
     if options.output == "trace":
         sys.stdout.write(_trace(options.address, options.object))
         return 0
     report = _report(options.address)
     if options.output == "json":
-        sys.stdout.buffer.write(orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        from keda_py.terminal.foreign import write_json
+
+        write_json(report)
     else:
         _print(report)
     return 1 if report["holding"] or report["ended"] else 0
@@ -74,7 +74,7 @@ def _named(text: str) -> str:
 def _trace(address: str, name: str) -> str:
     """As `_ask`; raises ConfigError, too, where nothing is recorded of the object."""
     from keda_py.errors import ConfigError
-    from keda_py.terminal.wrapping import printable
+    from keda_py.terminal.foreign import printable
 
     answer = _ask(address, f"/trace?{_named(name)}")
     if answer is None:
@@ -119,6 +119,7 @@ def _print(report: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     from keda_py.terminal.console import console_of
+    from keda_py.terminal.foreign import printable
     from keda_py.terminal.table import Column, draw_table
 
     console = console_of(sys.stdout)
@@ -130,11 +131,11 @@ def _print(report: Mapping[str, Any]) -> None:
         Column(heading="keda-py", wraps=True),
         Column(heading="The other side", wraps=True),
     )
-    console.print(Text(_summary(report)), soft_wrap=True)
+    console.print(Text(printable(_summary(report))), soft_wrap=True)
     if rows := [_row(one) for one in (*report["ended"], *report["holding"])]:
         console.print(Text(), draw_table(columns, rows, console.width), soft_wrap=True, sep="\n")
     for line in _skipped(report):
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(printable(line)), soft_wrap=True)
 
 
 def _summary(report: Mapping[str, Any]) -> str:

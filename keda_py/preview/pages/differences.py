@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from keda_py.core.cron.words import days_in_words, duration
 from keda_py.preview.replay.days import Day, days_of
 from keda_py.preview.replay.previews import Preview, Subject
-from keda_py.terminal.wrapping import printable
+from keda_py.terminal.foreign import printable
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _NOISE_MINUTES = 1

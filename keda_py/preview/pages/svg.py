@@ -12,7 +12,7 @@ from keda_py.preview.pages.following import drawn, followers
 from keda_py.preview.replay.days import midnight
 from keda_py.preview.replay.previews import Preview, Subject
 from keda_py.preview.replay.timeline import Span
-from keda_py.terminal.wrapping import printable
+from keda_py.terminal.foreign import printable
 
 MOST_LANES = 40
 _LEFT, _WIDTH, _LANE, _BAR, _TOP = 250, 1000, 46, 24, 62

@@ -9,8 +9,9 @@ from keda_py.preview.pages.following import drawn, followers, most
 from keda_py.preview.replay.days import BLOCKS, Day, days_of
 from keda_py.preview.replay.previews import Preview, Subject
 from keda_py.preview.replay.timeline import WEEK_SECONDS, Step, Timeline
+from keda_py.terminal.foreign import printable
 from keda_py.terminal.table import Column, draw_table
-from keda_py.terminal.wrapping import printable, wrap
+from keda_py.terminal.wrapping import wrap
 
 MOST_GROUPS = 6
 """More are told in the overview alone."""

@@ -4,10 +4,9 @@ import csv
 import io
 from typing import Any
 
-import orjson
-
 from keda_py.simulation.reports.report import Report
 from keda_py.simulation.runs.run import Result
+from keda_py.terminal.foreign import json_of, printable
 
 
 def write_json(report: Report) -> str:
@@ -19,7 +18,7 @@ def write_json(report: Report) -> str:
         "results": [_result(report, result) for result in report.results],
         "cheapest": [{"object": one.title, "variant": one.variant} for one in report.best],
     }
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z).decode() + "\n"
+    return json_of(body)
 
 
 def _result(report: Report, result: Result) -> dict[str, Any]:
@@ -55,4 +54,4 @@ def write_csv(report: Report) -> str:
             lines.writerow(
                 (result.title, result.variant, when, f"{change.at:g}", change.replicas, change.ready, change.why)
             )
-    return out.getvalue()
+    return printable(out.getvalue())

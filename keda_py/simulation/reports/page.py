@@ -5,6 +5,7 @@ from html import escape
 from keda_py.simulation.recording import Figures
 from keda_py.simulation.reports.report import Report, name_of
 from keda_py.simulation.runs.run import Result
+from keda_py.terminal.foreign import printable
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 960, 180, 40, 22
 _MOST_POINTS = 4000
@@ -29,7 +30,7 @@ def write_page(report: Report) -> str:
     parts = [_HEAD, "<h1>keda-py simulate</h1>", f"<p>{escape(report.load)}</p>", _table(report)]
     parts += [f"<p><b>Cheapest that will do:</b> {escape(name_of(one))}</p>" for one in report.best]
     parts += [_section(report, result) for result in report.results]
-    return "\n".join([*parts, "</body></html>", ""])
+    return printable("\n".join([*parts, "</body></html>", ""]))
 
 
 def _table(report: Report) -> str:

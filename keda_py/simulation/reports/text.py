@@ -3,8 +3,8 @@
 from keda_py.simulation.recording import POD_READY
 from keda_py.simulation.reports.report import Report, levels, name_of
 from keda_py.simulation.runs.run import Result
+from keda_py.terminal.foreign import printable
 from keda_py.terminal.table import Column, draw_table
-from keda_py.terminal.wrapping import printable
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _BUCKETS = 72
@@ -13,13 +13,13 @@ _BUCKETS = 72
 def write_text(report: Report, width: int, most_changes: int) -> str:
     """One result in full, or a table of many."""
     if len(report.results) == 1:
-        return _one(report, report.results[0], most_changes)
+        return printable(_one(report, report.results[0], most_changes))
     return _many(report, width)
 
 
 def _one(report: Report, result: Result, most_changes: int) -> str:
     figures = result.figures
-    head = f"{printable(name_of(result))}: {report.moment(0)} to {report.moment(figures.seconds)} UTC, {report.load}"
+    head = f"{name_of(result)}: {report.moment(0)} to {report.moment(figures.seconds)} UTC, {report.load}"
     lines = [head, "", f"  {_picture(result)}  (blocks of {figures.seconds / _BUCKETS / 60:.0f} min)", ""]
     lines += [f"  {label:24}{text}" for label, text in report.rows(figures)]
     told = [change for change in figures.changes if change.why != POD_READY]
