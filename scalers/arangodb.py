@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from typing import Annotated
-from urllib.parse import quote
 
 import httpx
 import orjson
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import AUTH, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, sources
 from scalers.shared.answers import gjson
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
@@ -69,10 +69,10 @@ class ArangodbScaler(Scaler[ArangodbMetadata]):
 
     async def read(self, spec: object = None) -> Reading:
         """Ask now; more than one document is an error, one without `value` is 0 as in KEDA."""
-        database = f"/_db/{quote(self.metadata.db_name, safe='')}/_api"
+        database = f"/_db/{path_segment('dbName', self.metadata.db_name)}/_api"
         try:
             await self._ask(f"{database}/database/current")
-            await self._ask(f"{database}/collection/{quote(self.metadata.collection, safe='')}")
+            await self._ask(f"{database}/collection/{path_segment('collection', self.metadata.collection)}")
             query = {"query": self.metadata.query, "count": True, "options": {"optimizer": {}}}
             answer = await self._ask(f"{database}/cursor", orjson.dumps(query))
             count, found = await self.context.parse(

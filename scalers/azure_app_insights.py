@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from typing import Annotated
-from urllib.parse import quote
 
 import httpx
 from pydantic import SecretStr, field_validator
 
+from keda_py.core.values.urls import path_segment, path_segments
 from keda_py.sdk.metadata_values import parse_int
 from keda_py.sdk.scaler import (
     AUTH,
@@ -124,7 +124,8 @@ class AzureAppInsightsScaler(PrincipalScaler[AzureAppInsightsMetadata]):
 
     def _question(self) -> HttpQuestion:
         metadata = self.metadata
-        path = f"/v1/apps/{quote(metadata.application_insights_id, safe='')}/metrics/{quote(metadata.metric_id)}"
+        app = path_segment("applicationInsightsId", metadata.application_insights_id)
+        path = f"/v1/apps/{app}/metrics/{path_segments('metricId', metadata.metric_id)}"
         optional = {"filter": metadata.metric_filter} if metadata.metric_filter else {}
         parameters = {"aggregation": metadata.metric_aggregation_type, "timespan": self._timespan(), **optional}
         return HttpQuestion(url=f"{self._resource.rstrip('/')}{path}", parameters=parameters)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated
-from urllib.parse import quote
 
 import httpx
 from pydantic import SecretStr
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
@@ -86,7 +86,8 @@ class AzureLogAnalyticsScaler(PrincipalScaler[AzureLogAnalyticsMetadata]):
 
     async def read(self, spec: object = None) -> Reading:
         """Ask now; a negative number is an error, as in KEDA."""
-        url = f"{self._resource.rstrip('/')}/v1/workspaces/{quote(self.metadata.workspace_id, safe='')}/query"
+        workspace = path_segment("workspaceId", self.metadata.workspace_id)
+        url = f"{self._resource.rstrip('/')}/v1/workspaces/{workspace}/query"
         question = HttpQuestion(url=url, timeout=self.metadata.timeout, tls=self._tls)
         answer = await post(self.context, await self._signer.sign(question), {"query": self.metadata.query})
         if answer.status_code != httpx.codes.OK:

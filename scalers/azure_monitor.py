@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Final, Literal
-from urllib.parse import quote
 
 import httpx
 from pydantic import SecretStr, field_validator
 
+from keda_py.core.values.urls import path_segment, path_segments
 from keda_py.sdk.metadata_values import parse_int
 from keda_py.sdk.scaler import (
     AUTH,
@@ -131,8 +131,9 @@ class AzureMonitorScaler(PrincipalScaler[AzureMonitorMetadata]):
     def _question(self) -> HttpQuestion:
         metadata, now = self.metadata, self.context.clock.now()
         resource = (
-            f"/subscriptions/{metadata.subscription_id}/resourceGroups/{metadata.resource_group_name}"
-            f"/providers/{metadata.resource_uri}/providers/Microsoft.Insights/metrics"
+            f"/subscriptions/{path_segment('subscriptionId', metadata.subscription_id)}"
+            f"/resourceGroups/{path_segment('resourceGroupName', metadata.resource_group_name)}"
+            f"/providers/{path_segments('resourceURI', metadata.resource_uri)}/providers/Microsoft.Insights/metrics"
         )
         optional = {"$filter": metadata.metric_filter, "metricnamespace": metadata.metric_namespace}
         parameters = {
@@ -142,7 +143,7 @@ class AzureMonitorScaler(PrincipalScaler[AzureMonitorMetadata]):
             "timespan": f"{(now - self._interval()).strftime(_UNTIL_NOW)}/{now.strftime(_UNTIL_NOW)}",
             **{name: value for name, value in optional.items() if value},
         }
-        return HttpQuestion(url=f"{self._resource.rstrip('/')}{quote(resource)}", parameters=parameters)
+        return HttpQuestion(url=f"{self._resource.rstrip('/')}{resource}", parameters=parameters)
 
     def _interval(self) -> timedelta:
         text = self.metadata.metric_aggregation_interval

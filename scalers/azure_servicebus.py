@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal, Self
-from urllib.parse import quote
 
 import httpx
 from pydantic import SecretStr, model_validator
 
 from keda_py.cloud.azure_clouds import SERVICE_BUS, scope_of
+from keda_py.core.values.urls import path_segments
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
@@ -149,7 +149,7 @@ class AzureServiceBusScaler(Scaler[AzureServiceBusMetadata]):
         return f"{subscriptions}/{subscription}" if subscription else subscriptions
 
     async def _ask(self, path: str, parameters: dict[str, str]) -> bytes:
-        url = f"{self._url}/{quote(path, safe='/$')}"
+        url = f"{self._url}/{path_segments('queueName or topicName', path, safe='$')}"
         question = HttpQuestion(url=url, parameters={**parameters, **_VERSION})
         answer = await get(self.context, await self._signer.sign(question))
         if answer.status_code == httpx.codes.NOT_FOUND:

@@ -1,12 +1,12 @@
 """Scale on how many documents of a CouchDB database a Mango query finds."""
 
 from typing import Annotated, Self
-from urllib.parse import quote
 
 import httpx
 import orjson
 from pydantic import SecretStr, model_validator
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
@@ -101,7 +101,7 @@ class CouchdbScaler(Scaler[CouchdbMetadata]):
 
     async def read(self, spec: object = None) -> Reading:
         """Search now; a refusal and an answer that is not JSON are errors."""
-        path = f"/{quote(self.metadata.db_name, safe='')}/_find"
+        path = f"/{path_segment('dbName', self.metadata.db_name)}/_find"
         answer = await self._ask("POST", path, orjson.dumps(self._query()))
         if not answer.is_success:
             raise ScalerError(f"failed to inspect couchdb: {path} returned status {answer.status_code}")

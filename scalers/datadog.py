@@ -1,10 +1,10 @@
 """Scale on a query of Datadog's API, or on a DatadogMetric that its cluster agent serves."""
 
 from functools import cached_property
-from urllib.parse import quote
 
 import httpx
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import ConfigError, ExternalMetric, Reading, Scaler, ScalerContext, ScalerError, TlsSettings
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.datadog_series import read_agent_value, read_message, read_series
@@ -105,7 +105,8 @@ class DatadogScaler(Scaler[DatadogMetadata]):
     def _agent_question(self) -> HttpQuestion:
         metadata = self.metadata
         address = f"{metadata.datadog_metrics_service}.{metadata.datadog_namespace}"
-        path = f"namespaces/{quote(metadata.datadog_metric_namespace, safe='')}/{quote(self.metric_name, safe='@:')}"
+        namespace = path_segment("datadogMetricNamespace", metadata.datadog_metric_namespace)
+        path = f"namespaces/{namespace}/{path_segment('datadogMetricName', self.metric_name, safe='@:')}"
         token = {"Authorization": f"Bearer {metadata.token.get_secret_value()}"} if metadata.auth_mode else {}
         return HttpQuestion(
             url=f"https://{address}:{metadata.datadog_metrics_service_port}/apis/external.metrics.k8s.io/v1beta1/{path}",

@@ -3,10 +3,10 @@
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Annotated, Self
-from urllib.parse import quote
 
 from pydantic import model_validator
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, named
 from scalers.shared.answers import gjson
 from scalers.shared.elastic.elastic_connection import ElasticMetadata, open_nodes
@@ -90,7 +90,7 @@ class ElasticForecastScaler(Scaler[ElasticForecastMetadata]):
     async def _renew(self) -> None:
         metadata = self.metadata
         now, length = self.context.clock.now(), f"{int(2 * metadata.look_ahead.total_seconds())}s"
-        path = f"/_ml/anomaly_detectors/{quote(metadata.job_id, safe='')}/_forecast"
+        path = f"/_ml/anomaly_detectors/{path_segment('jobID', metadata.job_id)}/_forecast"
         answer = await self._nodes.post(path, {"duration": length, "expires_in": length})
         check_status(answer, "elasticsearch")
         made = await self.context.parse(gjson.scalar_in, answer.content, "forecast_id", inline_bytes=gjson.INLINE_BYTES)

@@ -1,11 +1,11 @@
 """Scale on the jobs that wait for a runner in Forgejo Actions."""
 
 from typing import Annotated
-from urllib.parse import quote
 
 import httpx
 from pydantic import SecretStr
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import AUTH, ENV, Reading, Scaler, ScalerError, TriggerMetadata, named, sources
 from scalers.shared.builds.job_lists import INLINE_BYTES, count_jobs
 from scalers.shared.http_answer import HttpQuestion, get
@@ -55,7 +55,7 @@ class ForgejoRunnerScaler(Scaler[ForgejoRunnerMetadata]):
         """The narrowest that is given; without any, it is the user of the token."""
         metadata = self.metadata
         if metadata.owner and metadata.repo:
-            return f"repos/{quote(metadata.owner, safe='')}/{quote(metadata.repo, safe='')}/actions"
+            return f"repos/{path_segment('owner', metadata.owner)}/{path_segment('repo', metadata.repo)}/actions"
         if metadata.org:
-            return f"orgs/{quote(metadata.org, safe='')}/actions"
+            return f"orgs/{path_segment('org', metadata.org)}/actions"
         return "admin" if metadata.is_global else "user/actions"

@@ -1,9 +1,9 @@
 """Scale on the objects in a bucket of Google Cloud Storage."""
 
 import os
-from urllib.parse import quote
 
 from keda_py.cloud import gcp
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
 from scalers.shared.answers.json_fields import INLINE_BYTES, Object, children, json_object, string
 from scalers.shared.bearer_token import BearerToken
@@ -93,7 +93,7 @@ class GcpStorageScaler(Scaler[GcpStorageMetadata]):
 
     async def _list(self, page: str) -> tuple[int, str] | None:
         """The objects of one page and the next one's token; None without a bucket. Raises ScalerError."""
-        bucket = quote(self.metadata.bucket_name, safe="")
+        bucket = path_segment("bucketName", self.metadata.bucket_name)
         question = HttpQuestion(
             url=f"{self._root or 'https://storage.googleapis.com'}/storage/v1/b/{bucket}/o",
             parameters={

@@ -1,11 +1,11 @@
 """Scale on the jobs of GitHub Actions that a self-hosted runner with certain labels could take."""
 
 from typing import Annotated, Final, Literal, Self
-from urllib.parse import quote
 
 from pydantic import SecretStr, model_validator
 
 from keda_py.cloud.tokens import TokenSource
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
@@ -124,7 +124,7 @@ class GitHubRunnerScaler(Scaler[GitHubRunnerMetadata]):
         page, on_page = 0, _PAGE
         while on_page == _PAGE:
             page += 1
-            path = f"{kind}/{quote(self.metadata.owner, safe='')}/repos"
+            path = f"{kind}/{path_segment('owner', self.metadata.owner)}/repos"
             names = await self._api.ask(path, {"page": str(page)}, repositories)
             found, on_page = found + names, len(names)
         return found
@@ -142,7 +142,7 @@ class GitHubRunnerScaler(Scaler[GitHubRunnerMetadata]):
         return await self._api.ask(path, {"per_page": "100"}, count_for_labels, self._labels, self._counts_unlabelled)
 
     def _repository(self, repo: str) -> str:
-        return f"repos/{quote(self.metadata.owner, safe='')}/{quote(repo, safe='')}"
+        return f"repos/{path_segment('owner', self.metadata.owner)}/{path_segment('repos', repo)}"
 
     async def _authorization(self) -> str:
         if self._app is not None:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import orjson
 from pydantic import SecretStr
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import (
     AUTH,
     ConfigError,
@@ -64,7 +65,7 @@ class HuaweiCloudeyeScaler(Scaler[HuaweiCloudeyeMetadata]):
             if not value:
                 raise ConfigError(f"{key} not found: give it in a TriggerAuthentication", field=key)
         host = f"ces.{metadata.region}.{metadata.cloud}"
-        self._url = f"https://{host}/V1.0/{metadata.project_id}/batch-query-metric-data"
+        self._url = f"https://{host}/V1.0/{path_segment('ProjectID', metadata.project_id)}/batch-query-metric-data"
 
     @property
     def metric_name(self) -> str:

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 from typing import Annotated
-from urllib.parse import quote
 
 import httpx
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, named
 from scalers.shared.answers.json_values import INLINE_BYTES, read_json
 from scalers.shared.http_answer import HttpQuestion, ask
@@ -92,7 +92,7 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
         metadata = self.metadata
         start = self.context.clock.now() - timedelta(minutes=max(0, metadata.granularity // 60 - 1))
         url = httpx.URL(metadata.metrics_url)
-        path = f"{url.path.rstrip('/')}/{quote(metadata.metric_id, safe='')}/measures"
+        path = f"{url.path.rstrip('/')}/{path_segment('metricID', metadata.metric_id)}/measures"
         return HttpQuestion(
             url=str(url.copy_with(path=path)),
             parameters={

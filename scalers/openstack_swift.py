@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 from typing import Annotated
-from urllib.parse import quote
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.metadata_values import read_int
 from keda_py.sdk.scaler import AUTH, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
 from scalers.shared.http_answer import HttpQuestion, ask
@@ -83,7 +83,7 @@ class OpenstackSwiftScaler(Scaler[OpenstackSwiftMetadata]):
     async def read(self, spec: object = None) -> Reading:
         """The count now; a container that does not say one counts as 0, as in KEDA."""
         granted = await self._keystone.granted()
-        container = quote(self.metadata.container_name, safe="")
+        container = path_segment("containerName", self.metadata.container_name)
         question = HttpQuestion(
             method="HEAD",
             url=f"{self._root(granted).rstrip('/')}/{container}",

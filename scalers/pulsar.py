@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import SecretStr
 
+from keda_py.core.values.urls import path_segments
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
@@ -119,4 +120,4 @@ def _url(metadata: PulsarMetadata) -> str:
     domain = "non-persistent" if metadata.topic.startswith(_NON_PERSISTENT) else "persistent"
     topic = metadata.topic.removeprefix(_NON_PERSISTENT).removeprefix(_PERSISTENT)
     stats = "partitioned-stats" if metadata.is_partitioned_topic else "stats"
-    return f"{metadata.admin_url.rstrip('/')}/admin/v2/{domain}/{topic}/{stats}"
+    return f"{metadata.admin_url.rstrip('/')}/admin/v2/{domain}/{path_segments('topic', topic, safe='%')}/{stats}"

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Self
-from urllib.parse import quote
 
 from pydantic import SecretStr, model_validator
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
@@ -75,7 +75,7 @@ class SolaceEventQueueScaler(Scaler[SolaceEventQueueMetadata]):
         super().__init__(metadata, context)
         self._headers = basic(metadata.username, metadata.password)
         self._bases = [base.rstrip("/") for base in metadata.solace_semp_base_url]
-        self._vpn = f"/SEMP/v2/monitor/msgVpns/{quote(metadata.message_vpn, safe='')}"
+        self._vpn = f"/SEMP/v2/monitor/msgVpns/{path_segment('messageVpn', metadata.message_vpn)}"
         self._measures = (
             _Measure(
                 suffix="msgcount",
@@ -131,7 +131,7 @@ class SolaceEventQueueScaler(Scaler[SolaceEventQueueMetadata]):
         state = await self.context.parse(vpn_state, text, inline_bytes=INLINE_BYTES)
         if state != "up":
             raise ScalerError(f"message VPN {self.metadata.message_vpn} is not up ({state})")
-        queue = f"{base}{self._vpn}/queues/{quote(self.metadata.queue_name, safe='')}"
+        queue = f"{base}{self._vpn}/queues/{path_segment('queueName', self.metadata.queue_name)}"
         text = await self._get(queue, {"select": _FIELDS})
         return await self.context.parse(queue_counts, text, inline_bytes=INLINE_BYTES)
 

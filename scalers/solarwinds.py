@@ -2,11 +2,10 @@
 
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
-from urllib.parse import quote
 
 from pydantic import SecretStr
 
-from keda_py.core.values.urls import is_http_url
+from keda_py.core.values.urls import is_http_url, path_segments
 from keda_py.sdk.scaler import (
     AUTH,
     ConfigError,
@@ -45,7 +44,8 @@ class SolarWindsScaler(Scaler[SolarWindsMetadata]):
         if not is_http_url(metadata.host):
             message = "host: is not a URL: write it as https://api.na-01.cloud.solarwinds.com"
             raise ConfigError(message, field="host")
-        self._url = f"{metadata.host.rstrip('/')}/v1/metrics/{quote(metadata.metric_name)}/measurements"
+        metric = path_segments("metricName", metadata.metric_name)
+        self._url = f"{metadata.host.rstrip('/')}/v1/metrics/{metric}/measurements"
         token = metadata.api_token.get_secret_value()
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import SecretStr
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import (
     AUTH,
     META,
@@ -61,7 +62,7 @@ class SolrScaler(Scaler[SolrMetadata]):
         """Search now; a refusal is an error, and so is an answer without a count."""
         metadata = self.metadata
         question = HttpQuestion(
-            url=f"{metadata.host}/solr/{metadata.collection}/select",
+            url=f"{metadata.host}/solr/{path_segment('collection', metadata.collection, safe=',%')}/select",
             parameters={"q": metadata.query, "wt": "json"},
             headers=basic(metadata.username, metadata.password.get_secret_value()),
         )

@@ -3,11 +3,11 @@
 import math
 from functools import cached_property
 from typing import Annotated
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from pydantic import SecretStr
 
-from keda_py.core.values.urls import is_http_url
+from keda_py.core.values.urls import is_http_url, path_segment
 from keda_py.sdk.scaler import (
     AUTH,
     ConfigError,
@@ -74,7 +74,7 @@ class SplunkScaler(Scaler[SplunkMetadata]):
         host = self.metadata.host.rstrip("/")
         return HttpQuestion(
             method="POST",
-            url=f"{host}/servicesNS/{quote(user, safe='')}/search/search/jobs/export",
+            url=f"{host}/servicesNS/{path_segment('username', user)}/search/search/jobs/export",
             shown=f"{shown(host)}/servicesNS",
             parameters={"output_mode": "json"},
             content=urlencode({"search": f"savedsearch {self.metadata.saved_search_name}"}).encode(),

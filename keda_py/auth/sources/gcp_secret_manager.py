@@ -16,6 +16,7 @@ from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.cloud import gcp
 from keda_py.cloud.questions import Question, ask, bearer
+from keda_py.core.values.urls import path_segment
 from keda_py.errors import ConfigError, ScalerError
 
 RETRY_SECONDS = 60.0
@@ -68,7 +69,9 @@ async def _log_in(identity: gcp.GcpIdentity, lookup: Lookup) -> _Login:
 
 async def _read(secret: GcpSecretManagerSecret, login: _Login, lookup: Lookup) -> SecretStr:
     endpoint = os.environ.get(_ENDPOINT_VARIABLE) or "https://secretmanager.googleapis.com"
-    name = f"projects/{login.project}/secrets/{secret.id}/versions/{secret.version or 'latest'}"
+    project = path_segment("the project of the credential", login.project, safe=":")
+    version = path_segment("version", secret.version or "latest")
+    name = f"projects/{project}/secrets/{path_segment('id', secret.id)}/versions/{version}"
     question = Question(url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers=bearer(login.token))
     answer = await ask(question, lookup.around.http)
     data = answer.secret("payload", "data")

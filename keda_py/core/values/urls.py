@@ -1,6 +1,8 @@
 """Addresses as users write them. Pure."""
 
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
+
+from keda_py.errors import ConfigError
 
 
 def is_http_url(text: str) -> bool:
@@ -10,3 +12,18 @@ def is_http_url(text: str) -> bool:
         return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
     except ValueError:
         return False
+
+
+def path_segment(field: str, name: str, *, safe: str = "") -> str:
+    """A name as one segment of a path, quoted but for the characters in `safe`.
+
+    Raises ConfigError for `.` and `..`: no quoting hides these from clients and servers, which take a step in the path.
+    """
+    if name in (".", ".."):
+        raise ConfigError(f"{field}: {name!r} is a step in a path; write a name", field=field)
+    return quote(name, safe=safe)
+
+
+def path_segments(field: str, name: str, *, safe: str = "") -> str:
+    """The same for a name that has slashes of its own, as `topic/Subscriptions/name` has."""
+    return "/".join(path_segment(field, part, safe=safe) for part in name.split("/"))

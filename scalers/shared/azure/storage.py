@@ -11,13 +11,13 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
 
 import httpx
 
 from keda_py.clock import Clock
 from keda_py.cloud.azure_clouds import STORAGE, scope_of
-from keda_py.core.values.urls import is_http_url
+from keda_py.core.values.urls import is_http_url, path_segments
 from keda_py.sdk.scaler import ConfigError, Destination, ScalerContext, ScalerError
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.azure.connection_string import read_connection_string
@@ -45,7 +45,7 @@ class StorageAccount:
 
     async def ask(self, context: ScalerContext, path: str, parameters: Mapping[str, str]) -> httpx.Response:
         """An answer with status 200. Raises ScalerError with the code that Azure gives, MissingInStorage for 404."""
-        url = f"{self.endpoint}/{quote(path, safe='/')}"
+        url = f"{self.endpoint}/{path_segments('the name in the storage account', path)}"
         question = HttpQuestion(url=url, parameters=parameters, headers={"x-ms-version": _VERSION})
         answer = await get(context, await self.signer.sign(question))
         if answer.status_code != httpx.codes.OK:

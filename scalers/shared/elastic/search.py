@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Generic, TypeVar
-from urllib.parse import quote
 
+from keda_py.core.values.urls import path_segments
 from keda_py.sdk.scaler import (
     AUTH,
     META,
@@ -89,7 +89,7 @@ class SearchScaler(Scaler[S], Generic[S]):
 
     async def _search(self) -> Reading:
         metadata = self.metadata
-        path = f"/{quote(','.join(metadata.index), safe='/,')}/_search"
+        path = f"/{path_segments('index', ','.join(metadata.index), safe=',')}/_search"
         if metadata.search_template_name:
             parameters = _parameters(metadata.parameters)
             body = {"id": metadata.search_template_name, **({"params": parameters} if parameters else {})}

@@ -8,6 +8,7 @@ import orjson
 
 from keda_py.cloud import gcp
 from keda_py.cloud.tokens import TokenSource
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.metadata_values import parse_int
 from keda_py.sdk.scaler import ConfigError, EmptyAnswer, Reading, ScalerContext, ScalerError
 from scalers.shared.answers.json_fields import INLINE_BYTES, Object, child, children, json_object, number, string
@@ -63,13 +64,13 @@ class CloudMonitoring:
                 "aggregation.perSeriesAligner": f"ALIGN_{aggregation.aligner}",
                 "aggregation.crossSeriesReducer": f"REDUCE_{aggregation.reducer}",
             }
-        return await self._ask(HttpQuestion(url=f"{_ROOT}/projects/{project}/timeSeries", parameters=parameters))
+        return await self._ask(HttpQuestion(url=f"{_timeseries(project)}", parameters=parameters))
 
     async def query(self, project: str, query: str) -> float | None:
         """The newest point that a query of MQL finds, None where there is no series. Raises ScalerError."""
         question = HttpQuestion(
             method="POST",
-            url=f"{_ROOT}/projects/{project}/timeSeries:query",
+            url=f"{_timeseries(project)}:query",
             content=orjson.dumps({"query": query}),
             headers={"Content-Type": "application/json"},
         )
@@ -81,6 +82,11 @@ class CloudMonitoring:
             why = await self._context.parse(refusal, answer.content, inline_bytes=INLINE_BYTES)
             raise ScalerError(f"Cloud Monitoring: status {answer.status_code}: {why}")
         return await self._context.parse(newest_point, answer.content, inline_bytes=INLINE_BYTES)
+
+
+def _timeseries(project: str) -> str:
+    """Of a project that metadata or a credential names. Raises ConfigError."""
+    return f"{_ROOT}/projects/{path_segment('the project', project, safe=':')}/timeSeries"
 
 
 def reading(value: float | None, if_null: float | None, what: str) -> Reading:

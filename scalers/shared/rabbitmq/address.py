@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import re2
 from pydantic import SecretStr
+
+from keda_py.core.values.urls import path_segment
 
 Protocol = Literal["amqp", "http"]
 
@@ -39,7 +41,7 @@ class RabbitAddress:
     @property
     def api(self) -> str:
         """The URL of the queues of this vhost."""
-        return f"{self.scheme}://{self.server}{self.path}/api/queues/{quote(self.vhost, safe='')}"
+        return f"{self.scheme}://{self.server}{self.path}/api/queues/{path_segment('vhostName', self.vhost)}"
 
 
 def parse_address(text: str, vhost: str) -> RabbitAddress:

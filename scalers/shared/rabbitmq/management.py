@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from urllib.parse import quote
 
 import httpx
 import re2
 
+from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import ScalerContext, ScalerError
 from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.bearer_token import Signer
@@ -28,7 +28,7 @@ class Management:
 
     async def queue(self, name: str) -> Row:
         """One queue. Raises ScalerError, also where it is missing."""
-        body = await self._ask(replace(self._question, url=f"{self._question.url}/{quote(name, safe='')}"))
+        body = await self._ask(replace(self._question, url=f"{self._question.url}/{path_segment('queueName', name)}"))
         return await self._context.parse(read_queue, body, inline_bytes=INLINE_BYTES, timeout=self._timeout)
 
     async def matching(self, pattern: str, page_size: int) -> Sequence[Row]:
