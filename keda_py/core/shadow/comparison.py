@@ -197,8 +197,10 @@ def _metrics(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
         name, target = text_at(metric, "external", "metric", "name"), _target(metric)
         if not name or target is None or name not in values:
             continue
-        seen = _value_of(list_at(status, "currentMetrics"), name, pods)
-        if seen is not None:
+        possible = _value_of(list_at(status, "currentMetrics"), name, pods)
+        if possible is not None:
+            lowest, highest = possible
+            seen = min(max(values[name], lowest), highest)
             own, other = (_asked(ours.spec, target, milli, pods) for milli in (values[name], seen))
             told = Side(value=_asks(seen, other), why="the HPA's status")
             yield Claim(
@@ -217,13 +219,17 @@ def _target(metric: Mapping[str, Any]) -> MetricTarget | None:
     return None
 
 
-def _value_of(current: Sequence[Any], name: str, pods: int) -> int | None:
-    """The whole metric in milli, as the HPA saw it; None where it has none."""
+def _value_of(current: Sequence[Any], name: str, pods: int) -> tuple[int, int] | None:
+    """The lowest and the highest whole metric, in milli, that the HPA can have seen; None where it has none.
+
+    The HPA rounds an average up to thousandths: 3 over 7 replicas is told as 429m each, which is 3.003 in all.
+    """
     for one in current:
         if text_at(one, "external", "metric", "name") == name:
             each, whole = (text_at(one, "external", "current", field) for field in ("averageValue", "value"))
             try:
-                return parse_milli(whole) if whole else parse_milli(each) * max(pods, 1)
+                seen = parse_milli(whole) if whole else parse_milli(each) * max(pods, 1)
+                return (seen, seen) if whole else (max(seen - max(pods, 1) + 1, 0), seen)
             except ConfigError:
                 return None
     return None

@@ -138,3 +138,13 @@ def test_a_value_is_compared_as_if_all_pods_were_ready(whole: str, agree: bool) 
     claims = compare(ours(value=10, hpa=wanted), theirs(hpa=wanted))
     (metric,) = [one for one in claims if one.matter is Matter.METRIC]
     assert (metric.agree, metric.ours.value) == (agree, "10 asks for 4 replicas")
+
+
+@pytest.mark.parametrize(("own", "agrees"), [(3, True), (5, False), (2, False)])
+def test_an_average_that_the_hpa_rounded_up_is_compared_within_the_rounding(own: int, agrees: bool) -> None:
+    """3 over 9 replicas is 334m each, which is 3.006 in all: one replica more would be asked for than by 3."""
+    seen = measured("334m", pods=9, target="1")
+    claims = compare(ours(replicas=9, value=own, hpa=live_hpa(target="1")), theirs(replicas=9, hpa=seen))
+    (metric,) = (one for one in claims if one.matter is Matter.METRIC)
+    assert metric.agree is agrees
+    assert not agrees or metric.theirs.value == metric.ours.value == "3 asks for 3 replicas"
