@@ -28,7 +28,7 @@ $(VENV)/.run $(VENV)/.test $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(install)
 
 demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
-	$(BIN)/keda-py demo
+	@$(BIN)/keda-py demo
 
 # Half of the suite waits for real time on the embedded cluster, so more workers than cores are well used.
 # tests/file_order.py has the order of the files.

@@ -124,3 +124,17 @@ def test_the_three_environments_stand_side_by_side_as_they_are_rendered() -> Non
     block = "".join("".join(f"{cell:<48}" for cell in row).rstrip() + "\n" for row in rows)
     page = (ROOT / "examples/nightly-scale-down/README.md").read_text(encoding="utf-8")
     assert f"<!-- environments -->\n```yaml\n{block}```\n<!-- /environments -->\n" in page
+
+
+def test_make_demo_shows_the_demo_and_not_its_recipe() -> None:
+    recipe = re.search(r"^demo:.*\n\t(.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert recipe is not None
+    assert recipe[1] == "@$(BIN)/keda-py demo"
+
+
+def test_the_kubeconfigs_that_the_pages_make_are_ignored_by_git() -> None:
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    pages = [ROOT / "README.md", *(ROOT / "examples").glob("*/README.md")]
+    made = {name for page in pages for name in re.findall(r"--kubeconfig (\w+)\b", page.read_text(encoding="utf-8"))}
+    assert made == {"kubeconfig"}
+    assert [name for name in (*made, "demo.kubeconfig") if f"/{name}" not in ignored] == []

@@ -1,6 +1,5 @@
 """What a person sees while the demo runs: a live table on a terminal, plain lines elsewhere."""
 
-from collections import deque
 from datetime import datetime
 from typing import Protocol
 from zoneinfo import ZoneInfo
@@ -12,7 +11,6 @@ from rich.text import Text
 from keda_py.demo.timeline import Change, Told
 from keda_py.terminal.table import Column, draw_table
 
-KEPT = 100
 ABOVE = 4
 """Lines of the terminal that the table leaves to what was said before it, and to the cursor."""
 COLUMNS = (
@@ -77,13 +75,16 @@ class PlainScreen:
 
 
 class LiveScreen:
-    """The last changes that fit on the terminal, newest at the bottom, in a table that follows virtual time."""
+    """The last changes that fit on the terminal, newest at the bottom, in a table that follows virtual time.
+
+    In the end the table stands there with all rows, those that had moved out of sight too.
+    """
 
     def __init__(self, console: Console, zone: ZoneInfo) -> None:
         self._console, self._zone = console, zone
         self._now: datetime | None = None
-        self._last: deque[Change | Told] = deque(maxlen=KEPT)
-        self._live = Live(console=console, refresh_per_second=10, get_renderable=self._frame)
+        self._last: list[Change | Told] = []
+        self._live = Live(console=console, refresh_per_second=10, get_renderable=self._frame, transient=True)
 
     def show(self, change: Change) -> None:
         """Add a row."""
@@ -103,11 +104,18 @@ class LiveScreen:
 
     def __exit__(self, *exc: object) -> None:
         self._live.stop()
+        self._console.print(self._drawn(None), soft_wrap=True)
 
     def _frame(self) -> Text:
+        return self._drawn(self._console.size.height - ABOVE)
+
+    def _drawn(self, height: int | None) -> Text:
         now = f"{self._now.astimezone(self._zone):%a %d %b %H:%M}" if self._now else ""
-        size = self._console.size
-        table = draw_table(COLUMNS, [self._row(one) for one in list(self._last)], size.width, size.height - ABOVE)
+        rows = [self._row(one) for one in self._last[-height if height else 0 :]]
+        # Of a column without any text nothing is to be seen, until a change has some.
+        filled = [at for at in range(len(COLUMNS)) if not rows or any(str(row[at]) for row in rows)]
+        kept = [[row[at] for at in filled] for row in rows]
+        table = draw_table([COLUMNS[at] for at in filled], kept, self._console.size.width, height)
         return Text("\n", no_wrap=True, overflow="ignore").join(
             [Text(f"virtual time in Seoul: {now}", "italic"), table]
         )
