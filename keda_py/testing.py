@@ -23,6 +23,7 @@ __all__ = [
     "FakeClock",
     "IdentityRule",
     "Objects",
+    "Trigger",
     "as_secrets",
     "check_scaler",
     "config_map",
@@ -60,7 +61,27 @@ def endpoint_slice(service: str, addresses: Sequence[str], *, port: int, ready: 
 
 
 async def check_scaler(scaler_class: type[AnyScaler], trigger: Trigger, context: EngineContext) -> None:
-    """Build a scaler from valid metadata, without I/O; raises AssertionError that lists every broken promise."""
+    """Build a scaler of `trigger`, whose metadata has to be valid, and look at it; it is neither opened nor read.
+
+    Raises AssertionError that lists every broken promise: two fields that read one key, a `batch_key` that changes or
+    is not made by `sharing_key`, no metric, a metric's name, target or activation that cannot be used.
+
+    >>> import asyncio
+    >>> from keda_py.sdk.scaler import Reading, Scaler, TriggerMetadata
+    >>> class TapMetadata(TriggerMetadata):
+    ...     level: float
+    >>> class TapScaler(Scaler[TapMetadata]):
+    ...     metric_name, target = "tap", 0
+    ...     async def read(self, spec: object = None) -> Reading:
+    ...         return Reading(value=self.metadata.level)
+    >>> async def check() -> None:
+    ...     async with shared_context() as lent:
+    ...         context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
+    ...         await check_scaler(TapScaler, Trigger(type="tap", metadata={"level": "1"}), context)
+    >>> asyncio.run(check())
+    Traceback (most recent call last):
+    AssertionError: TapScaler: the target 0 is not above 0
+    """
     problems = _check_model(scaler_class.metadata_model)
     try:
         metadata = scaler_class.metadata_model.parse(trigger.metadata, trigger.env, trigger.auth)
@@ -98,7 +119,7 @@ async def _check_instance(scaler: AnyScaler) -> list[str]:
         match spec:
             case ExternalMetric():
                 promises[f"metric name {spec.name!r} is unusable"] = bool(spec.name) and spec.name.isprintable()
-                promises[f"target {spec.target} is not above 0"] = spec.target > 0 and isfinite(spec.target)
+                promises[f"the target {spec.target} is not above 0"] = spec.target > 0 and isfinite(spec.target)
             case ResourceMetric():
                 promises[f"the target of {spec.name} is empty"] = bool(spec.target)
     return [problem for problem, kept in promises.items() if not kept]

@@ -6,6 +6,7 @@ from typing import Literal
 
 import httpx
 
+from keda_py.sdk.http_failures import shown
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
 from scalers.shared.answers import exposition, gjson
 from scalers.shared.answers.location import (
@@ -16,7 +17,7 @@ from scalers.shared.answers.location import (
     scalar_in_yaml,
 )
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_parameters, auth_tls
-from scalers.shared.http_answer import HttpQuestion, get, shown
+from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.service_endpoints import aggregate, endpoint_urls
 from scalers.shared.target import check_target
 

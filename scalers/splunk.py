@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from pydantic import SecretStr
 
 from keda_py.core.values.urls import is_http_url, path_segment
+from keda_py.sdk.http_failures import shown
 from keda_py.sdk.scaler import (
     AUTH,
     ConfigError,
@@ -22,7 +23,7 @@ from keda_py.sdk.scaler import (
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.splunk_export import read_field
 from scalers.shared.credentials.basic import basic
-from scalers.shared.http_answer import HttpQuestion, ask, shown
+from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.target import check_target
 
 

@@ -5,12 +5,16 @@ what a tenant or a source wrote.
 """
 
 import asyncio
+import os
 import traceback
 from collections.abc import Awaitable
 from typing import TypeVar
 
+import httpx
+
 from keda_py.answers.servers import Asked, noting
 from keda_py.errors import ConfigError, KubeError, ScalerError, forget_frames
+from keda_py.sdk.http_failures import failure_of
 
 T = TypeVar("T")
 
@@ -21,8 +25,9 @@ LONGEST_TEXT = 2000
 async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
     """The call's result. Raises ConfigError as it is, and ScalerError for everything else, a time-out included.
 
-    That one names the server that was asked last: the scaler could not do so itself.
-    Of an unexpected exception only the type is shown: its text may repeat a URL or header with a secret in it.
+    That one names the server that was asked last: the scaler could not do so itself. What failed of a request or a
+    connection is told as the built-in scalers tell it.
+    Of any other unexpected exception only the type is shown: its text may repeat a URL or header with a secret in it.
     """
     asked = Asked()
     try:
@@ -45,6 +50,15 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
     except KubeError as error:
         forget_frames(error)
         raise ScalerError(str(error)[:LONGEST_TEXT]) from None
+    except httpx.RequestError as error:
+        forget_frames(error)
+        failure = failure_of(error, what)
+        shorten(failure)
+        raise failure from None
+    except ConnectionError as error:
+        forget_frames(error)
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise ScalerError(f"{what}: {asked.server or 'the server'}: {reason}") from None
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must harm no other scaler
         place = _place(error)
         forget_frames(error)

@@ -150,7 +150,21 @@ class SharedContext:
 
 @dataclass(slots=True, kw_only=True)
 class EngineContext:
-    """`keda_py.sdk.scaler.ScalerContext` for one trigger."""
+    """What one trigger's scaler is given as `context`: all that `keda_py.sdk.scaler.ScalerContext` promises.
+
+    In a test, `shared_context()` of `keda_py.testing` lends what all triggers share; what the scaler takes by `shared`
+    is given back by `aclose`, after the scaler's own `aclose`. `trigger_index` counts from 0, as the prefix `s0-` does.
+
+    >>> import asyncio
+    >>> from keda_py.testing import EngineContext, Objects, config_map, shared_context
+    >>> async def read() -> None:
+    ...     async with shared_context(kube=Objects(configmaps=[config_map("tap", {"level": "7"})])) as lent:
+    ...         context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+    ...         print((await context.kube.get("configmaps", "default", "tap"))["data"], context.http_timeout)
+    ...         await context.aclose()
+    >>> asyncio.run(read())
+    {'level': '7'} 3.0
+    """
 
     shared_context: SharedContext
     namespace: str

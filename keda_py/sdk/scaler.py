@@ -363,7 +363,19 @@ class Scaler(Generic[M]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """A trigger with everything resolved, ready to be parsed by `metadata_model.parse`; its repr shows no secret."""
+    """A trigger with everything resolved: what `metadata_model.parse` makes typed metadata of.
+
+    `metadata` as it is written; `env`: the variables of the target's container, for keys that end in FromEnv; `auth`:
+    the parameters of a TriggerAuthentication. Both are made by `as_secrets`, so that no repr shows one.
+
+    >>> from typing import Annotated
+    >>> from keda_py.testing import Trigger, as_secrets
+    >>> class TapMetadata(TriggerMetadata):
+    ...     url: Annotated[str, sources(META, ENV)]
+    >>> trigger = Trigger(type="tap", metadata={"urlFromEnv": "TAP"}, env=as_secrets({"TAP": "http://tap"}))
+    >>> TapMetadata.parse(trigger.metadata, trigger.env, trigger.auth).url
+    'http://tap'
+    """
 
     type: str
     metadata: Mapping[str, str]

@@ -1,7 +1,4 @@
-"""Questions of scalers that ask by HTTP: the shared client, and errors that say what failed without telling a secret.
-
-An address is shown without userinfo and query, since both may hold keys.
-"""
+"""Questions of scalers that ask by HTTP: the shared client, and errors that tell what failed and no secret."""
 
 import ssl
 from collections.abc import Iterator, Mapping
@@ -12,7 +9,8 @@ from datetime import timedelta
 import httpx
 import orjson
 
-from keda_py.sdk.scaler import AnswerTooLong, RedirectRule, ScalerContext, ScalerError
+from keda_py.sdk.http_failures import http_failure, question_of, shown
+from keda_py.sdk.scaler import RedirectRule, ScalerContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,27 +68,6 @@ async def post(context: ScalerContext, question: HttpQuestion, json: object) -> 
 def _as_scaler_error(question: HttpQuestion, timeout: float) -> Iterator[None]:
     try:
         yield
-        return
-    except httpx.TimeoutException as error:
-        reason = f"{error} ({timeout:g} s)" if str(error) else f"no answer in {timeout:g} s"
-    except httpx.HTTPError as error:
-        if isinstance(error.__cause__, AnswerTooLong):
-            raise AnswerTooLong(f"{_what(question)}: {error}") from None
-        reason = str(error)
-    except (httpx.InvalidURL, UnicodeError):
-        # The text of these errors repeats the address or the header.
-        reason = "the address or a header has a character that HTTP does not allow"
-    raise ScalerError(f"{_what(question)}: {reason}")
-
-
-def _what(question: HttpQuestion) -> str:
-    return f'{question.method.capitalize()} "{question.shown or shown(question.url)}"'
-
-
-def shown(url: str) -> str:
-    """An address for error texts: scheme, host, port and path only."""
-    try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL:
-        return "the address (not shown)"
-    return str(parsed.copy_with(username=None, password=None, query=None, fragment=None))
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        what = question_of(question.method, question.shown or shown(question.url))
+        raise http_failure(error, what, timeout) from None

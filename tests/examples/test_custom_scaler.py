@@ -58,3 +58,26 @@ async def test_its_keys_are_told_and_its_manifests_judged_like_those_of_any_type
     assert "Name of the queue." in told.stdout
     judged = await run(site, "validate", str(FOLDER / "scaled-object.yaml"))
     assert judged.returncode == 0, judged.stdout
+
+
+async def test_the_test_of_the_example_passes_and_fails_with_its_scaler(site: Path, tmp_path: Path) -> None:
+    test = (FOLDER / "test_acme_queue.py").read_text(encoding="utf-8")
+    assert len(test[test.index("async def read_of") :].splitlines()) <= 24
+    (tmp_path / "test_good.py").write_text(test)
+    (tmp_path / "test_bad.py").write_text(test.replace("== 12", "== 13"))
+    environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{EXAMPLES.parent}"}
+    command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path)]
+    done = await asyncio.to_thread(
+        subprocess.run, command, env=environment, capture_output=True, text=True, check=False
+    )
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+
+
+async def test_a_server_that_is_down_is_told_as_by_a_built_in_type(site: Path, tmp_path: Path) -> None:
+    async with http_server() as server:
+        down = server.url
+    manifest = tmp_path / "scaled-object.yaml"
+    text = (FOLDER / "scaled-object.yaml").read_text(encoding="utf-8")
+    manifest.write_text(text.replace("http://acme.shop:8080", down))
+    done = await run(site, "check-trigger", str(manifest))
+    assert f'error   Get "{down}/queues/jobs": Connection refused' in done.stdout

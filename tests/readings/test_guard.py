@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 
+import httpx
 import pytest
 
 from keda_py.errors import ConfigError, KubeError, ScalerError
@@ -81,3 +82,41 @@ async def test_a_server_is_named_by_its_own_question_alone() -> None:
             await guard(ask_by_itself(context, "jobs.shop:1"), 0.01, what="scaler tap")
         with pytest.raises(ScalerError, match=r"^scaler tap: no answer within 0.01 s$"):
             await guard(forever(), 0.01, what="scaler tap")
+
+
+async def test_a_failed_request_of_any_scaler_is_told_as_those_of_built_in_ones_and_without_secrets() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as once:
+        server = f"127.0.0.1:{once.getsockname()[1]}"
+    async with shared_context() as lent:
+        context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
+        with pytest.raises(ScalerError) as refused:
+            await guard(ask_http(context, server), 5.0, what="scaler tap")
+    assert str(refused.value) == f'Get "http://{server}/jobs": Connection refused'
+
+
+async def test_a_request_that_takes_too_long_for_its_client_tells_for_how_long() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        server = f"127.0.0.1:{silent.getsockname()[1]}"
+        async with shared_context(http=HttpClientSpec(timeout=0.05)) as lent:
+            context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
+            with pytest.raises(ScalerError) as late:
+                await guard(ask_http(context, server), 5.0, what="scaler tap")
+    assert str(late.value) == f'Get "http://{server}/jobs": no complete answer in time (0.05 s)'
+
+
+async def test_a_refused_connection_of_a_scalers_own_names_server_and_reason() -> None:
+    async def connect(context: EngineContext) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as once:
+            port = once.getsockname()[1]
+        async with context.connection(f"127.0.0.1:{port}"):
+            await asyncio.open_connection("127.0.0.1", port)
+
+    async with shared_context() as lent:
+        context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
+        with pytest.raises(ScalerError, match=r"^scaler tap: 127\.0\.0\.1:\d+: Connection refused$"):
+            await guard(connect(context), 5.0, what="scaler tap")
+
+
+async def test_an_error_that_a_scaler_made_itself_is_told_with_its_words() -> None:
+    with pytest.raises(ScalerError, match="^scaler tap: no such host$"):
+        await guard(raising(httpx.ConnectError("no such host")), 1.0, what="scaler tap")

@@ -7,10 +7,11 @@ import httpx
 import re2
 
 from keda_py.core.values.urls import path_segment
+from keda_py.sdk.http_failures import shown
 from keda_py.sdk.scaler import ScalerContext, ScalerError
 from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.bearer_token import Signer
-from scalers.shared.http_answer import HttpQuestion, get, shown
+from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.rabbitmq.counts import Row, read_page, read_queue
 
 _LONGEST_PATTERN = 3_000

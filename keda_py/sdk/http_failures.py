@@ -1,0 +1,47 @@
+"""What failed of a question by HTTP, in one form for all scalers: `Get "http://host:port/path": Connection refused`.
+
+An address is shown without userinfo and query, since both may hold keys.
+"""
+
+import httpx
+
+from keda_py.errors import AnswerTooLong, ScalerError
+
+
+def http_failure(error: Exception, what: str, seconds: float | None) -> ScalerError:
+    """The error that a user reads. `what`: as `question_of` has it; `seconds`: the time-out, if it is known."""
+    match error:
+        case httpx.TimeoutException():
+            limit = f"{seconds:g} s" if seconds else "time"
+            reason = f"{error} ({limit})" if str(error) and seconds else str(error) or f"no answer in {limit}"
+        case httpx.HTTPError():
+            if isinstance(error.__cause__, AnswerTooLong):
+                return AnswerTooLong(f"{what}: {error}")
+            reason = str(error)
+        case _:  # the text of InvalidURL and UnicodeError repeats the address or the header
+            reason = "the address or a header has a character that HTTP does not allow"
+    return ScalerError(f"{what}: {reason}")
+
+
+def failure_of(error: httpx.RequestError, scaler: str) -> ScalerError:
+    """The same for an error that a scaler did not catch: it knows its request, unless the scaler made it itself."""
+    try:
+        request = error.request
+    except RuntimeError:
+        return http_failure(error, scaler, None)
+    limits = request.extensions.get("timeout") or {}
+    return http_failure(error, question_of(request.method, shown(str(request.url))), limits.get("read"))
+
+
+def question_of(method: str, address: str) -> str:
+    """`Get "http://host:port/path"`."""
+    return f'{method.capitalize()} "{address}"'
+
+
+def shown(url: str) -> str:
+    """An address for error texts: scheme, host, port and path only."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return "the address (not shown)"
+    return str(parsed.copy_with(username=None, password=None, query=None, fragment=None))
