@@ -19,6 +19,8 @@
 Unknown is an exception, never 0, False or None. Log an error or raise it, not both. No message carries a secret.
 """
 
+from collections.abc import Sequence
+
 
 class KedaPyError(Exception):
     """Everything this project raises on purpose."""
@@ -41,11 +43,19 @@ def forget_frames(error: BaseException) -> None:
 
 
 class ConfigError(KedaPyError):
-    """A manifest, flag or referenced object is wrong: `field` names it, the text names value and remedy."""
+    """A manifest, flag or referenced object is wrong: `field` names it, the text names value and remedy.
 
-    def __init__(self, message: str, *, field: str = "") -> None:
+    `parts`: the mistakes of which the text tells, where they are several.
+    """
+
+    def __init__(self, message: str, *, field: str = "", parts: "Sequence[ConfigError]" = ()) -> None:
         super().__init__(message)
-        self.field = field
+        self.field, self._parts = field, tuple(parts)
+
+    @property
+    def each(self) -> "tuple[ConfigError, ...]":
+        """The mistakes one by one."""
+        return self._parts or (self,)
 
 
 class ScalerError(KedaPyError):

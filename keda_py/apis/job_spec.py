@@ -17,17 +17,22 @@ class LabelSelectorRequirement(Wire):
     """One expression of a selector."""
 
     key: str
+    """The label that it is about."""
     operator: str
+    """In, NotIn, Exists or DoesNotExist."""
     values: Annotated[list[str], Field(json_schema_extra=ATOMIC)] = []
+    """What In and NotIn compare with; empty for Exists and DoesNotExist."""
 
 
 class LabelSelector(Wire):
-    """Which pods belong to the Job."""
+    """Objects by their labels, as in a Deployment."""
 
     model_config = ConfigDict(json_schema_extra={"x-kubernetes-map-type": "atomic"})
 
     match_expressions: Annotated[list[LabelSelectorRequirement], Field(json_schema_extra=ATOMIC)] = []
+    """All of them have to hold."""
     match_labels: dict[str, str] = {}
+    """All of these labels with these values."""
 
 
 class OnExitCodes(Wire):
@@ -125,6 +130,7 @@ class JobSpec(Wire):
     pod_failure_policy: PodFailurePolicy | None = None
     pod_replacement_policy: str = ""
     selector: LabelSelector | None = None
+    """Which pods belong to the Job."""
     success_policy: SuccessPolicy | None = None
     suspend: bool = False
     template: PodTemplate

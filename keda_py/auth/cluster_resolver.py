@@ -102,6 +102,8 @@ class ClusterResolver:
         if takes_env or container or (found and _uses_service_account(found)):
             pod = await self._pods.find(lookup)
         env = await _read_env(pod, container, lookup, takes_env=takes_env)
+        if pod is not None and (read_from := find_container(pod, container)) is not None:
+            _note_missing_variables(trigger.metadata, env, read_from.name, lookup)
         if found is None or reference is None:
             return Resolved(env=env)
         if reference.kind == CLUSTER_KIND:
@@ -174,6 +176,14 @@ class ClusterResolver:
 def _uses_service_account(spec: TriggerAuthenticationSpec) -> bool:
     manager = spec.aws_secret_manager
     return needs_service_account(spec.pod_identity) or needs_service_account(manager.pod_identity if manager else None)
+
+
+def _note_missing_variables(metadata: Mapping[str, str], env: Secrets, container: str, lookup: Lookup) -> None:
+    """As in KEDA such a key counts as empty, which is seldom meant."""
+    for key, variable in metadata.items():
+        if key.endswith("FromEnv") and variable and variable not in env:
+            about = {"kind": "container", "source": container, "key": variable, "reader": key}
+            lookup.note_trouble("variable of the environment is missing", **about)
 
 
 async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> Secrets:

@@ -39,20 +39,18 @@ class Line:
     status: EnvironmentStatus = field(default_factory=EnvironmentStatus)
 
     def fields(self) -> Mapping[str, Any]:
-        """For programs; times are UTC."""
+        """For programs; times are UTC. Counts of members are null until the operator has looked at it."""
         told = self.status.model_dump(by_alias=True, exclude_defaults=True)
-        kept = (
-            "membersReady",
-            "membersUp",
-            "membersTotal",
-            "stillUp",
-            "nextChange",
-            "override",
-            "lastWake",
-            "because",
-            "conditions",
-        )
-        found = {"namespace": self.namespace, "name": self.name, "phase": self.status.phase}
+        known = bool(self.status.phase)
+        kept = ("stillUp", "nextChange", "override", "lastWake", "because", "conditions")
+        found = {
+            "namespace": self.namespace,
+            "name": self.name,
+            "phase": self.status.phase,
+            "membersReady": self.status.members_ready if known else None,
+            "membersUp": self.status.members_up if known else None,
+            "membersTotal": self.status.members_total if known else None,
+        }
         return found | {name: told[name] for name in kept if name in told}
 
 

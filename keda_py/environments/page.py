@@ -13,6 +13,7 @@ from keda_py.environments.words import (
     calendar_of,
     change_of,
     is_partly_up,
+    lack_of_members,
     override_in_words,
     phase_of,
     time_of,
@@ -67,6 +68,7 @@ def sentences(environment: Environment, times: Times) -> Iterator[str]:
     ready = "".join(f", {told} {what}" for told, what in ((status.ready, "ready"), (status.up, "up")) if told)
     yield f"{meta.namespace}/{meta.name}: {phase_of(status)}{f' since {times.spoken(since)}' if since else ''}{ready}"
     yield from (f"wrong: {told}" for told in wrong_of(status))
+    yield from lack_of_members(environment)
     if status.because and status.override is None:
         yield f"because: {status.because} ({calendar_of(environment)})"
     if status.override is not None:

@@ -104,6 +104,7 @@ def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
     """Why it is as it is: what is wrong first, then what rules it, then who keeps members up."""
     status = environment.status
     yield from wrong_of(status)
+    yield from lack_of_members(environment)
     if status.override is not None:
         yield override_in_words(status.override, times)
     elif status.because:
@@ -116,6 +117,14 @@ def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
     if others:
         more = f", and {len(others) - 1} more" if len(others) > 1 else ""
         yield f"{others[0].member} is up: {up_in_words(others[0], times)}{more}"
+
+
+def lack_of_members(environment: Environment) -> Iterator[str]:
+    """Why nothing sleeps or wakes with it, where it has no member."""
+    if environment.status.ready == "0/0":
+        spec = environment.spec
+        of_selector = " that spec.selector and spec.exclude leave to it" if spec.selector or spec.exclude else ""
+        yield f"it has no member: its namespace has no ScaledObject, Deployment, StatefulSet or CronJob{of_selector}"
 
 
 def wrong_of(status: EnvironmentStatus) -> Iterator[str]:

@@ -26,6 +26,7 @@ from keda_py.validation.problems import Problem
 _NO_SCALER = "no scaler found for type"
 _NO_LINES = Lines(yaml.MappingNode("", [], yaml.Mark("", 0, 0, 0, "", 0)))
 _SHOWN = 5
+_REMEDY = "leave this cluster to KEDA, or write the scaler: one file, see keda_py/sdk/scaler.py"
 
 
 def check_objects(installation: Installation, shared_context: SharedContext) -> Iterator[Finding]:
@@ -54,8 +55,13 @@ def _check_types(installation: Installation) -> Iterator[Finding]:
             severity=Severity.BLOCKS,
             object=f"trigger type {trigger_type}",
             message=f"has no scaler here; used by {', '.join(names[:_SHOWN])}{more}",
-            remedy="leave this cluster to KEDA, or write the scaler: one file, see keda_py/sdk/scaler.py",
+            remedy=f"{_nearest(trigger_type)}{_REMEDY}",
         )
+
+
+def _nearest(trigger_type: str) -> str:
+    near = registry.nearest_types(trigger_type)
+    return f"if {' or '.join(near)} is meant, correct the name; else " if near else ""
 
 
 def _types(body: Obj) -> set[str]:

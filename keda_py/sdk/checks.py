@@ -48,7 +48,7 @@ def check_trigger(
         return
     problems = model.certain_problems(trigger.metadata, parameters, trigger_type=trigger.type)
     for key, sentence in problems.items():
-        yield _deny(sentence, f"{field}.metadata.{key}")
+        yield _deny(sentence, f"{field}.metadata.{key}".removesuffix("."))
     complete = trigger.authentication_ref is None and not any("FromEnv" in key for key in trigger.metadata)
     if complete and not problems:
         yield from _check_built(trigger, context, spec)

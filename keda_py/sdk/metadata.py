@@ -177,7 +177,9 @@ class TriggerMetadata(BaseModel):
         except ValidationError as error:
             shown = {text.key.field: text.shown for text in found}
             for detail in error.errors(include_url=False, include_input=False):
-                problems.setdefault(str(detail["loc"][0]) if detail["loc"] else "", _explain(cls, detail, shown))
+                problems.setdefault(
+                    str(detail["loc"][0]) if detail["loc"] else "", _explain(cls, detail, shown, metadata)
+                )
         if problems:
             raise ConfigError("; ".join(problems.values()), field=_first_name(cls, problems))
         return parsed
@@ -210,7 +212,7 @@ class TriggerMetadata(BaseModel):
                 field = str(detail["loc"][0]) if detail["loc"] else ""
                 # A rule over several keys may hold once the others are known.
                 if field not in elsewhere and (field or not elsewhere):
-                    problems.setdefault(names.get(field, ""), _explain(cls, detail, shown))
+                    problems.setdefault(names.get(field, ""), _explain(cls, detail, shown, metadata))
         return problems
 
     @classmethod
@@ -287,14 +289,21 @@ def _may_come(key: Key, metadata: Mapping[str, str], auth: Collection[str] | Non
     return from_auth or any(name in metadata for name in key.variables)
 
 
-def _explain(model: type[TriggerMetadata], detail: ErrorDetails, shown: Mapping[str, str]) -> str:
+def _explain(
+    model: type[TriggerMetadata], detail: ErrorDetails, shown: Mapping[str, str], metadata: Mapping[str, str]
+) -> str:
     """One pydantic error in the words of the manifest."""
     if not detail["loc"]:
         return _own_words(detail)
     key = next(key for key in model.declared_keys() if key.field == detail["loc"][0])
     if detail["type"] == "missing":
         order = " ".join(_KEDA_SOURCE[source] for source in key.order)
-        return f'missing required parameter "{key.name}" in [{order}]: set {_places(key)}'
+        missing = f'missing required parameter "{key.name}" in [{order}]'
+        for name in filter(metadata.get, key.variables if ENV in key.order else ()):
+            return (
+                f'{missing}: {name} names the variable "{metadata[name]}", which is missing or empty in the container'
+            )
+        return f"{missing}: set {_places(key)}"
     return f"{key.name}: {shown.get(key.field, 'the default')}: {_own_words(detail)}"
 
 

@@ -66,8 +66,13 @@ def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in ours_last}
 
 
+def nearest_types(trigger_type: str) -> list[str]:
+    """The types whose names are most like it, at most three."""
+    return get_close_matches(trigger_type, trigger_types(), n=3)
+
+
 def _suggestion(trigger_type: str) -> str:
     for gone in entry_points(group=REMOVED, name=trigger_type):
         return f": {gone.load()}"
-    near = get_close_matches(trigger_type, trigger_types(), n=3)
+    near = nearest_types(trigger_type)
     return f"; nearest: {', '.join(near)}" if near else "; `keda-py scalers` lists the types"

@@ -16,7 +16,7 @@ import orjson
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
-from keda_py.apis.foreign import map_at, namespace_of, text_at, texts_at, title_of, value_at
+from keda_py.apis.foreign import list_at, map_at, namespace_of, text_at, texts_at, title_of, value_at
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
@@ -110,6 +110,7 @@ class Validation:
         found = list(check_schema(body))
         yield from found
         if any(isinstance(finding, Denial) and not finding.code for finding in found):
+            yield from self._check_readable_triggers(body, [finding.field for finding in found])
             return
         try:
             yield from self._checks[kind](completed(body))
@@ -119,7 +120,8 @@ class Validation:
             if kind == "ScaledObject":
                 yield from check_target(AS_WRITTEN.read(completed(body)), namespace_of(body), self._release.located)
         except ConfigError as error:
-            yield Denial(message=str(error), reason="invalid-object", field=error.field)
+            for one in error.each:
+                yield Denial(message=str(one), reason="invalid-object", field=one.field)
 
     def _check_scaled_object(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledObject, body)
@@ -145,6 +147,20 @@ class Validation:
         for index, trigger in enumerate(triggers):
             context = context_of(trigger, index, self._shared_context, spec)
             yield from check_trigger(trigger, self._release.parameters(trigger, namespace), context, spec)
+
+    def _check_readable_triggers(self, body: dict[str, Any], refused: Sequence[str]) -> Iterator[Finding]:
+        """Of an object that the schema refuses: the triggers that it does not, so that one run tells their mistakes."""
+        if body["kind"] not in _SOURCES:
+            return
+        for index, trigger in enumerate(list_at(body, "spec", "triggers")):
+            at = f"spec.triggers[{index}]"
+            if not isinstance(trigger, dict) or any(
+                field in (at, "spec.triggers") or field.startswith(f"{at}.") for field in refused
+            ):
+                continue
+            written = ScaleTrigger.model_validate(trigger)
+            context = context_of(written, index, self._shared_context, None)
+            yield from check_trigger(written, self._release.parameters(written, namespace_of(body)), context, None)
 
     def _check_authentication(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(TriggerAuthentication, body)

@@ -63,14 +63,23 @@ def check_schema(body: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _suggest(schema: Schema, path: str) -> str:
-    """The nearest field of the same parent."""
+    """Where the field belongs: one level below, or further up; else the nearest field of the same parent."""
     *parents, name = path.split(".")
-    for parent in parents:
+    above: list[str] = []
+    for at, parent in enumerate(parents):
+        if name in (schema.get("properties") or {}):
+            above.append(".".join(parents[:at]))
         plain, _, index = parent.partition("[")
         schema = property_schema(schema, plain)
         if index:
             schema = schema.get("items") or {}
-    near = get_close_matches(name, schema.get("properties") or {}, n=1)
+    fields = schema.get("properties") or {}
+    for below, inner in fields.items():
+        if name in (inner.get("properties") or {}):
+            return f"; write it below {below}"
+    near = get_close_matches(name, fields, n=1)
+    if above and above[-1] and not near:
+        return f"; write it below {above[-1]}"
     return f'; did you mean "{near[0]}"?' if near else "; it would be dropped"
 
 

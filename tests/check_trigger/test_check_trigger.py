@@ -16,7 +16,7 @@ from keda_py.cli import main
 from keda_py.core.spec import AS_WRITTEN
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj, Resource
 from keda_py.localkube.cluster import LocalCluster
-from tests.builders import bare_scaled_object
+from tests.builders import bare_scaled_object, deployment
 from tests.definitions import DEFINITIONS
 from tests.http_server import HttpServer, http_server
 from tests.scalers.grpc.conftest import External, external_server
@@ -78,6 +78,27 @@ async def test_a_credential_that_is_missing_is_named_and_what_came_of_it(server:
     (answer,) = await trial(app(asks(server.url)), AUTHENTICATION)
     assert not answer.works
     assert 'Secret "token"' in " ".join(answer.troubles).replace("secret", "Secret")
+
+
+async def test_a_variable_that_the_container_lacks_is_named_with_the_container_and_the_key_that_asks_for_it(
+    server: HttpServer,
+) -> None:
+    web = deployment("web")
+    container = {"name": "app", "image": "x", "env": [{"name": "URL", "value": f"{server.url}/value"}]}
+    web["spec"]["template"]["spec"]["containers"] = [container]
+    web["metadata"]["namespace"] = "shop"
+    needed = {
+        "type": "rabbitmq",
+        "metadata": {"hostFromEnv": "ADDRESS", "queueName": "q", "mode": "QueueLength", "value": "1"},
+    }
+    (answer,) = await trial(app(needed), web)
+    assert 'hostFromEnv names the variable "ADDRESS", which is missing or empty in the container' in answer.error
+    assert answer.troubles == (
+        'container "app" has no "ADDRESS", which hostFromEnv names; what is read from it is empty until it is there',
+    )
+    optional = {"url": f"{server.url}/value", "valueLocation": "value", "targetValue": "5", "passwordFromEnv": "PASS"}
+    (answer,) = await trial(app({"type": "metrics-api", "metadata": optional | {"authMode": "basic"}}), web)
+    assert 'container "app" has no "PASS", which passwordFromEnv names' in " ".join(answer.troubles)
 
 
 async def test_a_trigger_that_cannot_be_built_or_read_hides_no_other() -> None:

@@ -181,6 +181,25 @@ async def test_the_program_prints_json_and_names_live_environments_to_a_shell(qu
     assert answer.read_text().split() == ["dev"]
 
 
+async def test_counts_of_members_are_always_there_and_unknown_until_the_operator_has_looked(quiet: World) -> None:
+    await quiet.create(environment())
+    _, (line,) = await look_at_all(quiet.client, "", TIMES, 120)
+    assert (line["membersReady"], line["membersTotal"]) == (None, None)
+    await quiet.client.patch(ENVIRONMENTS.named("default", "dev", "status"), {"status": {"phase": "Awake"}})
+    _, (line,) = await look_at_all(quiet.client, "", TIMES, 120)
+    assert (line["membersReady"], line["membersTotal"]) == (0, 0)
+
+
+async def test_an_environment_without_members_says_so_on_its_page_and_in_the_table(quiet: World) -> None:
+    await quiet.create(environment(selector={"matchLabels": {"tier": "none"}}))
+    status = {"status": {"phase": "Awake", "ready": "0/0", "because": "hours"}}
+    await quiet.client.patch(ENVIRONMENTS.named("default", "dev", "status"), status)
+    page, _ = await look_at_one(quiet.client, "default", "dev", TIMES, 200)
+    table, _ = await look_at_all(quiet.client, "", TIMES, 200)
+    for told in (page.plain, table.plain):
+        assert "it has no member: its namespace has no ScaledObject, Deployment, StatefulSet or CronJob that" in told
+
+
 async def run(*arguments: str, env: dict[str, str] | None = None) -> bytes:
     command = (sys.executable, "-m", "keda_py", *arguments)
     env = {**os.environ, **(env or {})}

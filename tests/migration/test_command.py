@@ -160,3 +160,9 @@ def accepted(deployment: Obj) -> Obj:
     containers = [{**one, "name": "keda-operator"} for one in spec["template"]["spec"]["containers"]]
     template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
     return {**deployment, "spec": {**spec, "selector": {"matchLabels": labels}, "template": template}}
+
+
+def test_a_misspelt_trigger_type_is_told_the_nearest_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump(watched({"type": "reddis", "metadata": {}}, name="jobs")))
+    assert cli.main(["migrate", "check", str(tmp_path)]) == 2
+    assert "remedy: if redis is meant, correct the name; else leave this cluster to KEDA" in capsys.readouterr().out

@@ -170,3 +170,31 @@ def test_a_prometheus_needs_a_time_span(folder: Path, capsys: pytest.CaptureFixt
     code, _, err = run(folder, capsys, "--prometheus", "http://127.0.0.1:9")
     assert code == 2
     assert "--from" in err
+
+
+def on_memory(zone: str = "Asia/Seoul") -> dict[str, Any]:
+    body = on_queue(minReplicaCount=1)
+    memory = {"type": "memory", "metricType": "Utilization", "metadata": {"value": "60"}}
+    body["spec"]["triggers"] = [memory, cron("0 8 * * 1-5", "0 18 * * 1-5", 1, zone)]
+    return body
+
+
+def test_a_profile_for_memory_asks_for_its_peak_with_units_and_an_example(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "memory.yaml").write_text(yaml.safe_dump(on_memory()))
+    code, _, err = run(folder, capsys, "--profile", "office-day", file="memory.yaml")
+    assert code == 2
+    assert "give --peak, the bytes that all pods use together, such as --peak 4e9 for 4 GB" in err
+
+
+@pytest.mark.parametrize(("zone", "begins"), [("Asia/Seoul", 23), ("America/New_York", 13), ("Etc/UTC", 8)])
+def test_the_hours_of_a_profile_are_those_of_the_schedules_zone(
+    zone: str, begins: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "memory.yaml").write_text(yaml.safe_dump(on_memory(zone)))
+    flags = ("--profile", "office-day", "--days", "3", "--from", "2026-11-01T12:00:00Z", "-o", "json")
+    _, out, _ = run(folder, capsys, *flags, "--peak", "4e9", "--request", "memory=500Mi", file="memory.yaml")
+    (result,) = json.loads(out)["results"]
+    first = next(one["at"] for one in result["changes"] if one["replicas"] > 1)
+    assert begins <= (12 + first / 3600) % 24 < begins + 1

@@ -127,3 +127,52 @@ def test_a_chart_in_a_folder_is_left_to_helm(tmp_path: Path, capsys: pytest.Capt
     assert printed.err == f"{tmp_path}/chart: skipped, is a Helm chart; {render}\n"
     assert main(["validate", f"{tmp_path}/chart"]) == 2
     assert capsys.readouterr().err == f"keda-py validate: {tmp_path}/chart: is a Helm chart; {render}\n"
+
+
+MANY = """
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: web}
+spec:
+  scaleTargetRef: {name: web}
+  triggers:
+  - {type: reddis, metadata: {}}
+  - {type: cron, metadata: {timezone: UTC, start: x, end: "0 1 * * *", desiredReplicas: "1"}}
+  - {type: redis, metadata: {listName: 5}}
+---
+apiVersion: keda-py.dev/v1alpha1
+kind: Environment
+metadata: {name: dev}
+spec:
+  hours: [{days: Mon-Fri, from: "08:30", to: "19:30"}]
+  grace: soon
+  maxLead: later
+  waves: [{name: rest, selector: {matchLabels: {a: b}}}, {name: core}]
+  calendar:
+    timeZone: Mars/Base
+    grace: 5m
+    hours: [{days: Mon-Foo, from: "8:30", to: "25:30"}, {days: Bar, from: "09:00", to: "10:00"}]
+    exceptions: [{dates: ["2026-13-01"], closed: true}, {dates: ["2026-12-01"]}]
+"""
+
+
+def test_the_mistakes_of_an_object_come_all_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also those of triggers of an object that the schema refuses, and of each row of a calendar."""
+    (tmp_path / "all.yaml").write_text(MANY)
+    assert main(["validate", "-o", "json", str(tmp_path)]) == 1
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert {one["field"] for one in problems} == {
+        *("spec.triggers[0].type", "spec.triggers[1].metadata.start", "spec.triggers[2].metadata.listName"),
+        *("spec.hours", "spec.calendar.grace", "spec.grace", "spec.maxLead"),
+        *("spec.waves[0].name", "spec.waves[1].selector"),
+        *("spec.calendar.timeZone", "spec.calendar.hours[0].days", "spec.calendar.hours[0].to"),
+        *("spec.calendar.hours[1].days", "spec.calendar.exceptions[0].dates[0]", "spec.calendar.exceptions[1]"),
+    }
+
+
+def test_a_field_at_the_wrong_place_is_told_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "all.yaml").write_text(MANY)
+    main(["validate", str(tmp_path)])
+    told = capsys.readouterr().out
+    assert "spec.hours: unknown field; write it below calendar" in told
+    assert "spec.calendar.grace: unknown field; write it below spec" in told

@@ -41,7 +41,9 @@ class Wave(Wire):
     """Members that wake together."""
 
     name: Name
+    """What the status and messages call it; `rest` is taken by the members of no wave."""
     selector: LabelSelector | None = None
+    """Which members wake in this wave, by the labels of the ScaledObject or workload itself, not of its pods."""
     timeout: str = ""
     """How long the next wave waits for this one to be ready; 5m where it is left out."""
     pause: str = ""
@@ -58,9 +60,9 @@ class EnvironmentSpec(Wire):
     calendar_ref: CalendarRef | None = None
     calendar: CalendarSpec | None = None
     selector: LabelSelector | None = None
-    """Only these members; the whole namespace where it is left out."""
+    """Only members with these labels of their own, not of their pods; the whole namespace where it is left out."""
     exclude: LabelSelector | None = None
-    """All but these members."""
+    """Members with these labels are left alone."""
     kinds: Annotated[list[MemberKind], Field(max_length=MOST_KINDS)] = []
     """Besides ScaledObjects, Deployments, StatefulSets and CronJobs."""
     asleep: AsleepSpec | None = None

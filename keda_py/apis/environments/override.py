@@ -29,7 +29,7 @@ class OverrideSpec(Wire):
     target: OverrideTarget | None = None
     """The namespace's only Environment where it is left out."""
     state: Literal["", "Awake", "Asleep", "Hold"] = ""
-    """Hold: as it is, neither up nor down."""
+    """Awake: up, whatever the calendar says. Asleep: down. Hold: left as it is, neither up nor down."""
     replicas: Count | None = None
     """Exactly this many; not for an Environment."""
     from_: Annotated[Timestamp, Field(alias="from", description="When it begins; at once where it is left out.")] = ""
@@ -37,6 +37,7 @@ class OverrideSpec(Wire):
     """A time, such as 2026-11-23T22:00:00+01:00, or NextChange: the calendar's next change."""
     for_: Annotated[str, Field(alias="for", description="How long, such as 3h or 1h30m.")] = ""
     reason: str = ""
+    """Why, for people; it is shown wherever the Override is."""
 
 
 class OverrideStatus(Wire):

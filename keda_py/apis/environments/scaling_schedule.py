@@ -45,7 +45,9 @@ class ScalingScheduleSpec(Wire):
     """Which ScaledObjects, and what holds for them when."""
 
     names: Annotated[list[Name], Field(max_length=MOST_NAMES)] = []
+    """ScaledObjects by name."""
     selector: LabelSelector | None = None
+    """ScaledObjects with these labels of their own, besides those of `names`."""
     time_zone: str = ""
     """Of `hours`: IANA name, such as Europe/Prague; UTC where it is left out."""
     periods: Annotated[list[Period], Field(min_length=1, max_length=MOST_PERIODS, json_schema_extra=BY_NAME)]

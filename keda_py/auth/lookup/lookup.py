@@ -129,8 +129,9 @@ def tell_trouble(about: Mapping[str, str]) -> str:
     if "error" in about:
         return f"{about['message']}: {about['source']}: {about['error']}"
     key = f' has no "{about["key"]}"' if about.get("key") else " is missing"
+    reader = f", which {about['reader']} names" if about.get("reader") else ""
     kind = about["kind"].removeprefix("key of ").removeprefix("a ").removeprefix("an ")
-    return f'{kind} "{about["source"]}"{key}; what is read from it is empty until it is there'
+    return f'{kind} "{about["source"]}"{key}{reader}; what is read from it is empty until it is there'
 
 
 def _decode(text: str) -> SecretStr:

@@ -38,7 +38,8 @@ EXAMPLES = (
 NOTES = (
     "A trace's first column is the time (ISO 8601 with a zone, Unix seconds, or seconds from --from), the others are\n"
     "triggers, called by their name, metric name, or trigger0, trigger1; `error` is a source that does not answer.\n"
-    "Schedules need no column. cpu and memory are what all pods use together, in cores and bytes; give --request.\n"
+    "Schedules need no column; the hours of a profile are those of their zone, else UTC's.\n"
+    "cpu and memory are what all pods use together, in cores and bytes; give --request.\n"
     "A moment is under capacity when the triggers ask for more Ready pods than there are, beyond the HPA's tolerance."
 )
 _MONDAY = datetime(2026, 11, 2, tzinfo=UTC)
@@ -325,7 +326,12 @@ def _add_load_flags(parser: argparse.ArgumentParser) -> None:
     add("--longest-gap", type=_seconds, default=3600.0, metavar="DURATION", help="what is no gap yet [1h]")
     add("--time-unit", choices=("s", "ms", "us", "ns"), default="s", help="of a trace's numbers [s]")
     add("--days", type=_Number(0.01, 366), default=7, metavar="N", help="how long a profile lasts [7]")
-    add("--peak", type=_Number(0, 1e15), metavar="N", help="of a profile [what asks for 10 pods, or the maximum]")
+    add(
+        "--peak",
+        type=_Number(0, 1e15),
+        metavar="N",
+        help="of a profile; cpu in cores, memory in bytes [what asks for 10 pods]",
+    )
 
 
 def _add_cluster_flags(parser: argparse.ArgumentParser) -> None:

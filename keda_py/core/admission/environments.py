@@ -22,6 +22,7 @@ from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.overrides import check_override as check_times
 from keda_py.core.environment.scaling.schedules import build_schedule
 from keda_py.core.environment.spec import build_environment
+from keda_py.core.mistakes import Mistakes
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 
@@ -41,14 +42,19 @@ def check_calendar(calendar: WireCalendar | ClusterCalendar) -> Iterator[Finding
 
 def check_environment(environment: Environment) -> Iterator[Finding]:
     """Durations, selectors, waves, and a calendar of its own."""
-    build_environment(created_some_time(environment))
+    mistakes = Mistakes()
+    with mistakes.noted():
+        build_environment(created_some_time(environment))
     for number, wave in enumerate(environment.spec.waves):
-        if wave.selector is None:
-            field = f"spec.waves[{number}].selector"
-            text = f"{field}: is missing, so that wave {wave.name!r} selects nothing; write which members it has"
-            raise ConfigError(text, field=field)
-    if environment.spec.calendar is not None:
-        read_calendar(environment.spec.calendar, field="spec.calendar")
+        with mistakes.noted():
+            if wave.selector is None:
+                field = f"spec.waves[{number}].selector"
+                text = f"{field}: is missing, so that wave {wave.name!r} selects nothing; write which members it has"
+                raise ConfigError(text, field=field)
+    with mistakes.noted():
+        if environment.spec.calendar is not None:
+            read_calendar(environment.spec.calendar, field="spec.calendar")
+    mistakes.refuse()
     return iter(())
 
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from keda_py.apis.environments.environment import Environment, MemberKind, Wave
 from keda_py.apis.job_spec import LabelSelector as WireSelector
 from keda_py.core.environment.times import parse_duration, parse_time
+from keda_py.core.mistakes import Mistakes
 from keda_py.core.spec import parse_bool_annotation
 from keda_py.core.values.selectors import MAX_REQUIREMENTS, LabelSelector
 from keda_py.errors import ConfigError
@@ -89,29 +90,34 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
     meta, spec = environment.metadata, environment.spec
     if (spec.calendar is None) == (spec.calendar_ref is None):
         raise ConfigError("spec: give one of calendarRef and calendar", field="spec")
-    waves = tuple(_build_wave(wave, f"spec.waves[{number}]") for number, wave in enumerate(spec.waves))
-    names = [wave.name for wave in waves]
-    for number, name in enumerate(names):
-        field = f"spec.waves[{number}].name"
-        _refuse_long(name, field)
-        if name in names[:number] or name == REST:
-            raise ConfigError(f"{field}: {name!r} is taken; give each wave a name of its own", field=field)
-    _refuse_kinds(spec.kinds)
+    mistakes = Mistakes()
+    waves = _build_waves(spec.waves, mistakes)
+    with mistakes.noted():
+        _refuse_kinds(spec.kinds)
+    with mistakes.noted():
+        selector = build_selector(spec.selector, "spec.selector")
+    with mistakes.noted():
+        exclude = build_selector(spec.exclude, "spec.exclude")
+    with mistakes.noted():
+        max_lead = parse_duration(spec.max_lead, DEFAULT_LEAD, field="spec.maxLead")
+    with mistakes.noted():
+        grace = parse_duration(spec.grace, DEFAULT_GRACE, field="spec.grace")
+    mistakes.refuse()
     return EnvironmentSpec(
         namespace=meta.namespace,
         name=meta.name,
         uid=meta.uid,
         created=parse_time(meta.creation_timestamp, field="metadata.creationTimestamp"),
         deleting=bool(meta.deletion_timestamp),
-        selector=build_selector(spec.selector, "spec.selector"),
-        exclude=build_selector(spec.exclude, "spec.exclude"),
+        selector=selector,
+        exclude=exclude,
         kinds=tuple((kind.api_version, kind.kind) for kind in spec.kinds),
         triggers_wake=spec.asleep is not None and spec.asleep.triggers_wake,
         waves=waves,
         max_parallel=spec.max_parallel or DEFAULT_PARALLEL,
         ready_by=spec.ready_by,
-        max_lead=parse_duration(spec.max_lead, DEFAULT_LEAD, field="spec.maxLead"),
-        grace=parse_duration(spec.grace, DEFAULT_GRACE, field="spec.grace"),
+        max_lead=max_lead,
+        grace=grace,
     )
 
 
@@ -130,6 +136,19 @@ def _refuse_kinds(kinds: Sequence[MemberKind]) -> None:
         if one.kind in USUAL_KINDS or one.kind in [each.kind for each in kinds[:number]]:
             field = f"spec.kinds[{number}].kind"
             raise ConfigError(f"{field}: {one.kind!r} is a member already; take it out", field=field)
+
+
+def _build_waves(waves: Sequence[Wave], mistakes: Mistakes) -> tuple[WaveSpec, ...]:
+    built = []
+    names = [wave.name for wave in waves]
+    for number, wave in enumerate(waves):
+        field = f"spec.waves[{number}].name"
+        with mistakes.noted():
+            _refuse_long(wave.name, field)
+            if wave.name in names[:number] or wave.name == REST:
+                raise ConfigError(f"{field}: {wave.name!r} is taken; give each wave a name of its own", field=field)
+            built.append(_build_wave(wave, f"spec.waves[{number}]"))
+    return tuple(built)
 
 
 def _build_wave(wave: Wave, field: str) -> WaveSpec:

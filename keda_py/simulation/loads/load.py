@@ -8,19 +8,25 @@ from typing import Protocol
 from keda_py.errors import ConfigError
 from keda_py.simulation.sources import Source
 
+RESOURCE_UNITS: Mapping[str, str] = {"cpu": "cores", "memory": "bytes"}
+"""What all pods use together of each resource that the HPA reads by itself."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
     """A trigger that does not know by the clock alone what it reads.
 
     `names`: how a column may call it, the best first. `peak`: the value that asks for as many pods as an invented load
-    may ask for, None where that cannot be told. `query`: a PromQL expression of its own, "".
+    may ask for, None where that cannot be told. `query`: a PromQL expression of its own, "". `unit`: what a value
+    counts, where the trigger's target is another quantity. `zone`: that of the object's first schedule, "" without any.
     """
 
     index: int
     names: tuple[str, ...]
     peak: float | None = None
     query: str = ""
+    unit: str = ""
+    zone: str = ""
 
 
 class Load(Protocol):

@@ -1,21 +1,22 @@
 """Loads with the shape of a day, for those who have no trace yet. The same name gives the same load each time.
 
-Values are a share of each trigger's peak, in UTC, one a minute, with some noise.
+Values are a share of each trigger's peak, one a minute, with some noise. The hours are those of the zone in which the
+object's schedule is written; UTC where it has none.
 """
 
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
+from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError
 from keda_py.simulation.loads.load import Need
 from keda_py.simulation.sources import Column, Row, Rows, Source
 
 _STEP_SECONDS = 60.0
-_HOUR = 3600.0
-_DAY = 24 * _HOUR
 _NOISE = 0.15
 
 
@@ -71,17 +72,22 @@ class Profile:
         for need in needs:
             if self.peak is None and need.peak is None:
                 said = f"--profile {self.name}: the peak of trigger {need.index} does not follow from its target"
-                raise ConfigError(f"{said}; give --peak")
+                raise ConfigError(f"{said}; give --peak{_peak_of(need.unit)}")
         peaks = [(self.peak if self.peak is not None else need.peak) or 0.0 for need in needs]
-        rows = Rows(self._rows(peaks))
+        zone = load_zone(needs[0].zone) if needs and needs[0].zone else ZoneInfo("UTC")
+        rows = Rows(self._rows(peaks, zone))
         return {need.index: Column(rows, at) for at, need in enumerate(needs)}
 
-    def _rows(self, peaks: Sequence[float]) -> Iterator[Row]:
+    def _rows(self, peaks: Sequence[float], zone: ZoneInfo) -> Iterator[Row]:
         shape, noise = PROFILES[self.name], random.Random(self.name)
-        begin = self.origin.timestamp()
         for step in range(math.ceil(self.end / _STEP_SECONDS)):
             at = step * _STEP_SECONDS
-            unix = begin + at
-            weekday = int(unix // _DAY + 3) % 7  # 1 January 1970 was a Thursday
-            share = shape(unix % _DAY / _HOUR, weekday)
+            local = (self.origin + timedelta(seconds=at)).astimezone(zone)
+            share = shape(local.hour + local.minute / 60 + local.second / 3600, local.weekday())
             yield at, tuple([peak * share * (1 + noise.uniform(-_NOISE, _NOISE)) for peak in peaks])
+
+
+def _peak_of(unit: str) -> str:
+    """Units and an example, where a target is a share of a request and the load is what all pods use together."""
+    examples = {"bytes": "--peak 4e9 for 4 GB", "cores": "--peak 2.5 for two and a half cores"}
+    return f", the {unit} that all pods use together, such as {examples[unit]}" if unit in examples else ""

@@ -8,10 +8,11 @@ from multiprocessing import get_context
 from typing import Any
 
 from keda_py.core.hpa.manifest import target_milli
+from keda_py.core.meaning.windows import windows_of
 from keda_py.errors import ConfigError
 from keda_py.sdk.offline import shared_context
 from keda_py.simulation.engine import simulate
-from keda_py.simulation.loads.load import Load, Need
+from keda_py.simulation.loads.load import RESOURCE_UNITS, Load, Need
 from keda_py.simulation.plan import Cluster, Plan
 from keda_py.simulation.recording import Figures, Recording
 from keda_py.simulation.sources import Moment, OwnReading, Source, reads_by_itself
@@ -98,6 +99,7 @@ async def _subject(body: Mapping[str, Any], clock: Moment) -> Subject:
 def _needs(subject: Subject, clock: Moment) -> tuple[Need, ...]:
     """Of every trigger but those that know by the clock what they read."""
     spec, found = subject.spec, []
+    zone = next((window.zone for window in windows_of(spec.triggers)), "")
     external = {metric.trigger_index: metric for metric in subject.metrics.external}
     for index, (trigger, scaler) in enumerate(zip(spec.triggers, subject.scalers, strict=True)):
         metric = external.get(index)
@@ -108,5 +110,7 @@ def _needs(subject: Subject, clock: Moment) -> tuple[Need, ...]:
         if metric is not None and metric.metric_type == "AverageValue" and subject.metrics.composite is None:
             peak = target_milli(metric.target) / 1000 * min(spec.max_replicas, _PEAK_PODS)
         query = str(trigger.metadata.get("query", ""))
-        found.append(Need(index=index, names=tuple(filter(None, names)), peak=peak, query=query))
+        unit = "" if metric is not None else RESOURCE_UNITS.get(trigger.type, "")
+        named = tuple(filter(None, names))
+        found.append(Need(index=index, names=named, peak=peak, query=query, unit=unit, zone=zone))
     return tuple(found)

@@ -11,6 +11,7 @@ from keda_py.apis.environments.calendar import CalendarException, CalendarSpec, 
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar, DaySpan, ExceptionDay, join_spans
 from keda_py.core.environment.calendar.days import DAY, MOST_DAYS, WEEKDAYS, parse_dates, parse_minute, parse_weekdays
+from keda_py.core.mistakes import Mistakes
 from keda_py.errors import ConfigError
 
 Holidays = Mapping[date, str]
@@ -22,31 +23,49 @@ LONGEST_NAME = 120
 
 def read_calendar(spec: CalendarSpec, found: Sequence[Holidays] = (), *, field: str = "spec") -> Calendar:
     """The calendar. `found` has one mapping for each of `spec.holidays`, empty for dates. Raises ConfigError."""
-    return Calendar(
-        zone=load_zone(spec.time_zone, field=f"{field}.timeZone"),
-        week=read_week(spec.hours, field=f"{field}.hours"),
-        holidays=_read_holidays(spec.holidays, found, f"{field}.holidays"),
-        exceptions=_read_exceptions(spec.exceptions, f"{field}.exceptions"),
-    )
+    mistakes = Mistakes()
+    with mistakes.noted():
+        zone = load_zone(spec.time_zone, field=f"{field}.timeZone")
+    with mistakes.noted():
+        week = read_week(spec.hours, field=f"{field}.hours")
+    with mistakes.noted():
+        holidays = _read_holidays(spec.holidays, found, f"{field}.holidays")
+    with mistakes.noted():
+        exceptions = _read_exceptions(spec.exceptions, f"{field}.exceptions")
+    mistakes.refuse()
+    return Calendar(zone=zone, week=week, holidays=holidays, exceptions=exceptions)
 
 
 def read_week(hours: Sequence[Hours], *, field: str) -> tuple[tuple[DaySpan, ...], ...]:
     """The spans of Monday to Sunday. Raises ConfigError, also for hours that overlap."""
     week: list[list[DaySpan]] = [[] for _ in range(7)]
+    mistakes = Mistakes()
     for number, entry in enumerate(hours):
-        where = f"{field}[{number}]"
-        days = parse_weekdays(entry.days, field=f"{where}.days")
-        told = f"hours {entry.days or 'every day'} {entry.from_}-{entry.to}"
-        span = _read_span(entry, told, where)
-        for day in days:
-            _refuse_overlap(week, day, span, where)
-            week[day].append(span)
+        with mistakes.noted():
+            _add_hours(week, entry, f"{field}[{number}]")
+    mistakes.refuse()
     return tuple(join_spans(spans) for spans in week)
 
 
+def _add_hours(week: Sequence[list[DaySpan]], entry: Hours, where: str) -> None:
+    mistakes = Mistakes()
+    with mistakes.noted():
+        days = parse_weekdays(entry.days, field=f"{where}.days")
+    with mistakes.noted():
+        span = _read_span(entry, f"hours {entry.days or 'every day'} {entry.from_}-{entry.to}", where)
+    mistakes.refuse()
+    for day in days:
+        _refuse_overlap(week, day, span, where)
+        week[day].append(span)
+
+
 def _read_span(entry: Span, because: str, field: str) -> DaySpan:
-    start = parse_minute(entry.from_, field=f"{field}.from")
-    end = parse_minute(entry.to, field=f"{field}.to")
+    mistakes = Mistakes()
+    with mistakes.noted():
+        start = parse_minute(entry.from_, field=f"{field}.from")
+    with mistakes.noted():
+        end = parse_minute(entry.to, field=f"{field}.to")
+    mistakes.refuse()
     if start in (end, DAY):
         text = f"{field}: {entry.from_} to {entry.to} has no length; write 00:00 to 24:00 for the whole day"
         raise ConfigError(text, field=field)
@@ -64,16 +83,18 @@ def _refuse_overlap(week: Sequence[Sequence[DaySpan]], day: int, span: DaySpan, 
 
 def _read_holidays(sources: Sequence[HolidaySource], found: Sequence[Holidays], field: str) -> Holidays:
     days: dict[date, str] = {}
-    count = 0
+    count, mistakes = 0, Mistakes()
     for number, source in enumerate(sources):
         where = f"{field}[{number}]"
-        check_source(source, field=where)
-        for day in parse_dates(source.dates, field=f"{where}.dates", most=MOST_DAYS - count):
-            count += 1
-            days.setdefault(day, source.name[:LONGEST_NAME] or day.isoformat())
-        for day, name in (found[number] if number < len(found) else {}).items():
-            days.setdefault(day, name[:LONGEST_NAME])
+        with mistakes.noted():
+            check_source(source, field=where)
+            for day in parse_dates(source.dates, field=f"{where}.dates", most=MOST_DAYS - count):
+                count += 1
+                days.setdefault(day, source.name[:LONGEST_NAME] or day.isoformat())
+            for day, name in (found[number] if number < len(found) else {}).items():
+                days.setdefault(day, name[:LONGEST_NAME])
         _refuse_many(days, where)
+    mistakes.refuse()
     return days
 
 
@@ -91,18 +112,24 @@ def check_source(source: HolidaySource, *, field: str) -> None:
 
 def _read_exceptions(entries: Sequence[CalendarException], field: str) -> Mapping[date, ExceptionDay]:
     days: dict[date, ExceptionDay] = {}
-    count = 0
+    count, mistakes = 0, Mistakes()
     for number, entry in enumerate(entries):
-        where = f"{field}[{number}]"
-        if entry.closed == bool(entry.hours):
-            told = "closed and hours" if entry.closed else "neither"
-            raise ConfigError(f"{where}: has {told}; give one of closed: true and hours", field=where)
-        because = f"exception: {entry.reason[:LONGEST_NAME]}" if entry.reason else "exception"
-        spans = join_spans([_read_span(span, because, f"{where}.hours[{at}]") for at, span in enumerate(entry.hours)])
-        for day in parse_dates(entry.dates, field=f"{where}.dates", most=MOST_DAYS - count):
-            count += 1
-            days.setdefault(day, ExceptionDay(spans, because))
+        with mistakes.noted():
+            found, listed = _read_exception(entry, f"{field}[{number}]", MOST_DAYS - count)
+            count += len(listed)
+            for day in listed:
+                days.setdefault(day, found)
+    mistakes.refuse()
     return days
+
+
+def _read_exception(entry: CalendarException, where: str, most: int) -> tuple[ExceptionDay, Sequence[date]]:
+    if entry.closed == bool(entry.hours):
+        told = "closed and hours" if entry.closed else "neither"
+        raise ConfigError(f"{where}: has {told}; give one of closed: true and hours", field=where)
+    because = f"exception: {entry.reason[:LONGEST_NAME]}" if entry.reason else "exception"
+    spans = join_spans([_read_span(span, because, f"{where}.hours[{at}]") for at, span in enumerate(entry.hours)])
+    return ExceptionDay(spans, because), tuple(parse_dates(entry.dates, field=f"{where}.dates", most=most))
 
 
 def _refuse_many(days: Mapping[date, object], field: str) -> None:
