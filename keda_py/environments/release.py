@@ -5,18 +5,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from rich.text import Text
-
 from keda_py.clock import SystemClock
 from keda_py.environments.asking import NotInstalled, get_environment, list_environments
 from keda_py.environments.releasing import Released, Releasing
-from keda_py.environments.show import write_json
 from keda_py.environments.stopping import stopped
 from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import Obj
-from keda_py.terminal.console import console_of
+from keda_py.terminal.console import Text, console_of, write_json
 from keda_py.terminal.table import Column, draw_table
 
 COLUMNS = (Column(heading="Environment", style="bold"), Column(heading="Member"), Column(heading="Result", wraps=True))

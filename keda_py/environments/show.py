@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from rich.text import Text
 
 from keda_py.clock import SystemClock
@@ -15,7 +14,7 @@ from keda_py.environments.overview import line_of_live, overview
 from keda_py.environments.page import body_of, page
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
-from keda_py.terminal.console import console_of, tell
+from keda_py.terminal.console import console_of, tell, write_json
 from keda_py.terminal.times import Times
 from keda_py.terminal.zones import user_zone
 
@@ -67,11 +66,6 @@ async def look_at_all(client: KubeClient, namespace: str, times: Times, width: i
     """The table, and the same for programs; "" for every namespace. Raises ConfigError, KubeError."""
     lines = [line_of_live(live, times) for live in await list_environments(client, namespace)]
     return overview(lines, width, all_namespaces=not namespace), [line.fields() for line in lines]
-
-
-def write_json(body: Any) -> None:
-    """To stdout."""
-    sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def write_done(sentences: Iterable[str], body: Any, *, as_json: bool) -> None:

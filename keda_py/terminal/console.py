@@ -1,11 +1,22 @@
-"""Where text goes: a terminal has colours and a width (COLUMNS is obeyed); a pipe has neither, its lines never wrap."""
+"""Where text goes: a terminal has colours and a width (COLUMNS is obeyed); a pipe has neither, its lines never wrap.
 
-from typing import TextIO
+Commands that the image runs take `Text` and `Console` from here: rich's, or the plain ones where rich is not installed.
+"""
 
-from rich.console import Console
-from rich.text import Text
+import sys
+from typing import Any, TextIO
+
+import orjson
 
 from keda_py.terminal.wrapping import cells_of, wrap
+
+try:
+    from rich.console import Console
+    from rich.text import Text
+except ModuleNotFoundError:
+    from keda_py.terminal.plain import Console, Text  # type: ignore[assignment]
+
+__all__ = ["Console", "Text", "console_of", "tell", "write_json"]
 
 UNBOUNDED = 1_000_000
 """Columns of a pipe: wider than any line."""
@@ -23,3 +34,8 @@ def tell(console: Console, text: str, *, style: str = "", indent: str = "") -> N
     for number, line in enumerate(lines):
         before = indent if number == 0 else " " * cells_of(indent)
         console.print(Text.assemble(before, (line, style)), soft_wrap=True)
+
+
+def write_json(body: Any) -> None:
+    """To stdout, for programs."""
+    sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
