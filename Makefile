@@ -33,6 +33,7 @@ $(VENV)/.run $(VENV)/.test $(VENV)/.dev: pyproject.toml $(wildcard $(LOCKS)/*.lo
 
 demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
 	$(BIN)/keda-py demo
+	@echo "keda-py is in $(BIN); \`. $(BIN)/activate\` puts it on PATH"
 
 # Half of the suite waits for real time on the embedded cluster, so more workers than cores are well used.
 # tests/file_order.py has the order of the files.
