@@ -1,13 +1,14 @@
-FROM python:3.12-slim AS build
-ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+# A release names the base by its digest (.github/workflows/image.yml resolves it); the tag is for builds at home.
+ARG PYTHON_IMAGE=python:3.12-slim
+FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src
 COPY . .
-RUN python -m venv /opt/keda-py
-RUN /opt/keda-py/bin/pip install --quiet '.[all]'
-RUN /opt/keda-py/bin/pip uninstall --quiet --yes pip
+RUN .ci/image /opt/keda-py
 
-FROM python:3.12-slim
+FROM ${PYTHON_IMAGE}
+RUN python -m pip uninstall --quiet --yes pip
 COPY --from=build /opt/keda-py /opt/keda-py
+COPY LICENSE NOTICE /usr/share/doc/keda-py/
 ENV PATH=/opt/keda-py/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 # A number, so that Kubernetes can see that it is not root.
 USER 65532:65532

@@ -3,32 +3,37 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test fuzz hostile check lint format bench clean
+.PHONY: help demo test fuzz hostile check lint format bench lock clean
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-# One virtual environment, grown by need: stamp files say which extras it holds. uv is faster, pip is enough.
+# One virtual environment, grown by need: stamp files say which layers of the lock it holds (.ci/lock.py), each
+# distribution by version and hash. uv is faster, pip is enough.
+LOCKS := .ci/locks
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "$(PYTHON) is older than Python 3.11; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "the venv module is missing: apt-get install python3-venv" >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv || echo "no uv: pip will do"
+	@$(PIP) -r $(LOCKS)/installer.lock || echo "no uv: pip will do"
 
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+UV  := $(BIN)/uv pip install --quiet --python $(BIN)/python
 define install
-	@echo "installing .[$(EXTRAS)] into $(VENV)"
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[$(EXTRAS)]' 2>$(VENV)/uv.log || \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]' || { cat $(VENV)/uv.log >&2; exit 1; }
-	@touch $@
+	@echo "installing $(LOCKS)/$(LAYER).lock into $(VENV)"
+	@for install in '$(UV)' '$(PIP)'; do \
+		{ $$install --require-hashes -r $(LOCKS)/build.lock -r $(LOCKS)/$(LAYER).lock && \
+		$$install --no-deps --no-build-isolation -e .; } 2>$(VENV)/install.log && touch $@ && exit 0; \
+	done; cat $(VENV)/install.log >&2; exit 1
 endef
-# A comma inside $(call ...) would end the argument, so the extras are a variable of each target.
-$(VENV)/.run: EXTRAS := all
-$(VENV)/.test: EXTRAS := all,test
-$(VENV)/.dev: EXTRAS := all,dev
-$(VENV)/.run $(VENV)/.test $(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.run: LAYER := all
+$(VENV)/.test: LAYER := test
+$(VENV)/.dev: LAYER := dev
+$(VENV)/.run $(VENV)/.test $(VENV)/.dev: pyproject.toml $(wildcard $(LOCKS)/*.lock) | $(BIN)/python
 	$(install)
 
 demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
 	@$(BIN)/keda-py demo
+	@echo "keda-py is in $(BIN); \`. $(BIN)/activate\` puts it on PATH"
 
 # Half of the suite waits for real time on the embedded cluster, so more workers than cores are well used.
 # tests/file_order.py has the order of the files.
@@ -67,6 +72,10 @@ lint: $(VENV)/.dev ## the checks without the tests
 
 bench: $(VENV)/.dev ## the figures of PERFORMANCE.md in short: under five minutes; python -m tests.bench --help has the long form
 	$(BIN)/python -m tests.bench --short
+
+# Versions stay while pyproject.toml allows them; UPGRADE=1 takes the newest.
+lock: $(VENV)/.dev ## write .ci/locks anew from pyproject.toml: what everybody installs, by version and hash
+	$(BIN)/python .ci/lock.py $(if $(UPGRADE),--upgrade)
 
 clean: ## forget the virtual environment
 	rm -rf $(VENV)

@@ -1,8 +1,8 @@
 """What a release consists of, made and checked without a network: `python .ci/release.py --out dist`.
 
 python/ has the source distribution and the wheel that is built from it, charts/ both charts, all with one version.
-The workflow is checked against its schema; it runs this very file, and publishes what it leaves. Wants the extras
-`test` and `charts`.
+Workflows are checked against their schema; release.yml runs this very file, and publishes what it leaves. It needs
+the layers `test` and `charts` of .ci/locks.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from email import message_from_bytes
 from pathlib import Path
 
@@ -24,11 +25,20 @@ import helm_python as helm
 ROOT = Path(__file__).resolve().parent.parent
 WORKFLOWS = ROOT / ".github" / "workflows"
 _RELATIVE = re.compile(r"\]\((?![a-z]+:|#)[^)]*\)")
-_NO_IMAGE = 'keda: {registry: "", repository: "", tag: ""}'
+_NO_IMAGE = 'keda: {registry: "", repository: "", tag: "", digest: ""}'
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class ReleaseError(Exception):
     """The release is not as it has to be; the message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """REGISTRY/REPOSITORY; both are empty where none is published."""
+
+    name: str
+    digest: str
 
 
 def main() -> int:
@@ -38,6 +48,7 @@ def main() -> int:
     parser.add_argument("--source-url", default="", help="the repository, for links and project URLs [none]")
     parser.add_argument("--image", default="", help="REGISTRY/REPOSITORY, the chart's default then [none]")
     parser.add_argument("--tag", default="", help="the tag that is published; it needs both addresses [no publishing]")
+    parser.add_argument("--digest", help="of the image that was pushed, for the chart: sha256:... [the tag alone]")
     given = parser.parse_args()
     try:
         version = check_versions(given.tag)
@@ -47,10 +58,14 @@ def main() -> int:
             raise ReleaseError(
                 "--tag: what is published needs --source-url and --image; set the variable IMAGE_REPOSITORY"
             )
+        check_digest(given.digest, given.image)
         check_workflows()
         if given.out.exists() and any(given.out.iterdir()):
             raise ReleaseError(f"--out: {given.out} is not empty; name another folder")
-        made = [*build(given.out / "python", given.source_url), *package(given.out / "charts", version, given.image)]
+        made = [
+            *build(given.out / "python", given.source_url),
+            *package(given.out / "charts", version, Image(name=given.image, digest=given.digest or "")),
+        ]
     except (ReleaseError, subprocess.CalledProcessError) as error:
         sys.stderr.write(f"release: {error}\n")
         return 1
@@ -71,6 +86,12 @@ def check_versions(tag: str) -> str:
     if tag not in ("", f"v{version}"):
         raise ReleaseError(f"the tag is {tag}, pyproject.toml has {version}; tag v{version}")
     return version
+
+
+def check_digest(digest: str | None, image: str) -> None:
+    """None where no image has been pushed yet; what is given must be whole, an empty one above all."""
+    if digest is not None and not (_DIGEST.fullmatch(digest) and image):
+        raise ReleaseError(f"--digest: {digest!r} is no sha256:... of an image in --image; take what the push answered")
 
 
 def check_workflows() -> None:
@@ -123,25 +144,33 @@ def check_wheel(wheel: Path, source_url: str) -> None:
         raise ReleaseError(f"a project URL is not below {source_url}; see hatch_build.py")
 
 
-def package(out: Path, version: str, image: str) -> Iterator[Path]:
+def package(out: Path, version: str, image: Image) -> Iterator[Path]:
     """Both charts with that version; charts/keda-py with its image, and then installable as it is."""
     out.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copytree(ROOT / "charts", scratch, dirs_exist_ok=True)
-        if image:
-            values = Path(scratch, "keda-py/values.yaml")
-            before = values.read_text(encoding="utf-8")
-            host, _, repository = image.partition("/")
-            named = _NO_IMAGE.replace('registry: ""', f'registry: "{host}"').replace(
-                'repository: ""', f'repository: "{repository}"'
-            )
-            values.write_text(before.replace(_NO_IMAGE, named), encoding="utf-8")
+        if image.name:
+            _name_image(Path(scratch, "keda-py"), image)
         for name, app_version in (("keda-py", version), ("scaled-app", None)):
             folder = Path(scratch, name)
             yield Path(helm.package(str(folder), destination=str(out), version=version, app_version=app_version))
     with helm.Chart.load(str(out / f"keda-py-{version}.tgz")) as chart:
-        if image and f'image: "{image}:{version}"' not in "".join(chart.render({}, name="keda").values()):
-            raise ReleaseError(f"charts/keda-py: is not installed with {image}; see {_NO_IMAGE!r} in values.yaml")
+        whole = f"{image.name}:{version}" + (f"@{image.digest}" if image.digest else "")
+        if image.name and f'image: "{whole}"' not in "".join(chart.render({}, name="keda").values()):
+            raise ReleaseError(f"charts/keda-py: is not installed with {whole}; see {_NO_IMAGE!r} in values.yaml")
+
+
+def _name_image(chart: Path, image: Image) -> None:
+    """The name as the default of its values; the digest as an annotation, so that a tag of one's own sets it aside."""
+    host, _, repository = image.name.partition("/")
+    named = _NO_IMAGE.replace('registry: ""', f'registry: "{host}"').replace(
+        'repository: ""', f'repository: "{repository}"'
+    )
+    values = chart / "values.yaml"
+    values.write_text(values.read_text(encoding="utf-8").replace(_NO_IMAGE, named), encoding="utf-8")
+    if image.digest:
+        with (chart / "Chart.yaml").open("a", encoding="utf-8") as about:
+            about.write(f"annotations:\n  keda-py.dev/image-digest: {image.digest}\n")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,9 @@ NEW_OBJECTS = 50_000
 """So many, instead of 700, before Python looks for garbage: a command's modules have none, and looking through them
 again and again was a tenth of its start."""
 
+NOT_IN_THE_IMAGE = ("argcomplete", "rich", "tzlocal")
+"""Packages that only people at a terminal need: the image is installed from a lock without them (.ci/lock.py)."""
+
 EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
 """What is shown where no command is given."""
 
@@ -102,6 +105,8 @@ def _run(command: str, arguments: list[str]) -> int:
         code = 0
     except* ConfigError as group:
         code = _print_errors(command, group, exit_code=2)
+    except* ModuleNotFoundError as group:
+        code = _print_missing(command, group)
     except* (KedaPyError, OSError) as group:  # OSError: a port is taken, a file cannot be read
         code = _print_errors(command, group, exit_code=1)
     return code
@@ -119,6 +124,18 @@ def _print_errors(command: str, group: BaseExceptionGroup[Exception], exit_code:
         else:
             sys.stderr.write(f"keda-py {command}: {foreign(str(error))}\n")
     return exit_code
+
+
+def _print_missing(command: str, group: BaseExceptionGroup[ModuleNotFoundError]) -> int:
+    """Say what the image leaves out. Raises what is missing for any other reason."""
+    missing = {
+        str(error.name).partition(".")[0] for error in group.exceptions if isinstance(error, ModuleNotFoundError)
+    }
+    if not missing <= set(NOT_IN_THE_IMAGE):
+        raise group
+    remedy = "the operator's image leaves it out, `pip install keda-py` installs it"
+    sys.stderr.write(f"keda-py {command}: this command needs the package {min(missing)}: {remedy}\n")
+    return 1
 
 
 def _complete() -> int:

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from rich.text import Text
-
 from keda_py.clock import SystemClock
 from keda_py.environments.asking import NotInstalled, get_environment, list_environments
 from keda_py.environments.releasing import Released, Releasing
@@ -15,7 +13,7 @@ from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import Obj
-from keda_py.terminal.console import console_of
+from keda_py.terminal.console import Text, console_of
 from keda_py.terminal.foreign import write_json
 from keda_py.terminal.table import Column, draw_table
 

@@ -66,7 +66,7 @@ class KubeClient:
 
     `share` bounds the requests for one namespace at once, watches aside. `write_seconds` bounds everything but GET: a
     leader sets it below lease duration minus renew deadline, so that no write of its own is still on its way when
-    another replica takes over.
+    another replica takes over. `remedy` says of a resource, as metrics name it, what gives a right to it.
     """
 
     def __init__(
@@ -77,11 +77,13 @@ class KubeClient:
         observe: Callable[[Exchange], None] = lambda _: None,
         write_seconds: float = REQUEST_SECONDS,
         share: int = SHARE,
+        remedy: Callable[[str], str] = lambda _: "",
     ) -> None:
         self.clock = clock
         self._transport = Transport(kubeconfig)
         self._observe = observe
         self._write_seconds = write_seconds
+        self._remedy = remedy
         self._requests = Connections(share)
         self._may_write: Callable[[], bool] = lambda: True
         self._sending: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -270,7 +272,8 @@ class KubeClient:
                 host, verb = urlsplit(self.url).netloc, _verb(request)
                 self._observe(Exchange(host=host, verb=verb, resource=request.resource, code=code, seconds=seconds))
             if not 200 <= code < 300:
-                raise error_from_answer(code, await _read(response), response.headers.get("Retry-After", ""))
+                retry_after, remedy = response.headers.get("Retry-After", ""), self._remedy(request.resource)
+                raise error_from_answer(code, await _read(response), retry_after, remedy)
             yield response
 
 

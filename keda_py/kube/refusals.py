@@ -6,6 +6,7 @@ Used by `client.py` for HTTP answers and by `informers/reflector.py` for the ERR
 from typing import Any
 
 import orjson
+import re2
 
 from keda_py.errors import (
     AlreadyExists,
@@ -24,6 +25,9 @@ from keda_py.errors import (
 QUOTED_CHARACTERS = 200
 RETRY_AFTER_DEFAULT = 1.0
 
+_NO_RIGHT = re2.compile(r'cannot \S+ resource "')
+"""In the message of a 403 that the authoriser says; a quota and an admission webhook answer with that code, too."""
+
 _CLASSES: dict[int, type[KubeError]] = {
     401: Unauthorized,
     403: Forbidden,
@@ -34,9 +38,15 @@ _CLASSES: dict[int, type[KubeError]] = {
 }
 
 
-def error_from_answer(code: int, body: bytes, retry_after: str = "") -> KubeError:
-    """The error for an HTTP answer outside 2xx; `retry_after` is the header of that name, in seconds."""
+def error_from_answer(code: int, body: bytes, retry_after: str = "", remedy: str = "") -> KubeError:
+    """The error for an HTTP answer outside 2xx; `retry_after` is the header of that name, in seconds.
+
+    `remedy` says what gives the right that is missing, where a right is.
+    """
     status = _parse(body)
+    message = status.get("message")
+    if code == 403 and remedy and isinstance(message, str) and _NO_RIGHT.search(message):
+        status["message"] = f"{message}; {remedy}"
     if status.get("kind") == "Status":
         return error_from_status({**status, "code": code}, retry_after)
     text = " ".join(body.decode(errors="replace").split())[:QUOTED_CHARACTERS]

@@ -18,6 +18,7 @@ from keda_py.kube.leases.lease_record import LeaseSpec
 from keda_py.kube.leases.slots import shortest_write
 from keda_py.net.http import HttpClientSpec, Proxies, http_client
 from keda_py.net.tls import TlsContexts
+from keda_py.operator.chart_values import remedy_for
 from keda_py.readings.journal import Journal
 from keda_py.serving.ports.listening import descriptors
 from keda_py.settings.settings import Settings
@@ -89,7 +90,14 @@ def open_client(settings: Settings, clock: Clock, instruments: OperatorMetrics) 
     write_seconds = shortest_write(lease) if settings.leadership.elect else REQUEST_SECONDS
     observe = instruments.process.record_exchange
     share = min(SHARE, descriptors() // (2 * PART_OF_DESCRIPTORS))
-    return KubeClient(clock, settings.cluster.kubeconfig, observe=observe, write_seconds=write_seconds, share=share)
+    return KubeClient(
+        clock,
+        settings.cluster.kubeconfig,
+        observe=observe,
+        write_seconds=write_seconds,
+        share=share,
+        remedy=remedy_for,
+    )
 
 
 def open_http(

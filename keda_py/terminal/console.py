@@ -1,11 +1,19 @@
-"""Where text goes: a terminal has colours and a width (COLUMNS is obeyed); a pipe has neither, its lines never wrap."""
+"""Where text goes: a terminal has colours and a width (COLUMNS is obeyed); a pipe has neither, its lines never wrap.
+
+Commands that the image runs take `Text` and `Console` from here: rich's, or the plain ones where rich is not installed.
+"""
 
 from typing import TextIO
 
-from rich.console import Console
-from rich.text import Text
-
 from keda_py.terminal.wrapping import cells_of, wrap
+
+try:
+    from rich.console import Console
+    from rich.text import Text
+except ModuleNotFoundError:
+    from keda_py.terminal.plain import Console, Text  # type: ignore[assignment]
+
+__all__ = ["Console", "Text", "console_of", "tell"]
 
 UNBOUNDED = 1_000_000
 """Columns of a pipe: wider than any line."""

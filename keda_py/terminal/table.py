@@ -6,8 +6,7 @@ Where nothing more can go, lines are longer than the terminal, which breaks them
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.text import Text
-
+from keda_py.terminal.console import Text
 from keda_py.terminal.foreign import printable
 from keda_py.terminal.wrapping import cells_of, wrap
 

@@ -1,6 +1,7 @@
 """charts/keda-py on an API server: installed, upgraded and removed by Helm, applied by kubectl."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from keda_py.apis.kinds.table import KINDS
 from keda_py.clock import SystemClock
 from keda_py.localkube.cluster import LocalCluster
+from tests.builders import a_namespace
 from tests.charts.rendering import KEDA_PY, Obj, helm, text
 from tests.charts.test_golden import WAYS
 from tests.localkube.kubectl import Kubectl, needs_kubectl
@@ -17,6 +19,7 @@ from tests.sweeps import swept
 
 CRDS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 WEBHOOKS = ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
+ROLES = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 APPLICABLE = swept((way for way in WAYS if way not in ("cert-manager", "everything")), {"default", "restricted"})
 """The others hold kinds of cert-manager and of the Prometheus operator."""
 
@@ -58,6 +61,35 @@ async def test_definitions_that_are_not_kept_go_with_the_release(cluster: LocalC
     await helm_does(cluster, "install", str(KEDA_PY), "keda", {"crds": {"keep": False}}, create_namespace=True)
     await helm_does(cluster, "uninstall", "keda")
     assert found(cluster, CRDS) == []
+
+
+RIGHTS = (("v1", "ServiceAccount"), *(("rbac.authorization.k8s.io/v1", kind) for kind in ROLES))
+
+
+def failing_hook(folder: Path) -> Path:
+    """The chart, whose Job before an uninstall ends with an error at once."""
+    chart = shutil.copytree(KEDA_PY, folder / "keda-py")
+    page, labels = chart / "templates/release.yaml", "      labels: {app: {{ $name }},"
+    once = page.read_text().replace("backoffLimit: 1", "backoffLimit: 0")
+    assert labels in once
+    page.write_text(once.replace(labels, f'      annotations: {{local.keda-py.dev/exit-code: "1"}}\n{labels}'))
+    return chart
+
+
+@pytest.mark.parametrize("watched", ["", "shop"])
+async def test_the_rights_of_a_hook_that_fails_are_gone_and_its_job_stays_for_the_log(
+    watched: str, cluster: LocalCluster, tmp_path: Path
+) -> None:
+    await cluster.apply([a_namespace("shop")])
+    values = {"watchNamespace": watched}
+    await helm_does(cluster, "install", str(failing_hook(tmp_path)), "keda", values, create_namespace=True)
+    with pytest.raises(helm().HelmError):
+        await helm_does(cluster, "uninstall", "keda")
+    left = [one["metadata"]["name"] for kind in RIGHTS for one in found(cluster, kind)]
+    assert "keda-operator" in left  # nothing else was uninstalled
+    assert [name for name in left if name == "keda-operator-release"] == []
+    (job,) = found(cluster, ("batch/v1", "Job"))
+    assert job["metadata"]["name"] == "keda-operator-release"
 
 
 @needs_kubectl

@@ -83,8 +83,9 @@ async def test_who_has_the_role_in_a_namespace_may_create_overrides_there_and_no
                 await asked
 
 
-def test_those_who_may_edit_a_namespace_have_it_by_aggregation() -> None:
-    role = only(render(), "ClusterRole", ROLE)
+def test_those_who_may_edit_a_namespace_have_it_only_where_roles_are_aggregated() -> None:
+    assert "aggregate-to" not in str(only(render(), "ClusterRole", ROLE))
+    role = only(render(rbac={"aggregateToDefaultRoles": True}), "ClusterRole", ROLE)
     labels = role["metadata"]["labels"]
     assert labels["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
     assert role["rules"] == [{"apiGroups": ["keda-py.dev"], "resources": ["overrides"], "verbs": ["create"]}]

@@ -99,3 +99,12 @@ def test_only_listed_secrets_can_be_read_where_a_list_is_given() -> None:
     for role in (only(objects, "ClusterRole", "keda-operator"), only(objects, "Role", "keda-operator", "keda")):
         rules = [rule for rule in role["rules"] if "secrets" in rule["resources"] and rule["verbs"] != ["create"]]
         assert {tuple(rule["resourceNames"]) for rule in rules} <= {("redis",), ("kedaorg-certs",)}
+
+
+@pytest.mark.parametrize("values", [{}, {"watchNamespace": "shop"}, {"shadow": {"enabled": True}}], ids=str)
+def test_only_listed_config_maps_can_be_read_where_a_list_is_given(values: dict[str, Any]) -> None:
+    objects = render(permissions={"operator": {"restrict": {"configMapNamesAllowList": ["backlog"]}}}, **values)
+    roles = [one for one in objects if one["kind"] in ("Role", "ClusterRole")]
+    rules = [rule for role in roles for rule in role["rules"] if "configmaps" in rule["resources"]]
+    assert rules
+    assert {tuple(rule.get("resourceNames", ())) for rule in rules} == {("backlog",)}

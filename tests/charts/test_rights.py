@@ -9,14 +9,17 @@ import yaml
 from keda_py.errors import KubeError
 from keda_py.kube.resources import (
     API_SERVICES,
+    CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
+    JOBS,
     LEASES,
+    SCALED_JOBS,
     SECRETS,
     SERVICE_ACCOUNTS,
     TRIGGER_AUTHENTICATIONS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
 )
-from tests.builders import box_definition, cron, deployment, metrics_api, scaled_object
+from tests.builders import box_definition, cron, deployment, metrics_api, scaled_job, scaled_object
 from tests.charts import exercise
 from tests.charts.installed import BANK, SHOP, Installed, installed
 from tests.charts.rendering import KEDA_PY, Obj, render
@@ -30,6 +33,8 @@ RESTRICTED: dict[str, Any] = {
     "watchNamespace": SHOP,
     "rbac": {"scaledRefKinds": [{"apiGroup": exercise.GROUP, "kind": "boxen"}]},
 }
+RESTRICT = "permissions.operator.restrict"
+FEW = {"permissions": {"operator": {"scaledJobs": False, "kubernetesWorkload": False, "podIdentities": False}}}
 TOKEN = {"boundServiceAccountToken": [{"parameter": "bound", "serviceAccountName": "work"}]}
 WAYS: dict[str, dict[str, Any]] = {
     "everywhere": {},
@@ -114,6 +119,79 @@ async def test_where_secrets_are_named_a_trigger_gets_those_and_no_other(tmp_pat
         assert "secrets" in unready["message"]
         assert {request.headers["Authorization"] for request in server.asked} == {"Bearer named"}
         assert all('resource="secrets"' in line for line in here.refused)
+
+
+async def test_where_config_maps_are_named_a_trigger_gets_those_and_no_other(tmp_path: Path) -> None:
+    values = {"permissions": {"operator": {"restrict": {"configMapNamesAllowList": ["named"]}}}}
+    async with installed(tmp_path, **values) as here:
+        for name in ("named", "unnamed"):
+            await here.scene.client.create(CONFIG_MAPS, exercise.named("ConfigMap", name, data={"count": "4"}))
+            backlog = {"resourceKind": "ConfigMap", "resourceName": name, "key": "count", "targetValue": "1"}
+            trigger = {"type": "kubernetes-resource", "metadata": backlog}
+            await here.scene.create(deployment(name), scaled_object(trigger, name=name))
+        await here.scene.replicas(4, "named")
+        unready = await here.scene.condition("Ready", "False", name="unnamed")
+        await here.scene.event(
+            "KEDAScalerFailed", "unnamed", words=f"the value {RESTRICT}.configMapNamesAllowList gives"
+        )
+        assert unready["status"] == "False"
+        assert all('resource="configmaps"' in line for line in here.refused)
+
+
+def test_rights_that_only_some_manifests_need_can_be_taken_away() -> None:
+    needed = {right.resource for right in given(render())} - {right.resource for right in given(render(**FEW))}
+    assert needed == {"jobs", "pods", "serviceaccounts"}
+    for value, resources in (("scaledJobs", {"jobs"}), ("podIdentities", {"serviceaccounts"})):
+        less = render(permissions={"operator": {value: False}})
+        assert {right.resource for right in given(render())} - {right.resource for right in given(less)} == resources
+
+
+async def test_without_manifests_that_need_them_such_rights_are_not_missed(tmp_path: Path) -> None:
+    async with http_server() as server, installed(tmp_path, **FEW) as here:
+        await be_available(here)
+        server.answers["/busy"] = '{"value": 20}'
+        await here.scene.create(deployment(), scaled_object(metrics_api(f"{server.url}/busy")))
+        await here.scene.replicas(4)
+        assert here.refused == []
+
+
+async def test_an_object_that_needs_a_right_that_was_taken_away_says_which_value_gives_it(tmp_path: Path) -> None:
+    async with http_server() as server, installed(tmp_path, **FEW) as here:
+        scene, server.answers["/jobs"] = here.scene, '{"value": 1}'
+        await scene.client.create(
+            SCALED_JOBS, scaled_job(metrics_api(f"{server.url}/jobs"), name="work", namespace=SHOP)
+        )
+        live = await scene.until(SCALED_JOBS, lambda live: condition_of(live, "Ready").get("status") == "False", "work")
+        assert "the value permissions.operator.scaledJobs gives this right" in condition_of(live, "Ready")["message"]
+        pods = {"type": "kubernetes-workload", "metadata": {"podSelector": "app=app", "value": "1"}}
+        await scene.create(deployment("pods"), scaled_object(pods, name="pods"))
+        await scene.event("KEDAScalerFailed", "pods", words="the value permissions.operator.kubernetesWorkload")
+        identity = {"podIdentity": {"provider": "aws", "identityOwner": "workload"}}
+        await scene.client.create(
+            TRIGGER_AUTHENTICATIONS, exercise.named("TriggerAuthentication", "own", spec=identity)
+        )
+        named = cron("0 8 * * *", "0 20 * * *") | {"authenticationRef": {"name": "own"}}
+        body = deployment("identity")
+        body["spec"]["template"]["spec"]["serviceAccountName"] = "work"
+        await scene.create(body, scaled_object(named, name="identity"))
+        await scene.event("KEDAScalerFailed", "identity", words="the value permissions.operator.podIdentities gives")
+        await scene.condition("Ready", "False", name="identity")
+        assert await here.scene.client.list(JOBS, SHOP) == []
+
+
+async def test_a_scaled_job_runs_as_soon_as_the_right_is_given(tmp_path: Path) -> None:
+    values = {"permissions": {"operator": {"scaledJobs": False}}}
+    async with http_server() as server, installed(tmp_path, **values) as here:
+        server.answers["/jobs"] = '{"value": 1}'
+        await here.scene.client.create(
+            SCALED_JOBS, scaled_job(metrics_api(f"{server.url}/jobs"), name="work", namespace=SHOP)
+        )
+        await here.scene.until(SCALED_JOBS, lambda live: condition_of(live, "Ready").get("status") == "False", "work")
+        (role,) = [
+            one for one in render() if one["kind"] == "ClusterRole" and one["metadata"]["name"] == "keda-operator"
+        ]
+        await here.cluster.apply([role])
+        await here.until_listed(JOBS, SHOP, lambda job: bool(job["metadata"].get("labels")))
 
 
 @pytest.mark.parametrize("allowed", [[], [BANK]], ids=["not allowed", "allowed"])

@@ -353,3 +353,27 @@ async def test_a_namespace_is_crowded_while_as_many_of_its_requests_wait_as_it_m
             assert client.guarded(lambda: True).is_crowded("shop")
             assert not client.is_crowded("office")
         await eventually(lambda: not client.is_crowded("shop"))
+
+
+@pytest.mark.parametrize(
+    ("message", "helps"),
+    [
+        (
+            'deployments.apps "web" is forbidden: User "keda" cannot get resource "deployments" in API group "apps"',
+            True,
+        ),
+        ('deployments.apps "web" is forbidden: exceeded quota: pods, used: 4, limited: 4', False),
+        ('admission webhook "policy.example.com" denied the request: images must be signed', False),
+    ],
+    ids=["a right is missing", "a quota", "a policy"],
+)
+async def test_a_missing_right_is_told_with_what_gives_it_and_no_other_refusal_is(
+    message: str, helps: bool, server: FaultyServer, tmp_path: Path
+) -> None:
+    status = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": message}
+    server.answer(GET, says(status, 403))
+    kubeconfig = write_kubeconfig(tmp_path / "own", server.url)
+    async with KubeClient(SystemClock(), kubeconfig, remedy=lambda resource: f"ask for {resource}") as client:
+        with pytest.raises(Forbidden) as refused:
+            await client.get(WEB)
+    assert str(refused.value) == (f"{message}; ask for deployments" if helps else message)

@@ -3,6 +3,9 @@
 {{- $image := .Values.image.keda }}
 {{- $registry := .Values.global.image.registry | default $image.registry }}
 {{- with $registry }}{{ . }}/{{ end }}{{ $image.repository | default "keda-py" }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- /* A tag of one's own is another image than the one that this chart was made with. */}}
+{{- $made := index .Chart.Annotations "keda-py.dev/image-digest" | default "" }}
+{{- with $image.digest | default (ternary $made "" (empty $image.tag)) }}@{{ . }}{{ end }}
 {{- end }}
 
 {{- define "keda-py.args" -}}

@@ -1,6 +1,7 @@
 {{/* What the operator does in a namespace that it watches; README.md says what needs each rule. */}}
 {{- define "keda-py.namespaceRules" -}}
-{{- $restrict := .Values.permissions.operator.restrict -}}
+{{- $allowed := .Values.permissions.operator -}}
+{{- $restrict := $allowed.restrict -}}
 - {apiGroups: [keda.sh], resources: [scaledobjects, scaledjobs, triggerauthentications], verbs: [list, watch, patch]}
 - {apiGroups: [keda.sh], resources: [scaledobjects/status, scaledjobs/status, triggerauthentications/status], verbs: [patch]}
 - {apiGroups: [keda.sh], resources: [scaledobjects/finalizers, scaledjobs/finalizers], verbs: [update]}
@@ -30,13 +31,20 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if $allowed.scaledJobs }}
 - {apiGroups: [batch], resources: [jobs], verbs: [get, list, watch, create, delete]}
-- {apiGroups: [""], resources: [pods, limitranges], verbs: [list, watch]}
-- {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}
+{{- end }}
+{{- if or $allowed.scaledJobs $allowed.kubernetesWorkload }}
+- {apiGroups: [""], resources: [pods], verbs: [list, watch]}
+{{- end }}
+- {apiGroups: [""], resources: [limitranges], verbs: [list, watch]}
+{{ include "keda-py.configMapsRule" . }}
 {{- if not $restrict.secret }}
 {{ include "keda-py.secretsRule" . }}
 {{- end }}
+{{- if $allowed.podIdentities }}
 - {apiGroups: [""], resources: [serviceaccounts], verbs: [get, list, watch]}
+{{- end }}
 - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list]}
 - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
 {{- if $restrict.allowAllServiceAccountTokenCreation }}
@@ -50,7 +58,7 @@
 {{/* What the annotations of py-kube-downscaler put down, beside what is read anyway. */}}
 {{- define "keda-py.downscalerRules" -}}
 {{- $rights := dict "deployments" (list "apps" "patch") "statefulsets" (list "apps" "patch") "daemonsets" (list "apps" "list" "watch" "patch") }}
-{{- $_ := set $rights "jobs" (list "batch" "patch") }}
+{{- $_ := set $rights "jobs" (ternary (list "batch" "patch") (list "batch" "list" "watch" "patch") .Values.permissions.operator.scaledJobs) }}
 {{- $_ := set $rights "horizontalpodautoscalers" (list "autoscaling" "patch") }}
 {{- $_ := set $rights "poddisruptionbudgets" (list "policy" "list" "watch" "patch") }}
 {{- if not .Values.environments.enabled }}
@@ -67,6 +75,12 @@
 {{- define "keda-py.secretsRule" -}}
 {{- $names := .Values.permissions.operator.restrict.namesAllowList -}}
 - {apiGroups: [""], resources: [secrets], {{ with $names }}resourceNames: {{ toJson . }}, {{ end }}verbs: [get, list, watch]}
+{{- end }}
+
+{{/* The same of ConfigMaps. */}}
+{{- define "keda-py.configMapsRule" -}}
+{{- $names := .Values.permissions.operator.restrict.configMapNamesAllowList -}}
+- {apiGroups: [""], resources: [configmaps], {{ with $names }}resourceNames: {{ toJson . }}, {{ end }}verbs: [get, list, watch]}
 {{- end }}
 
 {{/* What it does in its own namespace, besides what the rules above allow there. */}}
@@ -94,11 +108,11 @@
 {{ include "keda-py.secretsRule" . }}
 {{- end }}
 {{- if not $everywhere }}
-- {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}
+{{ include "keda-py.configMapsRule" . }}
 {{- end }}
 {{- end }}
 
-{{/* Of a list of rules what only reads, and what a shadow looks at: neither Jobs nor ScaledJobs. */}}
+{{/* Of a list of rules what only reads. */}}
 {{- define "keda-py.readingRules" -}}
 {{- range fromYamlArray . }}
 {{- $verbs := list }}

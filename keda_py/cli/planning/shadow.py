@@ -116,9 +116,7 @@ def _ask(address: str, path: str) -> bytes | None:
 
 
 def _print(report: Mapping[str, Any]) -> None:
-    from rich.text import Text
-
-    from keda_py.terminal.console import console_of
+    from keda_py.terminal.console import Text, console_of
     from keda_py.terminal.foreign import printable
     from keda_py.terminal.table import Column, draw_table
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
 from keda_py.core.jobs.spec import GENERATION, JOB_NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.errors import KubeError
+from keda_py.errors import Forbidden, KubeError, Unavailable
 from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.cache import NamespacedName, key_of
@@ -55,7 +55,10 @@ def _true_conditions(live: Obj) -> list[str]:
 
 
 class JobCaches:
-    """Three informers; `run` them in a TaskGroup, then wait for `synced`."""
+    """Three informers; `run` them in a TaskGroup. Jobs and pods are watched from the first ScaledJob on.
+
+    An installation without ScaledJobs may withhold these rights, and nothing is asked in vain then.
+    """
 
     def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
         self._client, self._namespaces = client, tuple(namespaces) or ("",)
@@ -73,31 +76,47 @@ class JobCaches:
 
     async def run(self) -> None:
         """Watch until cancelled."""
+        needed = asyncio.Event()
+        unsubscribe = self.scaled_jobs.subscribe(lambda old, new: needed.set())
         async with asyncio.TaskGroup() as tasks:
-            for informer in (self.scaled_jobs, self.jobs, self.pods):
+            tasks.create_task(self.scaled_jobs.run(), name="informer scaledjobs")
+            await needed.wait()
+            unsubscribe()
+            for informer in (self.jobs, self.pods):
                 tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
 
     async def synced(self) -> None:
-        """Return once every cache holds a complete list."""
+        """Return once every cache holds a complete list; those of Jobs and pods fill with the first ScaledJob."""
         for informer in (self.scaled_jobs, self.jobs, self.pods):
             await informer.wait_synced()
 
-    async def caught_up(self) -> None:
-        """Return once every Job that there is now has been seen.
+    async def readable(self) -> None:
+        """Return once Jobs and their pods are known. Raises KubeError: why they are not."""
+        for informer in (self.jobs, self.pods):
+            await informer.wait_tried()
+            if not informer.synced:
+                unknown = Unavailable(f"{informer.spec.resource.plural} have not been listed yet")
+                raise (informer.error or unknown).with_traceback(None)
+
+    async def caught_up(self) -> bool:
+        """Return once every Job that there is now has been seen; False where they may not be listed.
 
         The replica that led before may have created some a moment ago; a Job that is not seen would be created again.
         """
         if not len(self.scaled_jobs):
-            return
+            return True
         backoff = Backoff()
         while True:
             try:
                 listed = [key_of(job) for where in self._namespaces for job in await self._list(where)]
                 break
+            except Forbidden:
+                return False
             except KubeError as error:
                 log.warning("jobs cannot be listed, none is created", extra={"error": str(error)})
                 await asyncio.sleep(backoff.next())
         await self._see(listed)
+        return True
 
     async def _see(self, keys: Sequence[NamespacedName]) -> None:
         changed = asyncio.Event()

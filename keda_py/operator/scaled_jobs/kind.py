@@ -45,8 +45,8 @@ class ScaledJobs(Kind[ScaledJobState]):
         if epoch <= self._caught_up:
             return
         async with self._catching_up:
-            if epoch > self._caught_up:
-                await self._parts.caches.caught_up()
+            # Where Jobs may not be listed, none is created either: reconcile says so, and this is tried again.
+            if epoch > self._caught_up and await self._parts.caches.caught_up():
                 self._caught_up = epoch
 
     async def reconcile(self, state: ScaledJobState, live: Obj) -> None:

@@ -35,8 +35,8 @@ class ScaledJobParts:
         )
 
     async def run(self) -> None:
-        """Create Jobs until cancelled; waits for its own caches, so that no caller has to."""
-        await self.caches.synced()
+        """Create Jobs until cancelled; waits for its own cache, so that no caller has to."""
+        await self.caches.scaled_jobs.wait_synced()
         await self.controller.run()
 
 

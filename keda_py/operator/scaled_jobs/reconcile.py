@@ -14,7 +14,7 @@ from keda_py.core.jobs import conditions as job_conditions
 from keda_py.core.jobs.spec import JobScalingSpec, check_metric_types
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec_rules import check_triggers
-from keda_py.errors import ConfigError
+from keda_py.errors import ConfigError, Forbidden
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED, WATCH_STOPPED
 from keda_py.operator.controller.finalizer import ensure_finalizer
@@ -71,6 +71,10 @@ class JobReconciler:
         with step(steps.TRIGGERS):
             check_triggers(spec.triggers)
         change.fields |= used_types(spec)
+        try:
+            await self._parts.caches.readable()
+        except Forbidden as error:  # KEDA has no words for it, so the condition can say all
+            raise StepError(f"{steps.JOBS}: {error}", error) from error
         await delete_earlier_generations(self._parts, self._tracker, state, spec, live)
         self._stage(state, change)
         with step(steps.BUILD):

@@ -9,6 +9,7 @@ from keda_py.operator.controller.steps import StepError
 READ = "ScaledJob cannot be read"
 NO_JOB = "ScaledJob.spec.jobTargetRef not found"
 TRIGGERS = "ScaledJob doesn't have correct triggers specification"
+JOBS = "Jobs cannot be counted, so none is created"
 BUILD = "Failed to ensure ScaledJob is correctly created"
 METRIC_TYPE = "Cannot set metricType in ScaledJob triggers"
 
