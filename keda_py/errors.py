@@ -70,6 +70,10 @@ class AnswerTooLong(ScalerError):
     """A metric source answered with more than is read: where it can be asked for less, ask again."""
 
 
+class AnswerTooCostly(ScalerError):
+    """Reading a text takes more CPU time or memory than it may: reading it again does not help."""
+
+
 class KubeError(KedaPyError):
     """The API server refused or failed; `status` 0 means that no answer came."""
 

@@ -13,7 +13,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from dataclasses import dataclass
 
 from keda_py.answers.worker import ANSWER, BROKEN, LAST, OUT_OF_MEMORY, QUESTION, REFUSED
-from keda_py.errors import ScalerError
+from keda_py.errors import AnswerTooCostly, ScalerError
 
 _LONGEST = 64 * 1024
 _FROM_ENVIRONMENT = ("LD_LIBRARY_PATH",)
@@ -109,9 +109,9 @@ class WorkerProcess:
 
     def _why_it_ended(self, code: int) -> ScalerError:
         if code in (-signal.SIGPROF, -signal.SIGXCPU):
-            return ScalerError(f"the answer took more than {self._limits.cpu_seconds:g} s of CPU to read")
+            return AnswerTooCostly(f"the answer took more than {self._limits.cpu_seconds:g} s of CPU to read")
         if code == OUT_OF_MEMORY:
-            return ScalerError(f"the answer took more than {self._limits.memory // 2**20} MiB of memory to read")
+            return AnswerTooCostly(f"the answer took more than {self._limits.memory // 2**20} MiB of memory to read")
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return ScalerError(f"the answer cannot be read: the process that read it ended ({how})")
 

@@ -1,15 +1,17 @@
 """iCalendar files -> holidays: each day on which an event takes place, by its summary.
 
-Tenants write these files: their bytes, events and lines are counted before anything is parsed, and the work is done in
-steps. `read_ics` yields after each event, which takes at most some milliseconds; the caller lets the loop run between
-two. `icalendar` reads one event at a time; `recurrence.py` finds the days of its rule.
+Tenants write these files. Bytes, events and lines are counted before anything is parsed, and each event costs at most
+some milliseconds: `icalendar` parses one at a time, `recurrence.py` finds the days of its rule. A whole file may still
+take a second of CPU, so the operator has it read by a worker process (`answer_with_holidays`, by `AnswerBounds.parse`);
+`keda-py preview` calls `read_ics` itself.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, TypedDict
 from zoneinfo import ZoneInfo
 
 from keda_py.calendars.recurrence import MOST_COUNTED_DAYS, days_of_rule, parse_rule
@@ -18,46 +20,72 @@ from keda_py.errors import ConfigError
 MOST_BYTES = 1_000_000
 MOST_EVENTS = 1_000
 MOST_RULES = 200
-"""Events that recur; each is looked at for each day of the window."""
+"""Events that recur. The costliest rule takes about 10 ms: one with COUNT, followed for ten years of days."""
 MOST_EVENT_BYTES, MOST_EVENT_LINES = 8_192, 300
-"""A line costs 25 us."""
+"""`icalendar` takes 25 us for a line."""
 MOST_EVENT_DAYS = 62
-"""Of one event that lasts: longer ones are refused."""
+"""Days of one event: a longer one is more likely a slip in DTEND than a holiday."""
 _NAME = 120
+_SHORT_NAME = 10
+_MOST_ANSWERED = 60_000
+"""Bytes of JSON that fit into a worker's answer, with room to spare."""
 _ONE = timedelta(days=1)
+
+
+class HolidaysAnswer(TypedDict, total=False):
+    """What a worker process answers: `days`, names by ISO date, or `refused`, message and field of a ConfigError."""
+
+    days: dict[str, str]
+    refused: tuple[str, str]
 
 
 @dataclass(slots=True)
 class _Found:
+    """`moved` has the occurrences of rules, as (UID, day), that an event of its own replaces (RECURRENCE-ID)."""
+
     days: dict[date, str] = field(default_factory=dict)
     moved: set[tuple[str, date]] = field(default_factory=set)
-    """Occurrences of a rule that have an event of their own."""
 
 
-def read_ics(text: bytes, since: date, until: date, zone: ZoneInfo, *, field: str) -> Iterator[Mapping[date, str]]:
-    """Holidays from `since` to `until`, growing: what is yielded last is complete. Raises ConfigError.
+def answer_with_holidays(text: bytes, since: str, until: str, zone: str, field: str) -> HolidaysAnswer:
+    """Call `read_ics` with plain arguments, for a plain answer: what a worker process can be asked.
 
-    Events with times count for the days that they touch in `zone`. The window should not exceed 400 days.
+    Names are cut to ten characters if all of them would make the answer longer than a worker may give.
     """
-    blocks = _split(text, field)
-    events = []
-    for number, block in enumerate(blocks):
-        events.append(_parse_event(block, f"{field}: event {number + 1}"))
-        yield {}
+    window = (date.fromisoformat(since), date.fromisoformat(until))
+    try:
+        found = read_ics(text, *window, ZoneInfo(zone), field=field)
+    except ConfigError as error:
+        return {"refused": (str(error), error.field)}
+    days = {day.isoformat(): name for day, name in found.items()}
+    if len(json.dumps(days)) > _MOST_ANSWERED:
+        days = {day: name[:_SHORT_NAME] for day, name in days.items()}
+    return {"days": days}
+
+
+def read_ics(text: bytes, since: date, until: date, zone: ZoneInfo, *, field: str) -> Mapping[date, str]:
+    """Names of the holidays from `since` to `until`, by day. Raises ConfigError.
+
+    Events with times count for the days that they touch in `zone`. The window should not exceed 400 days, since rules
+    are followed through it day by day.
+    """
+    events = [
+        (_parse_event(block, where := f"{field}: event {number}"), where)
+        for number, block in enumerate(_split(text, field), start=1)
+    ]
     found = _Found()
-    for number, event in enumerate(events):
-        with _readable(f"{field}: event {number + 1}"):
+    for event, where in events:
+        with _readable(where):
             if (instead := event.get("RECURRENCE-ID")) is not None:
                 found.moved.add((str(event.get("UID", "")), _local(instead.dt, zone)))
-    for number, event in enumerate(events):
-        with _readable(where := f"{field}: event {number + 1}"):
+    for event, where in events:
+        with _readable(where):
             _add(found, event, (since, until, zone), where)
-        yield found.days
-    yield dict(sorted(found.days.items()))
+    return dict(sorted(found.days.items()))
 
 
 def _split(text: bytes, field: str) -> list[bytes]:
-    """The text of each event. Raises ConfigError for more than can be read in little time."""
+    """The text of each event. Raises ConfigError for a file whose size alone makes it too costly to read."""
     for many, most, what in (
         (len(text), MOST_BYTES, "bytes"),
         (text.count(b"BEGIN:VEVENT"), MOST_EVENTS, "events"),
@@ -72,8 +100,8 @@ def _split(text: bytes, field: str) -> list[bytes]:
         inside, end, _ = part.partition(b"END:VEVENT")
         lines = inside.count(b"\n") - inside.count(b"\n ")
         if not end or len(inside) > MOST_EVENT_BYTES or lines > MOST_EVENT_LINES:
-            told = f"has more than {MOST_EVENT_BYTES} bytes or {MOST_EVENT_LINES} lines" if end else "does not end"
-            raise ConfigError(f"{field}: event {len(blocks) + 1} {told}; write it anew", field=field)
+            problem = f"has more than {MOST_EVENT_BYTES} bytes or {MOST_EVENT_LINES} lines" if end else "does not end"
+            raise ConfigError(f"{field}: event {len(blocks) + 1} {problem}; write it anew", field=field)
         blocks.append(b"BEGIN:VEVENT" + inside + b"END:VEVENT\r\n")
     return blocks
 
@@ -91,8 +119,10 @@ def _parse_event(block: bytes, field: str) -> Any:
 
 @contextmanager
 def _readable(field: str) -> Iterator[None]:
-    """Raises ConfigError for what the library makes of an event that is not as it expects: a property that stands
-    twice is a list there, a period a pair, and a day after the last one that there is cannot be reckoned with.
+    """Turn the library's errors into a ConfigError.
+
+    An event that is malformed shows late, and in many ways: `icalendar` gives a list for a property that stands twice
+    and a pair for a period, and no date follows the year 9999.
     """
     try:
         yield
@@ -108,7 +138,7 @@ def _add(found: _Found, event: Any, window: tuple[date, date, ZoneInfo], field: 
     uid, name = str(event.get("UID", "")), str(event.get("SUMMARY", ""))[:_NAME] or "holiday"
     occurrences = {start} if "RRULE" not in event or "RECURRENCE-ID" in event else set()
     if "RRULE" in event and "RECURRENCE-ID" not in event:
-        rule = parse_rule(event["RRULE"], zone, field=field)
+        rule = parse_rule(event["RRULE"], start, zone, field=field)
         if rule.count is not None and (since - start).days > MOST_COUNTED_DAYS:
             raise ConfigError(f"{field} counts from {start}, over ten years ago; write UNTIL for COUNT", field=field)
         occurrences |= {start, *days_of_rule(rule, start, since - lasts * _ONE, until)}
@@ -130,7 +160,7 @@ def _dates(event: Any, key: str) -> list[Any]:
 
 
 def _days_of(event: Any, start: date, zone: ZoneInfo, field: str) -> int:
-    """Days that it touches: DTEND is not part of it."""
+    """The number of days that an event touches; DTEND itself is not part of it."""
     if "DTEND" in event:
         end = event["DTEND"].dt
         last = _local(end - (timedelta(microseconds=1) if isinstance(end, datetime) else _ONE), zone)
@@ -144,7 +174,7 @@ def _days_of(event: Any, start: date, zone: ZoneInfo, field: str) -> int:
 
 
 def _local(moment: date, zone: ZoneInfo) -> date:
-    """The day in the calendar's zone; a time without a zone is one of that zone."""
+    """The day of a moment in the calendar's zone; a time without a zone is a time of that zone."""
     if not isinstance(moment, datetime):
         return moment
     if moment.tzinfo is None:

@@ -1,64 +1,82 @@
-"""The days of a recurrence rule (RFC 5545), by asking each day of a window whether the rule holds on it.
+"""The days of a recurrence rule (RFC 5545) within a window, found by `dateutil.rrule` in few steps.
 
-So the cost is known beforehand: a window of 400 days takes under a millisecond, whatever the rule. A library that walks
-from DTSTART to the next match walks to the year 9999 for 30 February. Parts of a day, and the rarer parts of the
-grammar (BYSETPOS, BYWEEKNO, BYYEARDAY) are refused; a test compares the rest with `dateutil.rrule`.
+dateutil walks from DTSTART, one period (a day, week, month or year) a step, and compares with UNTIL only when a day
+matches: a daily rule for 30 February walks on to the year 9999, which takes seconds. Therefore the walk begins with the
+period in which the window begins, and the interval counts the steps: a rule costs as many as the window has periods,
+400 at most for a year and a month. A rule with COUNT has to be followed from DTSTART, so that may be ten years ago at
+most. Rules for parts of a day, and of other calendars than the Gregorian one, are refused.
 """
 
-from calendar import monthrange
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from typing import Any
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
 from keda_py.errors import ConfigError
 
-_FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
-_PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", "BYMONTHDAY", "BYMONTH"}
+if TYPE_CHECKING:
+    from dateutil.rrule import weekday
+
+_FREQUENCIES: Mapping[str, Literal[0, 1, 2, 3]] = {"YEARLY": 0, "MONTHLY": 1, "WEEKLY": 2, "DAILY": 3}
+"""dateutil's numbers for them; its constants would load it with this file."""
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 MOST_COUNTED_DAYS = 3_660
-"""A rule with COUNT is followed from its start: ten years at most."""
 MOST_VALUES = 60
-_ONE = timedelta(days=1)
+_LARGEST = {"BYMONTH": 12, "BYMONTHDAY": 31, "BYYEARDAY": 366, "BYWEEKNO": 53, "BYSETPOS": 366}
+_PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", *_LARGEST}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """`weekdays` are (position, weekday), position 0 for every one; empty parts do not restrict."""
+    """An RRULE that was checked. `parts` holds the BY... parts as keyword arguments of `dateutil.rrule.rrule`."""
 
     frequency: str
-    interval: int = 1
-    count: int | None = None
-    until: date | None = None
-    week_start: int = 0
-    weekdays: tuple[tuple[int, int], ...] = ()
-    month_days: tuple[int, ...] = ()
-    months: tuple[int, ...] = ()
+    interval: int
+    week_start: int
+    count: int | None
+    until: date | None
+    parts: Mapping[str, Any]
+
+    def period(self, day: date) -> int:
+        """The number of the day, week, month or year that `day` is in."""
+        if self.frequency == "DAILY":
+            return day.toordinal()
+        if self.frequency == "WEEKLY":
+            return (day.toordinal() - 1 - self.week_start) // 7  # day 1 of the calendar was a Monday
+        return day.year * 12 + day.month - 1 if self.frequency == "MONTHLY" else day.year
+
+    def first_day(self, period: int) -> date:
+        """The inverse of `period`."""
+        if self.frequency == "DAILY":
+            return date.fromordinal(period)
+        if self.frequency == "WEEKLY":
+            return date.fromordinal(period * 7 + 1 + self.week_start)
+        return date(period // 12, period % 12 + 1, 1) if self.frequency == "MONTHLY" else date(period, 1, 1)
 
 
-def parse_rule(parts: Mapping[str, Any], zone: ZoneInfo, *, field: str) -> Rule:
-    """The rule of an RRULE as `icalendar` has it: lists by name. Raises ConfigError for what is not understood."""
+def parse_rule(parts: Mapping[str, Any], start: date, zone: ZoneInfo, *, field: str) -> Rule:
+    """Check an RRULE in the form that `icalendar` gives it, lists by name; `start` says what it leaves open.
+
+    Raises ConfigError for parts and values that are not supported.
+    """
     odd = sorted(set(map(str.upper, parts)) - _PARTS)
     frequency = str(_one(parts, "FREQ", ""))
     if odd or frequency not in _FREQUENCIES:
         told = ", ".join(odd)[:80] or f"FREQ={frequency[:80]}"
-        known = "FREQ=DAILY to YEARLY, INTERVAL, COUNT, UNTIL, BYDAY, BYMONTHDAY and BYMONTH"
-        raise ConfigError(
-            f"{field}: {told} is not understood in RRULE; use {known}, or write single events", field=field
-        )
+        known = "FREQ=DAILY to YEARLY, INTERVAL, COUNT, UNTIL, WKST, BYDAY, BYMONTHDAY, BYYEARDAY, BYWEEKNO, BYMONTH"
+        text = f"{field}: {told} is not understood in RRULE; use {known} and BYSETPOS, or write single events"
+        raise ConfigError(text, field=field)
     if sum(len(values) for values in parts.values() if isinstance(values, list)) > MOST_VALUES:
         raise ConfigError(f"{field}: RRULE has more than {MOST_VALUES} values; write single events", field=field)
     try:
         return Rule(
             frequency=frequency,
             interval=max(int(_one(parts, "INTERVAL", 1)), 1),
+            week_start=_WEEKDAYS.index(str(_one(parts, "WKST", "MO"))),
             count=None if "COUNT" not in parts else int(_one(parts, "COUNT", 0)),
             until=_until(_one(parts, "UNTIL", None), zone),
-            week_start=_WEEKDAYS.index(str(_one(parts, "WKST", "MO"))),
-            weekdays=tuple(_weekday(str(word)) for word in parts.get("BYDAY", ())),
-            month_days=tuple(int(day) for day in parts.get("BYMONTHDAY", ())),
-            months=tuple(int(month) for month in parts.get("BYMONTH", ())),
+            parts=_complete(_by_parts(parts), frequency, start),
         )
     except ValueError:
         raise ConfigError(f"{field}: RRULE cannot be read; write it as RFC 5545 has it", field=field) from None
@@ -75,72 +93,93 @@ def _until(value: object, zone: ZoneInfo) -> date | None:
     return value if isinstance(value, date) else None
 
 
-def _weekday(word: str) -> tuple[int, int]:
-    position = word[:-2]
-    return int(position) if position else 0, _WEEKDAYS.index(word[-2:])
+def _by_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Raises ValueError for numbers out of range: dateutil takes BYMONTHDAY=0 for every day of the month."""
+    found: dict[str, Any] = {}
+    for name, largest in _LARGEST.items():
+        if name in parts:
+            numbers = found[name.lower()] = [int(value) for value in parts[name]]
+            if any(not 1 <= abs(number) <= largest for number in numbers):
+                raise ValueError
+    if "BYDAY" in parts:
+        found["byweekday"] = [_weekday(str(word)) for word in parts["BYDAY"]]
+    return found
+
+
+def _weekday(word: str) -> "weekday":
+    from dateutil.rrule import weekday
+
+    return weekday(_WEEKDAYS.index(word[-2:]), int(word[:-2] or 0) or None)
+
+
+def _complete(parts: dict[str, Any], frequency: str, start: date) -> Mapping[str, Any]:
+    """Add the parts that a rule takes from its first day (RFC 5545, 3.3.10), since the walk begins on another day."""
+    if parts.keys() & {"byweekno", "byyearday", "bymonthday", "byweekday"}:
+        return parts
+    if frequency == "WEEKLY":
+        return parts | {"byweekday": start.weekday()}
+    if frequency == "MONTHLY":
+        return parts | {"bymonthday": start.day}
+    return {"bymonth": start.month, "bymonthday": start.day} | parts if frequency == "YEARLY" else parts
+
+
+class _AllStepsTaken(Exception):
+    """The walk has passed the window."""
+
+
+class _CountedInterval(int):
+    """INTERVAL of a walk; adding it more often than `steps` times raises _AllStepsTaken.
+
+    dateutil adds the interval to its position once a step (a week's times seven), so a step can be counted here, and
+    nowhere else from outside of the library.
+    """
+
+    def __new__(cls, interval: int, steps: int) -> "_CountedInterval":
+        counted = super().__new__(cls, interval)
+        counted._left = steps
+        return counted
+
+    _left: int
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise _AllStepsTaken
+
+    def __radd__(self, position: int) -> int:
+        self._count()
+        return position + int(self)
+
+    def __mul__(self, days: int) -> int:
+        self._count()
+        return int(self) * days
 
 
 def days_of_rule(rule: Rule, start: date, since: date, until: date) -> Iterator[date]:
-    """The days from `since` to `until` on which the rule holds; `start` is its first day."""
-    first, last = max(start, since), until if rule.until is None else min(until, rule.until)
-    counted = 0
-    if rule.count is not None:
-        first, last = start, min(last, start + MOST_COUNTED_DAYS * _ONE)
-    for step in range(max((last - first).days + 1, 0)):
-        day = first + step * _ONE
-        if not _holds(rule, start, day):
-            continue
-        counted += 1
-        if rule.count is not None and counted > rule.count:
-            return
-        if day >= since:
-            yield day
+    """The days from `since` to `until` on which the rule holds; no day before `start` is one."""
+    from dateutil.rrule import rrule
 
-
-def _holds(rule: Rule, start: date, day: date) -> bool:
-    return _in_period(rule, start, day) and _matches(rule, start, day)
-
-
-def _in_period(rule: Rule, start: date, day: date) -> bool:
-    """Whether its day, week, month or year is one of every INTERVAL."""
-    if rule.frequency == "DAILY":
-        return (day - start).days % rule.interval == 0
-    if rule.frequency == "WEEKLY":
-        shift = (start.weekday() - rule.week_start) % 7
-        return ((day - start).days + shift) // 7 % rule.interval == 0
-    if rule.frequency == "MONTHLY":
-        return ((day.year - start.year) * 12 + day.month - start.month) % rule.interval == 0
-    return (day.year - start.year) % rule.interval == 0
-
-
-def _matches(rule: Rule, start: date, day: date) -> bool:
-    if rule.months and day.month not in rule.months:
-        return False
-    length = monthrange(day.year, day.month)[1] if rule.month_days or rule.weekdays else 0
-    if rule.month_days and day.day not in rule.month_days and day.day - length - 1 not in rule.month_days:
-        return False
-    if rule.weekdays:
-        return any(_is_weekday(rule, day, length, *each) for each in rule.weekdays)
-    return bool(rule.month_days) or _like_start(rule, start, day)
-
-
-def _like_start(rule: Rule, start: date, day: date) -> bool:
-    """What no part says is as on the first day."""
-    if rule.frequency == "DAILY":
-        return True
-    if rule.frequency == "WEEKLY":
-        return day.weekday() == start.weekday()
-    return day.day == start.day and (rule.frequency == "MONTHLY" or bool(rule.months) or day.month == start.month)
-
-
-def _is_weekday(rule: Rule, day: date, length: int, position: int, weekday: int) -> bool:
-    """The n-th of a month; of the year for a yearly rule without months. Only there positions count."""
-    if day.weekday() != weekday:
-        return False
-    if position == 0 or rule.frequency in ("DAILY", "WEEKLY"):
-        return True
-    if rule.frequency == "YEARLY" and not rule.months:
-        number, length = day.timetuple().tm_yday, (date(day.year, 12, 31) - date(day.year, 1, 1)).days + 1
-    else:
-        number = day.day
-    return (number - 1) // 7 + 1 == position if position > 0 else (length - number) // 7 + 1 == -position
+    last = until if rule.until is None else min(until, rule.until)
+    first, skipped = rule.period(start), 0
+    if rule.count is None and start < since:
+        skipped = (rule.period(since) - first) // rule.interval * rule.interval
+    steps = (rule.period(last) - first - skipped) // rule.interval
+    if steps < 0 or last < start:
+        return
+    begins = rule.first_day(first + skipped) if skipped else start
+    walk = rrule(
+        _FREQUENCIES[rule.frequency],
+        dtstart=datetime.combine(begins, time()),
+        interval=_CountedInterval(rule.interval, steps),
+        wkst=rule.week_start,
+        count=rule.count,
+        **rule.parts,
+    )
+    try:
+        for moment in walk:
+            if (day := moment.date()) > last:
+                return
+            if day >= since:
+                yield day
+    except _AllStepsTaken:
+        return

@@ -128,7 +128,7 @@ def assemble(around: OperatorInputs) -> Assembly:
     jobs, standby_reader = assemble_jobs(parts, settings, rights.shares), StandbyReader(parts, rights.owns)
     for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
-    environments = assemble_environments(parts, settings, overlays, rights.leads_all)
+    environments = assemble_environments(parts, settings, overlays, rights.leads_all, around.answers)
     parts.activations.subscribe(ENVIRONMENTS.kind, environments.environments.on_turn)
     answers = Answers(
         metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),

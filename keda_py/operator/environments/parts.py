@@ -6,6 +6,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from keda_py.answers.bounds import AnswerBounds
 from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.status import LeadersStatus
@@ -14,6 +15,7 @@ from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.kind import Environments
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
+from keda_py.operator.environments.known.files import Files
 from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.known.own_pod import own_pod
 from keda_py.operator.environments.known.owners import Owners
@@ -77,11 +79,17 @@ class EnvironmentParts:
 
 
 def assemble_environments(
-    shared: ScaledObjectDependencies, settings: Settings, overlays: SpecOverlays, tenures: Tenures
+    shared: ScaledObjectDependencies,
+    settings: Settings,
+    overlays: SpecOverlays,
+    tenures: Tenures,
+    answers: AnswerBounds,
 ) -> EnvironmentParts:
-    """Put them together; nothing runs yet. `tenures` are those of the leader, who writes about all of them."""
+    """Put them together; nothing runs yet. `tenures` are those of the leader, who writes about all of them; `answers`
+    reads iCalendar files."""
     caches = EnvironmentCaches(shared.client, settings.cluster.watch_namespaces)
-    calendars = Calendars(shared.clock, caches, shared.reader, settings.cluster.object_namespace)
+    files = Files(shared.clock, answers)
+    calendars = Calendars(shared.clock, caches, shared.reader, files, settings.cluster.object_namespace)
     parts = EnvironmentDependencies(
         clock=shared.clock,
         client=shared.client,

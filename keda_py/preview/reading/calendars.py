@@ -6,7 +6,6 @@ guess.
 
 import base64
 import binascii
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -72,8 +71,7 @@ class Calendars:
             return {}
         text, zone = self._file(namespace, source.ics, f"{field}.ics"), load_zone(spec.time_zone, field="timeZone")
         since, until = self._days_around()
-        steps = deque(read_ics(text, since, until, zone, field=f"{field}.ics"), maxlen=1)
-        return steps[-1] if steps else {}
+        return read_ics(text, since, until, zone, field=f"{field}.ics")
 
     def _days_around(self) -> tuple[date, date]:
         return (self.begins - AROUND).date(), (self.ends + AROUND).date()

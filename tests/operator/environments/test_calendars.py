@@ -12,6 +12,7 @@ from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, CONFIG_MAPS, Ob
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
+from keda_py.operator.environments.known.files import Files
 from tests.builders import calendar, config_map, deployment, environment
 from tests.operator.environments.builders import condition, events, status, until
 from tests.worlds.world import World
@@ -98,7 +99,7 @@ async def test_a_calendar_of_the_cluster_serves_every_namespace(world: World) ->
 
 async def test_one_that_goes_just_as_it_was_built_is_given_to_who_asked_and_then_forgotten() -> None:
     clock = SteppedClock(datetime(2026, 11, 20, tzinfo=UTC))
-    calendars = Calendars(clock, cast(EnvironmentCaches, None), cast(ClusterReader, None), "keda")
+    calendars = Calendars(clock, cast(EnvironmentCaches, None), cast(ClusterReader, None), cast(Files, None), "keda")
     live = calendar()
     live["metadata"] |= {"namespace": "default", "uid": "1", "resourceVersion": "1"}
     asked = EnvironmentSpec.model_validate({"calendarRef": {"name": "office"}})

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from pydantic import model_validator
 
+from keda_py.answers.bounds import AnswerBounds
 from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.wire import Wire
 from keda_py.clock import SteppedClock
@@ -190,26 +191,56 @@ ICS = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:20261124\
 TODAY = date(2026, 11, 20)
 
 
-async def test_the_same_file_is_read_once_a_day_for_all_that_name_it() -> None:
-    files = Files(SteppedClock(datetime(2026, 11, 20, tzinfo=UTC)))
-    first = await files.holidays(ICS, TODAY, "UTC", "a")
+@pytest.fixture
+async def files() -> AsyncIterator[Files]:
+    async with AnswerBounds() as answers:
+        yield Files(SteppedClock(datetime(2026, 11, 20, tzinfo=UTC)), answers)
+
+
+async def test_the_same_file_is_read_once_a_day_for_all_that_name_it(files: Files) -> None:
+    first = await files.holidays("shop", ICS, TODAY, "UTC", "a")
     assert set(first) == {date(2026, 11, 24)}
-    assert await files.holidays(bytes(bytearray(ICS)), TODAY, "UTC", "b") is first
-    assert await files.holidays(ICS, date(2026, 11, 21), "UTC", "a") is not first
+    assert await files.holidays("shop", bytes(bytearray(ICS)), TODAY, "UTC", "b") is first
+    assert await files.holidays("shop", ICS, date(2026, 11, 21), "UTC", "a") is not first
     for number in range(MOST_KEPT):
-        await files.holidays(ICS.replace(b"UID:1", b"UID:%d" % (number + 2)), TODAY, "UTC", "a")
-    assert await files.holidays(ICS, TODAY, "UTC", "a") is not first
+        await files.holidays("shop", ICS.replace(b"UID:1", b"UID:%d" % (number + 2)), TODAY, "UTC", "a")
+    assert await files.holidays("shop", ICS, TODAY, "UTC", "a") is not first
 
 
-async def test_what_is_wrong_with_a_file_is_told_with_the_place_of_each_that_names_it() -> None:
-    files = Files(SteppedClock(datetime(2026, 11, 20, tzinfo=UTC)))
+async def test_what_is_wrong_with_a_file_is_told_with_the_place_of_each_that_names_it(files: Files) -> None:
     for field in ("spec.holidays[0].ics", "spec.holidays[1].ics", "spec.holidays[0].ics"):
         with pytest.raises(ConfigError, match=r"not an iCalendar file") as caught:
-            await files.holidays(b"no", TODAY, "UTC", field)
+            await files.holidays("shop", b"no", TODAY, "UTC", field)
         assert caught.value.field == field
 
 
-async def test_a_file_that_a_calendar_names_often_is_looked_up_once() -> None:
+def ics_of(events: int, *lines: str) -> bytes:
+    text = ICS.replace(b"END:VEVENT", "\r\n".join((*lines, "END:VEVENT")).encode())
+    begin, event, end = text.partition(b"BEGIN:VEVENT")[0], text[text.index(b"BEGIN:VEVENT") :], b"END:VCALENDAR\r\n"
+    return begin + event.removesuffix(end) * events + end
+
+
+async def test_a_file_that_is_hard_to_read_costs_the_loop_nothing(files: Files) -> None:
+    await files.holidays("shop", ICS, TODAY, "UTC", "a")  # starts the process
+    text = ics_of(100, "RRULE:FREQ=DAILY;COUNT=4000;BYMONTHDAY=31;BYDAY=MO,TU,WE,TH,FR,SA,SU")
+    text = text.replace(b"DATE:20261124", b"DATE:20170131")
+    before = time.thread_time()
+    found = await files.holidays("shop", text, TODAY, "UTC", "a")
+    assert date(2027, 8, 31) in found
+    assert time.thread_time() - before < 0.1  # reading it takes five times as long
+
+
+async def test_a_file_that_takes_too_long_is_refused_and_not_read_again(files: Files) -> None:
+    text = ics_of(1000, *["A:b"] * 180)
+    for _ in range(2):
+        with pytest.raises(
+            ConfigError, match=r"^spec\.x: the answer took more than 2 s of CPU to read; leave out"
+        ) as refused:
+            await files.holidays("shop", text, TODAY, "UTC", "spec.x")
+    assert refused.value.field == "spec.x"
+
+
+async def test_a_file_that_a_calendar_names_often_is_looked_up_once(files: Files) -> None:
     asked: list[str] = []
 
     async def get(resource: str, namespace: str, name: str) -> Mapping[str, Any]:
@@ -221,7 +252,7 @@ async def test_a_file_that_a_calendar_names_often_is_looked_up_once() -> None:
     live["metadata"] |= {"namespace": "shop", "uid": "1", "resourceVersion": "1"}
     clock = SteppedClock(datetime(2026, 11, 20, tzinfo=UTC))
     reader = cast(ClusterReader, SimpleNamespace(get=get))
-    calendars = Calendars(clock, cast(EnvironmentCaches, None), reader, "keda")
+    calendars = Calendars(clock, cast(EnvironmentCaches, None), reader, files, "keda")
     assert set((await calendars.of_live(live)).holidays) == {date(2026, 11, 24)}
     assert asked == ["nights"]
 

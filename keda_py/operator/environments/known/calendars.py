@@ -1,4 +1,4 @@
-"""Calendars with their holidays: of countries, looked up in a thread, and of iCalendar files, read in steps.
+"""Calendars with their holidays: of countries, looked up in a thread, and of iCalendar files, read by a worker process.
 
 In: a Calendar, a ClusterCalendar or an Environment's own hours. Out: `core/environment/calendar`, or a ConfigError that
 names field, value and remedy. What was built, or could not be, is kept for as long as it says the same: each look of
@@ -11,7 +11,7 @@ import binascii
 from dataclasses import dataclass
 
 from keda_py.apis.environments.calendar import Calendar as WireCalendar
-from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, IcsSource
+from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, HolidaySource, IcsSource
 from keda_py.apis.environments.environment import Environment, EnvironmentSpec
 from keda_py.apis.foreign import name_of, text_at
 from keda_py.calendars.countries import country_holidays
@@ -51,12 +51,14 @@ class _File:
 class Calendars:
     """Finds calendars; of a ClusterCalendar files are read in `object_namespace`, where it names no other."""
 
-    def __init__(self, clock: Clock, caches: EnvironmentCaches, reader: ClusterReader, object_namespace: str) -> None:
-        self._clock, self._caches, self._reader = clock, caches, reader
+    def __init__(
+        self, clock: Clock, caches: EnvironmentCaches, reader: ClusterReader, files: Files, object_namespace: str
+    ) -> None:
+        self._clock, self._caches, self._reader, self._files = clock, caches, reader, files
         self._object_namespace = object_namespace
         self._built: dict[ObjectKey, _Built] = {}
         self._calendars, self._environments = Parsed(WireCalendar), Parsed(Environment)
-        self._files, self._turns = Files(clock), Turns()
+        self._turns = Turns()
 
     async def of_environment(self, namespace: str, name: str, spec: EnvironmentSpec) -> Calendar:
         """The calendar of an Environment. Raises ConfigError, and KubeError for a file that cannot be read now."""
@@ -112,7 +114,7 @@ class Calendars:
         if (known := self._known(key, found)) is None:
             async with self._turns.turn(key.namespace):
                 if (known := self._known(key, found)) is None:
-                    known = await self._build_anew(spec, files, field)
+                    known = await self._build_anew(key.namespace, spec, files, field)
                     self._built[key] = _Built(found, known, has_files)
         return given(known)  # not what is kept now: it may have been forgotten while the turn ended
 
@@ -120,25 +122,28 @@ class Calendars:
         built = self._built.get(key)
         return built.calendar if built is not None and built.source == found else None
 
-    async def _build_anew(self, spec: CalendarSpec, files: list[_File], field: str) -> Calendar | ConfigError:
+    async def _build_anew(
+        self, namespace: str, spec: CalendarSpec, files: list[_File], field: str
+    ) -> Calendar | ConfigError:
         try:
             texts = _texts_of(files, f"{field}.holidays")
             days = [
-                await self._days(spec, number, text, f"{field}.holidays[{number}]") for number, text in enumerate(texts)
+                await self._days(namespace, spec.time_zone, source, text, f"{field}.holidays[{number}]")
+                for number, (source, text) in enumerate(zip(spec.holidays, texts, strict=True))
             ]
             return read_calendar(spec, days, field=field)
         except ConfigError as error:
             return kept(error)
 
-    async def _days(self, spec: CalendarSpec, number: int, file: bytes, field: str) -> Holidays:
-        source, today = spec.holidays[number], self._clock.now().date()
+    async def _days(self, namespace: str, zone: str, source: HolidaySource, file: bytes, field: str) -> Holidays:
+        today = self._clock.now().date()
         check_source(source, field=field)
         if source.country:
             years = (today.year, today.year + 1)
             return await asyncio.to_thread(country_holidays, source.country, source.subdivision, years, field=field)
         if source.ics is None:
             return {}
-        return await self._files.holidays(file, today, spec.time_zone, f"{field}.ics")
+        return await self._files.holidays(namespace, file, today, zone, f"{field}.ics")
 
     async def _find_files(self, key: ObjectKey, spec: CalendarSpec, field: str) -> list[_File]:
         """Of each source, an empty one where it is none; one that is named often is found once."""

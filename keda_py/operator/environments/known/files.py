@@ -1,42 +1,48 @@
-"""iCalendar files that were read: many calendars name the same one, and each reading takes up to a second of CPU.
+"""iCalendar files, each read once a day: many calendars name the same one, and reading takes up to a second of CPU.
 
-In: the bytes of a file. Out: its holidays around today, or a ConfigError. Next: `calendars.py`.
+In: the bytes of a file. Out: its holidays around today, or a ConfigError. Next: `calendars.py`. A worker process reads
+them, with limits on CPU time and memory: nothing that a tenant writes into a file holds up the loop.
 """
 
 from datetime import date, timedelta
 from hashlib import sha256
 
-from keda_py.calendars.ics import read_ics
+from keda_py.answers.bounds import AnswerBounds
+from keda_py.calendars.ics import HolidaysAnswer, answer_with_holidays
 from keda_py.clock import Clock
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.reading import Holidays
-from keda_py.errors import ConfigError
+from keda_py.errors import AnswerTooCostly, ConfigError, ScalerError, Unavailable
 from keda_py.operator.environments.known.parsed import given, kept
 
 BEFORE, AHEAD = timedelta(days=7), timedelta(days=400)
 """Days that are read, around today."""
 MOST_KEPT = 32
-"""Files of all namespaces; the one that was not asked for longest is forgotten. One has a name for 408 days at most."""
+"""Files of all namespaces that are kept; the least recently used one is dropped. A kept file has 408 names at most."""
+SECONDS = 60.0
+"""A worker has two seconds of CPU for a file; the rest is for waiting until other tenants' texts have been read."""
 
 _Key = tuple[bytes, date, str, str]
 
 
 class Files:
-    """Reads each once a day, by what is in it; one that cannot be read once for each place that is to be told."""
+    """Reads each file once a day, by its content; an error is kept for each field, since its text names the field."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, answers: AnswerBounds) -> None:
+        self._clock, self._answers = clock, answers
         self._read: dict[_Key, Holidays | ConfigError] = {}
 
-    async def holidays(self, file: bytes, today: date, time_zone: str, field: str) -> Holidays:
-        """Its days. Raises ConfigError that names `field`."""
+    async def holidays(self, namespace: str, file: bytes, today: date, time_zone: str, field: str) -> Holidays:
+        """The file's holidays; `namespace` waits for the worker. Raises ConfigError that names `field`, and KubeError
+        if the file cannot be read now.
+        """
         contents = (sha256(file).digest(), today, time_zone)
         for key in ((*contents, ""), (*contents, field)):
             if (known := self._read.pop(key, None)) is not None:
                 self._read[key] = known
                 return given(known)
         try:
-            found = await self._read_anew(file, today, time_zone, field)
+            found = await self._read_anew(namespace, file, today, time_zone, field)
         except ConfigError as error:
             self._keep((*contents, field), kept(error))
             raise
@@ -48,13 +54,22 @@ class Files:
         while len(self._read) > MOST_KEPT:
             del self._read[next(iter(self._read))]
 
-    async def _read_anew(self, file: bytes, today: date, time_zone: str, field: str) -> Holidays:
-        """Step by step; between two the loop has as long for all else as the step took."""
-        found: Holidays = {}
-        zone = load_zone(time_zone, field="spec.timeZone")
-        began = self._clock.monotonic()
-        for step in read_ics(file, today - BEFORE, today + AHEAD, zone, field=field):
-            found = step
-            await self._clock.sleep(self._clock.monotonic() - began)
-            began = self._clock.monotonic()
-        return found
+    async def _read_anew(self, namespace: str, file: bytes, today: date, time_zone: str, field: str) -> Holidays:
+        load_zone(time_zone, field="spec.timeZone")
+        window = ((today - BEFORE).isoformat(), (today + AHEAD).isoformat())
+        arguments = (*window, time_zone, field)
+        try:
+            with self._clock.busy():
+                answer = await self._answers.parse(namespace, answer_with_holidays, file, arguments, SECONDS)
+        except AnswerTooCostly as error:
+            raise ConfigError(f"{field}: {error}; leave out events that recur", field=field) from None
+        except ScalerError as error:
+            raise Unavailable(f"{field}: cannot be read now: {error}") from None
+        return _holidays_of(answer)
+
+
+def _holidays_of(answer: HolidaysAnswer) -> Holidays:
+    if "refused" in answer:
+        message, field = answer["refused"]
+        raise ConfigError(message, field=field)
+    return {date.fromisoformat(day): name for day, name in answer["days"].items()}
