@@ -40,7 +40,7 @@ class HolidaysAnswer(TypedDict, total=False):
 
 
 @dataclass(slots=True)
-class _Found:
+class _Holidays:
     """`moved` has the occurrences of rules, as (UID, day), that an event of its own replaces (RECURRENCE-ID)."""
 
     days: dict[date, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def read_ics(text: bytes, since: date, until: date, zone: ZoneInfo, *, field: st
         (_parse_event(block, where := f"{field}: event {number}"), where)
         for number, block in enumerate(_split(text, field), start=1)
     ]
-    found = _Found()
+    found = _Holidays()
     for event, where in events:
         with _readable(where):
             if (instead := event.get("RECURRENCE-ID")) is not None:
@@ -131,7 +131,7 @@ def _readable(field: str) -> Iterator[None]:
         raise ConfigError(text, field=field) from None
 
 
-def _add(found: _Found, event: Any, window: tuple[date, date, ZoneInfo], field: str) -> None:
+def _add(found: _Holidays, event: Any, window: tuple[date, date, ZoneInfo], field: str) -> None:
     since, until, zone = window
     start = _local(event["DTSTART"].dt, zone)
     lasts = _days_of(event, start, zone, field)

@@ -56,7 +56,7 @@ _CLUSTER_BINDINGS = {
 READER = "extension-apiserver-authentication-reader"
 
 
-def furnish(store: Store, identity: Identity) -> None:
+def create_initial_objects(store: Store, identity: Identity) -> None:
     """Put the first objects into an empty store."""
     for name in NAMESPACES:
         _create(store, "v1", "Namespace", defaulted({"metadata": {"name": name}}))

@@ -30,7 +30,7 @@ from keda_py.localkube.apiserver.aggregation import Aggregation
 from keda_py.localkube.apiserver.metrics_api import GROUP, POD_METRICS, VERSION, MetricsApi
 from keda_py.localkube.apiserver.routes import Routes
 from keda_py.localkube.apiserver.server import ApiServer
-from keda_py.localkube.bootstrap import furnish
+from keda_py.localkube.bootstrap import create_initial_objects
 from keda_py.localkube.builtin.builtins import builtin_registry
 from keda_py.localkube.controllers.autoscaling.horizontal import SYNC_SECONDS
 from keda_py.localkube.controllers.shared.pods import NODE, NODE_ADDRESS
@@ -83,7 +83,7 @@ class LocalCluster:
         self._running.push_async_callback(self._aggregation.aclose)
         await self._running.enter_async_context(self.controllers)
         self._serve_metrics()
-        furnish(self.store, self.identity)
+        create_initial_objects(self.store, self.identity)
         for obj in (_node(), *_local_api_services(self.store.resources)):
             self.store.create(self.store.resources.get(obj["apiVersion"], obj["kind"]), obj)
         await self._server.start(self._options.host, self._options.port)
@@ -160,7 +160,7 @@ class LocalCluster:
 
     def _serve_metrics(self) -> None:
         self.store.resources.serve(POD_METRICS, _METRICS_PRIORITY)
-        self._aggregation.answer_here(GROUP, VERSION, MetricsApi(self.store, self.controllers.usage).answer)
+        self._aggregation.serve_here(GROUP, VERSION, MetricsApi(self.store, self.controllers.usage).answer)
 
 
 def _encoded(text: bytes) -> str:

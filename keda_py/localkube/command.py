@@ -39,7 +39,7 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], oper
 
     `operator` None starts none. ConfigError for a file that cannot be read, StatusError for a manifest that is refused.
     """
-    manifests = sorted((one for path in options.files for one in read_manifests(path)), key=_is_no_ground)
+    manifests = sorted((one for path in options.files for one in read_manifests(path)), key=_is_no_prerequisite)
     async with LocalCluster(options=options.cluster) as cluster:
         await cluster.apply([*build_crds(), *manifests])
         kubeconfig = cluster.kubeconfig()
@@ -78,7 +78,7 @@ def _objects(file: Path, document: object) -> Iterable[Obj]:
         yield document
 
 
-def _is_no_ground(manifest: Obj) -> bool:
+def _is_no_prerequisite(manifest: Obj) -> bool:
     """What others stand on comes first, wherever it is written."""
     return manifest["kind"] not in ("Namespace", "CustomResourceDefinition")
 

@@ -66,7 +66,7 @@ def _pod(spec: Obj, obj: Obj) -> Obj:
     return completed
 
 
-def _whole_pod(spec: Obj, obj: Obj) -> Obj:
+def _standalone_pod(spec: Obj, obj: Obj) -> Obj:
     """A pod by itself gets what admission and scheduling give every pod."""
     completed = {"enableServiceLinks": True, "priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
     account = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
@@ -188,7 +188,7 @@ def _crd(spec: Obj, obj: Obj) -> Obj:
 
 
 _RULES: dict[tuple[str, str], Callable[[Obj, Obj], Any]] = {
-    ("", "Pod"): _whole_pod,
+    ("", "Pod"): _standalone_pod,
     ("", "Service"): _service,
     ("apps", "Deployment"): _deployment,
     ("apps", "StatefulSet"): _stateful_set,

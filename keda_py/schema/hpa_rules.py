@@ -80,15 +80,15 @@ def _metric_name(name: str | None, path: str) -> Iterator[Cause]:
     if not name:
         yield causes.required(path, "must specify a metric name")
     else:
-        yield from _segment(name, path)
+        yield from _check_segment(name, path)
 
 
 def _described(reference: Obj, path: str) -> Iterator[Cause]:
     for key in ("kind", "name"):
-        yield from _segment(reference.get(key) or "", f"{path}.{key}")
+        yield from _check_segment(reference.get(key) or "", f"{path}.{key}")
 
 
-def _segment(name: str, path: str) -> Iterator[Cause]:
+def _check_segment(name: str, path: str) -> Iterator[Cause]:
     """It becomes a part of the path that the controller asks."""
     if name in (".", ".."):
         yield causes.invalid(path, name, f"may not be '{name}'")

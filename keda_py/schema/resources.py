@@ -16,7 +16,7 @@ CRD_PRIORITY = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class PrinterColumn:
     """One printer column; `path` is the JSONPath of a CRD's additionalPrinterColumns."""
 
     name: str
@@ -54,7 +54,7 @@ class Resource:
     has_generation: bool = False
     custom: bool = False
     scale: ScalePaths | None = None
-    columns: tuple[Column, ...] = ()
+    columns: tuple[PrinterColumn, ...] = ()
     schema: Mapping[str, Any] | None = field(default=None, hash=False, compare=False, repr=False)
 
     @property

@@ -12,10 +12,10 @@ from typing import Any
 
 from keda_py.localkube.apiserver.server import ApiServer
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.localkube.model.calls import Answer, Call
+from keda_py.localkube.model.calls import ApiAnswer, Call
 
-Serve = Callable[[Call], Awaitable[Answer]]
-Fault = Callable[[Call, Serve], Awaitable[Answer]]
+Serve = Callable[[Call], Awaitable[ApiAnswer]]
+Fault = Callable[[Call, Serve], Awaitable[ApiAnswer]]
 """What becomes of a request, given how it would be answered."""
 Concerned = Callable[[Call], bool]
 
@@ -30,19 +30,19 @@ class FaultyApi:
         self.spoilt: Counter[str] = Counter()
 
     @contextmanager
-    def failing(self, fault: Fault, concerned: Concerned = lambda call: True) -> Iterator[None]:
+    def failing(self, fault: Fault, keys_of: Concerned = lambda call: True) -> Iterator[None]:
         """The fault is there until the block ends; the latest one counts."""
-        entry = (concerned, fault)
+        entry = (keys_of, fault)
         self._faults.insert(0, entry)
         try:
             yield
         finally:
             self._faults.remove(entry)
 
-    async def answer(self, call: Call) -> Answer:
+    async def answer(self, call: Call) -> ApiAnswer:
         self.asked[_method(call)] += 1
-        for concerned, fault in self._faults:
-            if concerned(call):
+        for keys_of, fault in self._faults:
+            if keys_of(call):
                 self.spoilt[_method(call)] += 1
                 return await fault(call, self._cluster.routes.answer)
         return await self._cluster.routes.answer(call)
@@ -75,10 +75,10 @@ def of(plural: str) -> Concerned:
 def refuses(code: int, reason: str = "", seconds: int | None = None) -> Fault:
     """A Status; `seconds` is its Retry-After."""
 
-    async def fault(call: Call, serve: Serve) -> Answer:
+    async def fault(call: Call, serve: Serve) -> ApiAnswer:
         status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason}
         headers = {} if seconds is None else {"Retry-After": str(seconds)}
-        return Answer(status=code, body=status | {"message": f"no: {reason}"}, headers=headers)
+        return ApiAnswer(status=code, body=status | {"message": f"no: {reason}"}, headers=headers)
 
     return fault
 
@@ -86,8 +86,8 @@ def refuses(code: int, reason: str = "", seconds: int | None = None) -> Fault:
 def says(body: Any, status: int = 200, content_type: str = "application/json") -> Fault:
     """The same answer to everything."""
 
-    async def fault(call: Call, serve: Serve) -> Answer:
-        return Answer(status=status, body=body, content_type=content_type)
+    async def fault(call: Call, serve: Serve) -> ApiAnswer:
+        return ApiAnswer(status=status, body=body, content_type=content_type)
 
     return fault
 
@@ -95,7 +95,7 @@ def says(body: Any, status: int = 200, content_type: str = "application/json") -
 def lists(fault: Fault) -> Fault:
     """Only lists are answered so; to get there, watches are told that they are too old."""
 
-    async def both(call: Call, serve: Serve) -> Answer:
+    async def both(call: Call, serve: Serve) -> ApiAnswer:
         if watches(call):
             return await refuses(410, "Expired")(call, serve)
         return await fault(call, serve) if "limit" in call.query else await serve(call)
@@ -106,39 +106,39 @@ def lists(fault: Fault) -> Fault:
 def waits(seconds: float) -> Fault:
     """The right answer, late in real time."""
 
-    async def fault(call: Call, serve: Serve) -> Answer:
+    async def fault(call: Call, serve: Serve) -> ApiAnswer:
         await asyncio.sleep(seconds)
         return await serve(call)
 
     return fault
 
 
-async def hangs(call: Call, serve: Serve) -> Answer:
+async def hangs(call: Call, serve: Serve) -> ApiAnswer:
     """No answer."""
     await asyncio.get_running_loop().create_future()
     raise AssertionError("unreachable")
 
 
-async def loses(call: Call, serve: Serve) -> Answer:
+async def loses(call: Call, serve: Serve) -> ApiAnswer:
     """Done, but nobody is told: the connection breaks before the answer."""
     if not watches(call):
         await serve(call)
-    return Answer(stream=_torn())
+    return ApiAnswer(stream=_torn())
 
 
-async def halves(call: Call, serve: Serve) -> Answer:
+async def halves(call: Call, serve: Serve) -> ApiAnswer:
     """Half of the answer, ended as if it were whole; a watch breaks in the middle of its first line."""
     answer = await serve(call)
     if answer.stream is not None:
-        return Answer(status=answer.status, stream=_torn_stream(answer.stream))
+        return ApiAnswer(status=answer.status, stream=_torn_stream(answer.stream))
     body = answer.encode()
-    return Answer(status=answer.status, body=body[: len(body) // 2], content_type=answer.content_type)
+    return ApiAnswer(status=answer.status, body=body[: len(body) // 2], content_type=answer.content_type)
 
 
-async def doubles(call: Call, serve: Serve) -> Answer:
+async def doubles(call: Call, serve: Serve) -> ApiAnswer:
     """Every event comes twice, and bookmarks never."""
     answer = await serve(call)
-    return Answer(status=answer.status, stream=_doubled(answer.stream)) if answer.stream is not None else answer
+    return ApiAnswer(status=answer.status, stream=_doubled(answer.stream)) if answer.stream is not None else answer
 
 
 async def _torn() -> AsyncGenerator[bytes, None]:

@@ -8,7 +8,7 @@ import orjson
 
 from keda_py.localkube.access.identity import ADMIN
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.localkube.model.calls import Answer, Call, User, refusal
+from keda_py.localkube.model.calls import ApiAnswer, Call, User, refusal
 from keda_py.schema.status import StatusError
 
 MERGE = {"content-type": "application/merge-patch+json"}
@@ -25,7 +25,7 @@ class Client:
 
     async def ask(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, **query: str
-    ) -> Answer:
+    ) -> ApiAnswer:
         """The answer, refusals included."""
         data = b"" if body is None else json.dumps(body).encode()
         call = Call(method=method, path=path, query=query, headers=headers or {}, body=data, user=self._user)
@@ -71,7 +71,7 @@ class Events:
         await self._stream.aclose()
 
 
-def done(answer: Answer) -> Any:
+def done(answer: ApiAnswer) -> Any:
     """The body as a client reads it."""
     body = orjson.loads(answer.encode())
     assert answer.status < 300, body

@@ -18,7 +18,7 @@ import orjson
 
 from keda_py.core.values.selectors import LabelSelector
 from keda_py.localkube.access.owners import OwnerReferences
-from keda_py.localkube.model.calls import Call, Target
+from keda_py.localkube.model.calls import Call, RequestTarget
 from keda_py.localkube.store.services import Backend, UnresolvedError
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj
@@ -34,7 +34,7 @@ class Review:
     """One write to be judged: `obj` None for a deletion, `old` None for a creation."""
 
     call: Call
-    target: Target
+    target: RequestTarget
     operation: str
     obj: Obj | None
     old: Obj | None

@@ -8,8 +8,8 @@ import logging
 from dataclasses import dataclass, replace
 
 from keda_py.localkube.access.identity import Identity, impersonated
-from keda_py.localkube.access.rbac import Attributes, Authorizer, Verdict
-from keda_py.localkube.model.calls import Call, Target
+from keda_py.localkube.access.rbac import AccessDecision, Attributes, Authorizer
+from keda_py.localkube.model.calls import Call, RequestTarget
 from keda_py.localkube.model.selectors import FieldSelector
 from keda_py.schema.status import StatusError, forbidden
 
@@ -46,7 +46,7 @@ class Access:
             message = f'forbidden: User "{call.user.name}" cannot {wanted.verb} path "{call.path}"'
             raise StatusError(403, "Forbidden", message, {})
 
-    def check_elsewhere(self, call: Call, group: str, rest: list[str]) -> None:
+    def check_aggregated(self, call: Call, group: str, rest: list[str]) -> None:
         """The same for another server's resources: they are known by the path after the version alone."""
         if not rest:
             self.check_path(call)
@@ -76,7 +76,7 @@ class Access:
         return replace(call, user=impersonated(name, groups))
 
 
-def _log_grant(call: Call, wanted: Attributes, verdict: Verdict) -> None:
+def _log_grant(call: Call, wanted: Attributes, verdict: AccessDecision) -> None:
     """Which role allowed it, by which rule, and the resource as that rule names it; nothing for administrators."""
     if verdict.grant is None:
         return
@@ -86,7 +86,7 @@ def _log_grant(call: Call, wanted: Attributes, verdict: Verdict) -> None:
     _log.debug("request allowed", extra=who | asked | by)
 
 
-def attributes_of(target: Target, verb: str, call: Call) -> Attributes:
+def attributes_of(target: RequestTarget, verb: str, call: Call) -> Attributes:
     """What the authoriser is asked about a request; a list of one object by name is about that object."""
     resource, name = target.resource, target.name
     if not name and verb in ("list", "watch", "deletecollection"):

@@ -28,7 +28,7 @@ _SERVER_NAMES = ("kubernetes.default.svc", "kubernetes.default", "kubernetes", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class IssuedToken:
     """A bearer token's meaning; `ends` None is never."""
 
     user: User
@@ -44,7 +44,7 @@ class Identity:
         self._clock = clock
         self._authority = Authority("kubernetes", made)
         self._front_authority = Authority("front-proxy-ca", made)
-        self._tokens: dict[str, Token] = {}
+        self._tokens: dict[str, IssuedToken] = {}
         self._users: dict[bytes, User] = {}
         self.front_proxy = self._front_authority.client(FRONT_PROXY)
 
@@ -85,10 +85,12 @@ class Identity:
         """A new token for `user`, meant for the API server unless `audiences` names others."""
         token = secrets.token_urlsafe(32)
         ends = self._clock.now() + lifetime if lifetime is not None else None
-        self._tokens[token] = Token(user=_with_authenticated(user), ends=ends, audiences=audiences or (API_AUDIENCE,))
+        self._tokens[token] = IssuedToken(
+            user=_with_authenticated(user), ends=ends, audiences=audiences or (API_AUDIENCE,)
+        )
         return token
 
-    def token(self, text: str) -> Token | None:
+    def token(self, text: str) -> IssuedToken | None:
         """What a token means; None for an unknown or expired one."""
         known = self._tokens.get(text)
         if known is None or (known.ends is not None and known.ends <= self._clock.now()):

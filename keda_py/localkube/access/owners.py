@@ -9,7 +9,7 @@ from typing import Protocol
 
 from keda_py.apis.foreign import maps_at, text_at
 from keda_py.localkube.access.rbac import Attributes
-from keda_py.localkube.model.calls import Call, Target
+from keda_py.localkube.model.calls import Call, RequestTarget
 from keda_py.schema.resources import Obj, Registry
 from keda_py.schema.status import StatusError, forbidden
 
@@ -19,7 +19,7 @@ _CANNOT_BLOCK = (
 _CANNOT_DELETE = "cannot set an ownerRef on a resource you can't delete: , <nil>"
 
 
-class Rights(Protocol):
+class PermissionCheck(Protocol):
     """May this caller do that?"""
 
     def check(self, call: Call, wanted: Attributes) -> None:
@@ -30,10 +30,10 @@ class Rights(Protocol):
 class OwnerReferences:
     """Compares the owners that an object has with those that a write gives it."""
 
-    def __init__(self, registry: Registry, rights: Rights) -> None:
+    def __init__(self, registry: Registry, rights: PermissionCheck) -> None:
         self._registry, self._rights = registry, rights
 
-    def check(self, call: Call, target: Target, old: Obj | None, new: Obj) -> None:
+    def check(self, call: Call, target: RequestTarget, old: Obj | None, new: Obj) -> None:
         """StatusError 403 for an owner that the caller may not name."""
         before, after = _owners(old), _owners(new)
         resource, name = target.resource, new["metadata"].get("name", "")

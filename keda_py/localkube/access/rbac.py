@@ -45,7 +45,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class AccessDecision:
     """Allowed or not, and why: the reason is the real authoriser's."""
 
     allowed: bool
@@ -61,10 +61,10 @@ class Authorizer:
         self._bindings: list[tuple[Obj, str]] | None = None
         store.listen(self._follow)
 
-    def decide(self, user: User, wanted: Attributes) -> Verdict:
+    def decide(self, user: User, wanted: Attributes) -> AccessDecision:
         """Whether the user may, by the first binding that says so."""
         if MASTERS in user.groups:
-            return Verdict(allowed=True)
+            return AccessDecision(allowed=True)
         for binding, space in self._all_bindings():
             if space and space != wanted.namespace:
                 continue
@@ -73,8 +73,8 @@ class Authorizer:
             for place, rule in enumerate(self._rules(binding, space)):
                 if _allows(rule, wanted):
                     grant = Grant(role=_role(binding, space), rule=place, resource=_pattern(rule, wanted))
-                    return Verdict(allowed=True, reason=_reason(binding, space, user), grant=grant)
-        return Verdict(allowed=False)
+                    return AccessDecision(allowed=True, reason=_reason(binding, space, user), grant=grant)
+        return AccessDecision(allowed=False)
 
     def rules_of(self, user: User, namespace: str) -> list[Obj]:
         """Every rule that applies to the user in a namespace."""

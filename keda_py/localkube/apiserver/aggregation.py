@@ -17,7 +17,7 @@ from multidict import CIMultiDict
 
 from keda_py.localkube.access.certificates import KeyPair
 from keda_py.localkube.access.identity import load_pair
-from keda_py.localkube.model.calls import Answer, Call, text
+from keda_py.localkube.model.calls import ApiAnswer, Call, text
 from keda_py.localkube.store.services import Backend, ServiceAddresses, UnresolvedError
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj
@@ -44,11 +44,11 @@ class Aggregation:
     def __init__(self, store: Store, addresses: ServiceAddresses, front_proxy: KeyPair) -> None:
         self._store, self._addresses, self._front_proxy = store, addresses, front_proxy
         self._api_services = store.resources.get("apiregistration.k8s.io/v1", "APIService")
-        self._here: dict[tuple[str, str], Callable[[Call], Answer]] = {}
+        self._here: dict[tuple[str, str], Callable[[Call], ApiAnswer]] = {}
         self._contexts: dict[tuple[str, bool], ssl.SSLContext] = {}
         self._session: aiohttp.ClientSession | None = None
 
-    def answer_here(self, group: str, version: str, answer: Callable[[Call], Answer]) -> None:
+    def serve_here(self, group: str, version: str, answer: Callable[[Call], ApiAnswer]) -> None:
         """Let this process answer for a group version that no APIService hands to another server."""
         self._here[(group, version)] = answer
 
@@ -56,7 +56,7 @@ class Aggregation:
         """Whether requests for this group version are for `forward`."""
         return (group, version) in self._here or self._remote(group, version) is not None
 
-    async def forward(self, call: Call) -> Answer:
+    async def forward(self, call: Call) -> ApiAnswer:
         """The other server's answer; 503 in plain text if it gives none, as the real aggregator has it."""
         _, group, version, *_ = [part for part in call.path.split("/") if part]
         api_service = self._remote(group, version)
@@ -65,7 +65,7 @@ class Aggregation:
             return here(call) if here is not None else text("404 page not found\n", 404)
         return await self.ask(api_service, call)
 
-    async def ask(self, api_service: Obj, call: Call) -> Answer:
+    async def ask(self, api_service: Obj, call: Call) -> ApiAnswer:
         """What the server behind this APIService answers."""
         try:
             backend = self.backend(api_service)
@@ -125,7 +125,7 @@ class Aggregation:
         return context
 
 
-def status_message(answer: Answer, what: str) -> str:
+def status_message(answer: ApiAnswer, what: str) -> str:
     """What a client makes of a refusal: the Status message, or words of its own about `what` ("get x")."""
     try:
         body = orjson.loads(answer.encode())
@@ -149,9 +149,9 @@ def _forwarded(call: Call) -> CIMultiDict[str]:
 
 def _answer(
     response: aiohttp.ClientResponse, *, body: bytes | None = None, stream: AsyncGenerator[bytes, None] | None = None
-) -> Answer:
+) -> ApiAnswer:
     content_type = response.headers.get("Content-Type", "application/json")
-    return Answer(status=response.status, body=body, content_type=content_type, stream=stream)
+    return ApiAnswer(status=response.status, body=body, content_type=content_type, stream=stream)
 
 
 async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:

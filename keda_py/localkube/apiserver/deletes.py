@@ -2,10 +2,10 @@
 
 from keda_py.apis.foreign import list_at, text_at
 from keda_py.localkube.access.admission import Admission, Review
-from keda_py.localkube.apiserver.reads import Selection
+from keda_py.localkube.apiserver.reads import ListSelection
 from keda_py.localkube.apiserver.views import View, shown
 from keda_py.localkube.bodies.bodies import read_options
-from keda_py.localkube.model.calls import Answer, Call, Target
+from keda_py.localkube.model.calls import ApiAnswer, Call, RequestTarget
 from keda_py.localkube.store.lifecycle import DeleteOptions
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj
@@ -22,7 +22,7 @@ class Deletes:
     def __init__(self, store: Store, admission: Admission) -> None:
         self._store, self._admission = store, admission
 
-    async def one(self, call: Call, target: Target) -> Answer:
+    async def one(self, call: Call, target: RequestTarget) -> ApiAnswer:
         """DELETE of an object: the object while finalizers hold it, else a Status."""
         resource = target.resource
         options = options_of(call)
@@ -31,24 +31,24 @@ class Deletes:
         await self._review(call, target, old)
         obj = self._store.delete(resource, target.namespace, target.name, options)
         if "deletionTimestamp" in obj["metadata"] or resource.key in _RETURNED:
-            return Answer(body=shown(resource, obj))
-        return Answer(body=success(resource, target.name, obj["metadata"]["uid"]))
+            return ApiAnswer(body=shown(resource, obj))
+        return ApiAnswer(body=success(resource, target.name, obj["metadata"]["uid"]))
 
-    async def many(self, call: Call, target: Target) -> Answer:
+    async def many(self, call: Call, target: RequestTarget) -> ApiAnswer:
         """DELETE of a collection: the list of what it was."""
         resource = target.resource
         options = options_of(call)
-        selection = Selection.of(call, target)
+        selection = ListSelection.of(call, target)
         chosen = self._store.list(resource, target.namespace, labels=selection.labels, fields=selection.fields)
         for obj in chosen:
             namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
-            await self._review(call, Target(resource=resource, namespace=namespace, name=name), obj)
+            await self._review(call, RequestTarget(resource=resource, namespace=namespace, name=name), obj)
             if self._store.find(resource, namespace, name) is not None:
                 self._store.delete(resource, namespace, name, options)
         view = View.of(call, resource, self._store.clock)
-        return Answer(body=view.many(chosen, {"resourceVersion": str(self._store.revision)}))
+        return ApiAnswer(body=view.many(chosen, {"resourceVersion": str(self._store.revision)}))
 
-    async def _review(self, call: Call, target: Target, old: Obj) -> None:
+    async def _review(self, call: Call, target: RequestTarget, old: Obj) -> None:
         review = Review(call=call, target=target, operation="DELETE", obj=None, old=shown(target.resource, old))
         await self._admission.check(review)
 

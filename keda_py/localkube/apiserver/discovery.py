@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Sequence
 
 from keda_py.localkube.builtin.builtins import SUBRESOURCES
-from keda_py.localkube.model.calls import Answer, Call
+from keda_py.localkube.model.calls import ApiAnswer, Call
 from keda_py.schema.resources import Group, Obj, Registry, Resource
 
 _AGGREGATED = "as=APIGroupDiscoveryList"
@@ -16,32 +16,32 @@ _AGGREGATED = "as=APIGroupDiscoveryList"
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 
 
-def core_versions(call: Call, registry: Registry) -> Answer:
+def core_versions(call: Call, registry: Registry) -> ApiAnswer:
     """GET /api."""
     if _AGGREGATED in call.accept:
         return _aggregated(call, registry, [Group(name="", versions=("v1",))])
     addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": call.headers.get("host", "")}]
-    return Answer(body={"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses})
+    return ApiAnswer(body={"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses})
 
 
-def groups(call: Call, registry: Registry) -> Answer:
+def groups(call: Call, registry: Registry) -> ApiAnswer:
     """GET /apis."""
     if _AGGREGATED in call.accept:
         return _aggregated(call, registry, registry.groups())
     listed = [_group(group) for group in registry.groups()]
-    return Answer(body={"kind": "APIGroupList", "apiVersion": "v1", "groups": listed})
+    return ApiAnswer(body={"kind": "APIGroupList", "apiVersion": "v1", "groups": listed})
 
 
-def group(found: Group) -> Answer:
+def group(found: Group) -> ApiAnswer:
     """GET /apis/GROUP."""
-    return Answer(body={"kind": "APIGroup", "apiVersion": "v1", **_group(found)})
+    return ApiAnswer(body={"kind": "APIGroup", "apiVersion": "v1", **_group(found)})
 
 
-def resources(registry: Registry, name: str, version: str) -> Answer:
+def resources(registry: Registry, name: str, version: str) -> ApiAnswer:
     """GET /api/v1 and /apis/GROUP/VERSION."""
     rows = [row for resource in registry.resources(name, version) for row in _rows(resource)]
     head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if name else {})
-    return Answer(body={**head, "groupVersion": f"{name}/{version}" if name else version, "resources": rows})
+    return ApiAnswer(body={**head, "groupVersion": f"{name}/{version}" if name else version, "resources": rows})
 
 
 def _group(found: Group) -> Obj:
@@ -96,12 +96,12 @@ def _storage_hash(resource: Resource) -> str:
     return base64.b64encode(digest[:8]).decode()
 
 
-def _aggregated(call: Call, registry: Registry, found: Sequence[Group]) -> Answer:
+def _aggregated(call: Call, registry: Registry, found: Sequence[Group]) -> ApiAnswer:
     version = "v2" if "v=v2;" in call.accept else "v2beta1"
     items = [_aggregated_group(registry, one) for one in found]
     head = {"kind": "APIGroupDiscoveryList", "apiVersion": f"apidiscovery.k8s.io/{version}", "metadata": {}}
     content_type = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-    return Answer(body={**head, "items": items}, content_type=content_type)
+    return ApiAnswer(body={**head, "items": items}, content_type=content_type)
 
 
 def _aggregated_group(registry: Registry, found: Group) -> Obj:

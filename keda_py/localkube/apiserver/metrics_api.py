@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from keda_py.errors import ConfigError
 from keda_py.localkube.controllers.shared.usage import WINDOW, Usage, written
-from keda_py.localkube.model.calls import Answer, Call, refusal
+from keda_py.localkube.model.calls import ApiAnswer, Call, refusal
 from keda_py.localkube.model.selectors import FieldSelector, parse_labels
 from keda_py.localkube.store.lifecycle import timestamp
 from keda_py.localkube.store.store import Store
@@ -35,19 +35,19 @@ class MetricsApi:
         self._store, self._usage = store, usage
         self._pods = store.resources.get("v1", "Pod")
 
-    def answer(self, call: Call) -> Answer:
+    def answer(self, call: Call) -> ApiAnswer:
         """The answer to a request below /apis/metrics.k8s.io/v1beta1."""
         try:
             return self._routed(call, [part for part in call.path.split("/") if part][3:])
         except StatusError as error:
             return refusal(error)
 
-    def _routed(self, call: Call, parts: Sequence[str]) -> Answer:
+    def _routed(self, call: Call, parts: Sequence[str]) -> ApiAnswer:
         if call.method != "GET":
             raise method_not_allowed()
         match parts:
             case []:
-                return Answer(body=_resource_list())
+                return ApiAnswer(body=_resource_list())
             case ["pods"]:
                 return self._list(call, "")
             case ["namespaces", namespace, "pods"]:
@@ -56,18 +56,18 @@ class MetricsApi:
                 return self._get(namespace, name)
         raise unknown_resource()
 
-    def _get(self, namespace: str, name: str) -> Answer:
+    def _get(self, namespace: str, name: str) -> ApiAnswer:
         pod = self._store.find(self._pods, namespace, name)
         found = list(self._metrics([pod] if pod is not None else []))
         if not found:
             raise not_found(POD_METRICS, f"{namespace}/{name}")
-        return Answer(body={"kind": "PodMetrics", **_HEAD, **found[0]})
+        return ApiAnswer(body={"kind": "PodMetrics", **_HEAD, **found[0]})
 
-    def _list(self, call: Call, namespace: str) -> Answer:
+    def _list(self, call: Call, namespace: str) -> ApiAnswer:
         labels = parse_labels(call.query.get("labelSelector", ""))
         fields = FieldSelector.parse(call.query.get("fieldSelector", ""))
         items = list(self._metrics(self._store.list(self._pods, namespace, labels=labels, fields=fields)))
-        return Answer(body={"kind": "PodMetricsList", **_HEAD, "metadata": {}, "items": items})
+        return ApiAnswer(body={"kind": "PodMetricsList", **_HEAD, "metadata": {}, "items": items})
 
     def _metrics(self, pods: Iterable[Obj]) -> Iterator[Obj]:
         """Pods without a sample are left out, as a metrics-server leaves out what it has not scraped."""

@@ -7,7 +7,7 @@ lets `kubectl explain` and client-side apply find their fields. Of OpenAPI v2 th
 import hashlib
 from typing import Any
 
-from keda_py.localkube.model.calls import TEXT, Answer, Call
+from keda_py.localkube.model.calls import TEXT, ApiAnswer, Call
 from keda_py.localkube.store.preparation import schema_for
 from keda_py.schema.resources import Obj, Registry, Resource
 from keda_py.schema.status import StatusError
@@ -22,7 +22,7 @@ _INFO = {"title": "Kubernetes", "version": "v1.36.2"}
 _V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 
-def index(registry: Registry) -> Answer:
+def index(registry: Registry) -> ApiAnswer:
     """GET /openapi/v3."""
     custom = {resource.group for resource in registry if resource.custom}
     names = ["api", "api/v1", "apis", "version"]
@@ -31,10 +31,10 @@ def index(registry: Registry) -> Answer:
         names += [f"apis/{group.name}/{version}" for version in group.versions]
     mark = hashlib.sha256(str(registry.version).encode()).hexdigest()[:32].upper()
     paths = {name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={mark}"} for name in sorted(names)}
-    return Answer(body={"paths": paths}, content_type=TEXT)
+    return ApiAnswer(body={"paths": paths}, content_type=TEXT)
 
 
-def document(registry: Registry, name: str) -> Answer:
+def document(registry: Registry, name: str) -> ApiAnswer:
     """GET /openapi/v3/NAME, NAME being `api/v1` or `apis/GROUP/VERSION`."""
     parts = name.split("/")
     group, version = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")
@@ -48,20 +48,20 @@ def document(registry: Registry, name: str) -> Answer:
     for resource in served:
         paths |= _paths(resource)
         schemas[_schema_name(resource)] = _schema(resource)
-    return Answer(body={"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": schemas}})
+    return ApiAnswer(body={"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": schemas}})
 
 
-def v2(call: Call) -> Answer:
+def v2(call: Call) -> ApiAnswer:
     """GET /openapi/v2, without paths and definitions: JSON, or gnostic's protobuf, which is all that kubectl reads.
 
     kubectl asks it about the items of a `List`, a kind that no v3 document has. What it does not find defined there, it
     does not validate itself, and the server does when the item is written.
     """
     if _V2_PROTOBUF not in call.accept:
-        return Answer(body={"swagger": "2.0", "info": _INFO, "paths": {}})
+        return ApiAnswer(body={"swagger": "2.0", "info": _INFO, "paths": {}})
     info = _field(1, _INFO["title"].encode()) + _field(2, _INFO["version"].encode())
     body = _field(1, b"2.0") + _field(2, info) + _field(8, b"")
-    return Answer(body=body, content_type=_V2_PROTOBUF.replace("@", "."))
+    return ApiAnswer(body=body, content_type=_V2_PROTOBUF.replace("@", "."))
 
 
 def _field(number: int, content: bytes) -> bytes:

@@ -13,7 +13,7 @@ import orjson
 from keda_py.core.values.selectors import LabelSelector
 from keda_py.localkube.apiserver.views import View
 from keda_py.localkube.builtin.conversions import event_field
-from keda_py.localkube.model.calls import Answer, Call, Target
+from keda_py.localkube.model.calls import ApiAnswer, Call, RequestTarget
 from keda_py.localkube.model.selectors import FieldSelector, parse_labels
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj, Resource
@@ -34,14 +34,14 @@ _SELECTABLE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class ListSelection:
     """What a list or watch is narrowed to; None selects everything."""
 
     labels: LabelSelector | None
     fields: FieldSelector | None
 
     @classmethod
-    def of(cls, call: Call, target: Target) -> "Selection":
+    def of(cls, call: Call, target: RequestTarget) -> "ListSelection":
         """The selectors of a request; a name in the path counts as one. StatusError 400 on a bad one."""
         labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
         if target.name:
@@ -51,30 +51,30 @@ class Selection:
             fields=_fields(target.resource, fields) if fields.strip() else None,
         )
 
-    def picks(self, obj: Obj) -> bool:
+    def selects(self, obj: Obj) -> bool:
         """Whether the object is selected."""
         return all(selector is None or selector.matches(obj) for selector in (self.labels, self.fields))
 
 
-def get(call: Call, target: Target, store: Store) -> Answer:
+def get(call: Call, target: RequestTarget, store: Store) -> ApiAnswer:
     """GET of an object."""
     obj = store.get(target.resource, target.namespace, target.name)
-    return Answer(body=View.of(call, target.resource, store.clock).one(obj))
+    return ApiAnswer(body=View.of(call, target.resource, store.clock).one(obj))
 
 
-def listed(call: Call, target: Target, store: Store) -> Answer:
+def list_objects(call: Call, target: RequestTarget, store: Store) -> ApiAnswer:
     """GET of a collection, whole or by pages."""
-    selection = Selection.of(call, target)
+    selection = ListSelection.of(call, target)
     check_version(call, store)
     view = View.of(call, target.resource, store.clock)
     limit, token = call.number("limit"), call.query.get("continue", "")
     if call.query.get("resourceVersionMatch") == "Exact" and not token:
         page = _Page.of(limit, "", call.number("resourceVersion"))
-        return Answer(body=_page(target, selection, store, view, page))
+        return ApiAnswer(body=_page(target, selection, store, view, page))
     if not limit and not token:
         objects = _select(target, selection, store)
-        return Answer(body=view.many(objects, _list_metadata(target.resource, store.revision)))
-    return Answer(body=_page(target, selection, store, view, _Page.of(limit, token, store.revision)))
+        return ApiAnswer(body=view.many(objects, _list_metadata(target.resource, store.revision)))
+    return ApiAnswer(body=_page(target, selection, store, view, _Page.of(limit, token, store.revision)))
 
 
 def check_version(call: Call, store: Store) -> int:
@@ -108,10 +108,10 @@ class _Page:
         return base64.urlsafe_b64encode(orjson.dumps(place)).decode()
 
 
-def _page(target: Target, selection: Selection, store: Store, view: View, page: _Page) -> Obj:
+def _page(target: RequestTarget, selection: ListSelection, store: Store, view: View, page: _Page) -> Obj:
     snapshot = store.list_at(target.resource, target.namespace, page.revision)
     start = snapshot.index_after(page.place)
-    picked = filter(selection.picks, islice(snapshot.objects, start, None))
+    picked = filter(selection.selects, islice(snapshot.objects, start, None))
     shown = list(islice(picked, page.limit or None))
     metadata = _list_metadata(target.resource, page.revision)
     if next(picked, None) is not None:
@@ -121,13 +121,13 @@ def _page(target: Target, selection: Selection, store: Store, view: View, page: 
     return view.many(shown, metadata)
 
 
-def _select(target: Target, selection: Selection, store: Store) -> list[Obj]:
+def _select(target: RequestTarget, selection: ListSelection, store: Store) -> list[Obj]:
     """The selected objects; a selector that fixes the name looks it up."""
     resource, namespace = target.resource, target.namespace
     name = selection.fields.equal_to("metadata.name") if selection.fields else None
     if name and (namespace or not resource.namespaced):
         found = store.find(resource, namespace, name)
-        return [found] if found is not None and selection.picks(found) else []
+        return [found] if found is not None and selection.selects(found) else []
     return store.list(resource, namespace, labels=selection.labels, fields=selection.fields)
 
 

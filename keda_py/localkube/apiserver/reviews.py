@@ -10,7 +10,7 @@ from keda_py.apis.foreign import list_at, map_at, text_at
 from keda_py.localkube.access.identity import API_AUDIENCE, AUTHENTICATED, Identity, service_account
 from keda_py.localkube.access.rbac import Attributes, Authorizer
 from keda_py.localkube.bodies.bodies import read_object
-from keda_py.localkube.model.calls import Answer, Call, Target, User
+from keda_py.localkube.model.calls import ApiAnswer, Call, RequestTarget, User
 from keda_py.localkube.store.lifecycle import timestamp
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj
@@ -24,7 +24,7 @@ class Reviews:
 
     def __init__(self, store: Store, identity: Identity, authorizer: Authorizer) -> None:
         self._store, self._identity, self._authorizer = store, identity, authorizer
-        self._answers: dict[str, Callable[[Call, Target, Obj], Obj]] = {
+        self._answers: dict[str, Callable[[Call, RequestTarget, Obj], Obj]] = {
             "TokenReview": self._token,
             "SubjectAccessReview": self._subject_access,
             "LocalSubjectAccessReview": self._subject_access,
@@ -33,16 +33,16 @@ class Reviews:
             "SelfSubjectReview": _self,
         }
 
-    def create(self, call: Call, target: Target) -> Answer:
+    def create(self, call: Call, target: RequestTarget) -> ApiAnswer:
         """POST of a review: the question with its status."""
         question = read_object(call, target)
         answer = self._answers[target.resource.kind](call, target, question)
         metadata = {k: v for k, v in map_at(question, "metadata").items() if k != "namespace" or target.namespace}
         head = {"kind": target.resource.kind, "apiVersion": target.resource.api_version, "metadata": metadata}
         spec = {"spec": question["spec"]} if "spec" in question else {}
-        return Answer(status=201, body={**head, **spec, "status": answer})
+        return ApiAnswer(status=201, body={**head, **spec, "status": answer})
 
-    def token(self, call: Call, target: Target) -> Answer:
+    def token(self, call: Call, target: RequestTarget) -> ApiAnswer:
         """POST to a ServiceAccount's token: a new one, for as long as asked."""
         request = read_object(call, target, ("authentication.k8s.io/v1", "TokenRequest"))
         account = self._store.get(target.resource, target.namespace, target.name)
@@ -56,9 +56,9 @@ class Reviews:
         metadata = {"name": target.name, "namespace": target.namespace, "creationTimestamp": timestamp(now)}
         head = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "metadata": metadata}
         full = {"boundObjectRef": None, **spec, "audiences": audiences, "expirationSeconds": seconds}
-        return Answer(status=201, body={**head, "spec": full, "status": status})
+        return ApiAnswer(status=201, body={**head, "spec": full, "status": status})
 
-    def _token(self, call: Call, target: Target, question: Obj) -> Obj:
+    def _token(self, call: Call, target: RequestTarget, question: Obj) -> Obj:
         token = text_at(question, "spec", "token")
         if not token:
             raise bad_request("spec.token: Required value: token is required for TokenReview in authentication")
@@ -69,16 +69,16 @@ class Reviews:
             return {"user": {}, "error": "invalid bearer token"}
         return {"authenticated": True, "user": _user_info(known.user), "audiences": audiences}
 
-    def _subject_access(self, call: Call, target: Target, question: Obj) -> Obj:
+    def _subject_access(self, call: Call, target: RequestTarget, question: Obj) -> Obj:
         spec = map_at(question, "spec")
         groups = tuple(group for group in list_at(spec, "groups") if isinstance(group, str))
         user = User(name=text_at(spec, "user"), groups=groups, uid=text_at(spec, "uid"))
         return self._access(user, spec)
 
-    def _self_access(self, call: Call, target: Target, question: Obj) -> Obj:
+    def _self_access(self, call: Call, target: RequestTarget, question: Obj) -> Obj:
         return self._access(call.user, map_at(question, "spec"))
 
-    def _self_rules(self, call: Call, target: Target, question: Obj) -> Obj:
+    def _self_rules(self, call: Call, target: RequestTarget, question: Obj) -> Obj:
         rules = self._authorizer.rules_of(call.user, text_at(question, "spec", "namespace"))
         resources = [rule for rule in rules if rule.get("resources")]
         paths = [
@@ -101,7 +101,7 @@ def _attributes(spec: Obj) -> Attributes:
     return Attributes(**{name: text_at(resource, name) for name in names})
 
 
-def _self(call: Call, target: Target, question: Obj) -> Obj:
+def _self(call: Call, target: RequestTarget, question: Obj) -> Obj:
     return {"userInfo": _user_info(call.user)}
 
 

@@ -14,7 +14,7 @@ from keda_py.localkube.apiserver import discovery, openapi, reads, scales, watch
 from keda_py.localkube.apiserver.deletes import Deletes
 from keda_py.localkube.apiserver.reviews import Reviews
 from keda_py.localkube.apiserver.writes import Writes
-from keda_py.localkube.model.calls import APPLY, Answer, Call, Target, refusal, text
+from keda_py.localkube.model.calls import APPLY, ApiAnswer, Call, RequestTarget, refusal, text
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Registry, Resource
 from keda_py.schema.status import StatusError, method_not_allowed, not_found, unknown_resource
@@ -32,7 +32,7 @@ class RequestMetrics:
             "apiserver_request_total", "Requests by verb, resource and code.", _LABELS, registry=self._registry
         )
 
-    def count(self, call: Call, target: Target, verb: str, answer: Answer) -> None:
+    def count(self, call: Call, target: RequestTarget, verb: str, answer: ApiAnswer) -> None:
         """One request of a resource."""
         resource = target.resource
         scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
@@ -49,9 +49,9 @@ class RequestMetrics:
             str(answer.status),
         ).inc()
 
-    def answer(self) -> Answer:
+    def answer(self) -> ApiAnswer:
         """The exposition."""
-        return Answer(body=generate_latest(self._registry), content_type=CONTENT_TYPE)
+        return ApiAnswer(body=generate_latest(self._registry), content_type=CONTENT_TYPE)
 
 
 def _verb(call: Call, verb: str) -> str:
@@ -74,14 +74,14 @@ _HEALTH = ("healthz", "livez", "readyz")
 _STORED_PARTS = ("status", "scale", "finalize")
 
 
-class Aggregation(Protocol):
+class AggregatedApis(Protocol):
     """The groups that this server does not answer itself."""
 
     def serves(self, group: str, version: str) -> bool:
         """Whether requests for this group version are for `forward`."""
         ...
 
-    async def forward(self, call: Call) -> Answer:
+    async def forward(self, call: Call) -> ApiAnswer:
         """Ask the server behind the APIService; 503 when it does not answer."""
         ...
 
@@ -89,7 +89,7 @@ class Aggregation(Protocol):
 class Routes:
     """The API of one cluster."""
 
-    def __init__(self, store: Store, access: Access, admission: Admission, aggregation: Aggregation) -> None:
+    def __init__(self, store: Store, access: Access, admission: Admission, aggregation: AggregatedApis) -> None:
         self._store, self._access, self._aggregation = store, access, aggregation
         self._writes, self._deletes = Writes(store, admission), Deletes(store, admission)
         self._reviews = Reviews(store, access.identity, access.authorizer)
@@ -99,7 +99,7 @@ class Routes:
     def _registry(self) -> Registry:
         return self._store.resources
 
-    async def answer(self, call: Call) -> Answer:
+    async def answer(self, call: Call) -> ApiAnswer:
         """The answer to any request; StatusError for a refusal outside of any resource."""
         call = self._access.impersonated(call)
         parts = [part for part in call.path.split("/") if part]
@@ -110,10 +110,10 @@ class Routes:
         self._access.check_path(call)
         return self._page(call, parts)
 
-    def _page(self, call: Call, parts: list[str]) -> Answer:
+    def _page(self, call: Call, parts: list[str]) -> ApiAnswer:
         match parts:
             case ["version"]:
-                return Answer(body=VERSION)
+                return ApiAnswer(body=VERSION)
             case [health, *_] if health in _HEALTH:
                 return text("ok")
             case ["metrics"]:
@@ -132,9 +132,9 @@ class Routes:
                 return openapi.document(self._registry, "/".join(rest))
         return text("404 page not found\n", 404)
 
-    async def _group_version(self, call: Call, group: str, version: str, rest: list[str]) -> Answer:
+    async def _group_version(self, call: Call, group: str, version: str, rest: list[str]) -> ApiAnswer:
         if self._aggregation.serves(group, version):
-            self._access.check_elsewhere(call, group, rest)
+            self._access.check_aggregated(call, group, rest)
             return await self._aggregation.forward(call)
         if not self._registry.resources(group, version):
             return text("404 page not found\n", 404)
@@ -151,7 +151,7 @@ class Routes:
         self.metrics.count(call, target, verb, answer)
         return answer
 
-    def _target(self, group: str, version: str, rest: list[str]) -> Target:
+    def _target(self, group: str, version: str, rest: list[str]) -> RequestTarget:
         namespace = ""
         if rest[0] == "namespaces" and len(rest) > 2 and self._find(group, version, rest[2]) is not None:
             namespace, rest = rest[1], rest[2:]
@@ -159,16 +159,16 @@ class Routes:
         if resource is None or len(rest) > 3 or (namespace and not resource.namespaced):
             raise unknown_resource()
         name, subresource = (*rest[1:], "", "")[:2]
-        return Target(resource=resource, namespace=namespace, name=name, subresource=subresource)
+        return RequestTarget(resource=resource, namespace=namespace, name=name, subresource=subresource)
 
     def _find(self, group: str, version: str, plural: str) -> Resource | None:
         return self._registry.find(group, version, plural)
 
-    async def _answer(self, call: Call, target: Target, verb: str) -> Answer:
+    async def _answer(self, call: Call, target: RequestTarget, verb: str) -> ApiAnswer:
         resource = target.resource
         if target.subresource:
             return await self._answer_part(call, target, verb)
-        if verb not in resource.verbs or not _fits(target, verb):
+        if verb not in resource.verbs or not _suits(target, verb):
             raise method_not_allowed()
         if resource.verbs == ("create",):
             return self._reviews.create(call, target)
@@ -176,9 +176,9 @@ class Routes:
             case "get":
                 return reads.get(call, target, self._store)
             case "list":
-                return reads.listed(call, target, self._store)
+                return reads.list_objects(call, target, self._store)
             case "watch":
-                return watches.opened(call, target, self._store)
+                return watches.open_watch(call, target, self._store)
             case "create":
                 return await self._writes.create(call, target)
             case "delete":
@@ -187,12 +187,12 @@ class Routes:
                 return await self._deletes.many(call, target)
         return await self._change(call, target, verb)
 
-    async def _change(self, call: Call, target: Target, verb: str) -> Answer:
+    async def _change(self, call: Call, target: RequestTarget, verb: str) -> ApiAnswer:
         if verb == "update":
             return await self._writes.replace(call, target)
         return await self._writes.patch(call, target)
 
-    async def _answer_part(self, call: Call, target: Target, verb: str) -> Answer:
+    async def _answer_part(self, call: Call, target: RequestTarget, verb: str) -> ApiAnswer:
         resource, part = target.resource, target.subresource
         if part not in resource.subresources:
             raise not_found(resource, target.name) if resource.custom else unknown_resource()
@@ -206,11 +206,11 @@ class Routes:
         if verb != "get":
             raise method_not_allowed()
         if part == "scale":
-            return Answer(body=scales.scale_of(resource, self._store.get(resource, target.namespace, target.name)))
+            return ApiAnswer(body=scales.scale_of(resource, self._store.get(resource, target.namespace, target.name)))
         return reads.get(call, target, self._store)
 
 
-def _fits(target: Target, verb: str) -> bool:
+def _suits(target: RequestTarget, verb: str) -> bool:
     """Whether the verb goes with the path: some need a name, and across all namespaces one may only list and watch."""
     if target.resource.namespaced and not target.namespace:
         return not target.name and verb in ("list", "watch")

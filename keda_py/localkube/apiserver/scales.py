@@ -30,7 +30,7 @@ def no_scale(resource: Resource, name: str) -> Exception:
     return not_found(resource, name) if resource.custom else unknown_resource()
 
 
-def scaled(resource: Resource, obj: Obj, scale: Obj) -> Obj:
+def with_replicas(resource: Resource, obj: Obj, scale: Obj) -> Obj:
     """The object with the Scale's replicas and preconditions; StatusError 422 below zero."""
     assert resource.scale is not None
     replicas = map_at(scale, "spec").get("replicas", 0)

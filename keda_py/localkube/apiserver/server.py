@@ -13,7 +13,7 @@ from typing import Protocol
 from aiohttp import web
 
 from keda_py.clock import Clock
-from keda_py.localkube.model.calls import Answer, Call, User, refusal
+from keda_py.localkube.model.calls import ApiAnswer, Call, User, refusal
 from keda_py.schema.status import StatusError, internal, too_large
 
 _log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class ApiServer:
 
     def __init__(
         self,
-        answer: Callable[[Call], Awaitable[Answer]],
+        answer: Callable[[Call], Awaitable[ApiAnswer]],
         authenticator: Authenticator,
         clock: Clock,
         context: ssl.SSLContext | None,
@@ -61,11 +61,11 @@ class ApiServer:
         if self._runner is None:
             return
         server = self._runner.server
-        wires = [one.transport for one in server.connections] if server is not None else []
+        transports = [connection.transport for connection in server.connections] if server is not None else []
         await self._runner.cleanup()
         self._runner = None
-        for wire in filter(None, wires):
-            wire.abort()
+        for transport in filter(None, transports):
+            transport.abort()
         await asyncio.sleep(0)
 
     @property
@@ -84,7 +84,7 @@ class ApiServer:
             )
         return await _streamed(request, answer)
 
-    async def _answered(self, request: web.Request) -> Answer:
+    async def _answered(self, request: web.Request) -> ApiAnswer:
         headers = {name.lower(): ",".join(request.headers.getall(name)) for name in request.headers}
         try:
             user = self._authenticator.user_of(_certificate(request), headers)
@@ -108,7 +108,7 @@ class ApiServer:
             return refusal(internal(f"{type(error).__name__}: {error}"))
 
 
-async def _streamed(request: web.Request, answer: Answer) -> web.StreamResponse:
+async def _streamed(request: web.Request, answer: ApiAnswer) -> web.StreamResponse:
     response = web.StreamResponse(status=answer.status, headers={"Content-Type": answer.content_type})
     lines = answer.stream
     assert lines is not None

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import orjson
 
-from keda_py.localkube.apiserver.reads import Selection, check_version
+from keda_py.localkube.apiserver.reads import ListSelection, check_version
 from keda_py.localkube.apiserver.views import View
-from keda_py.localkube.model.calls import Answer, Call, Target
+from keda_py.localkube.model.calls import ApiAnswer, Call, RequestTarget
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import ADDED, Subscription
 from keda_py.schema.resources import Obj
@@ -28,9 +28,9 @@ _INITIAL_END = {"k8s.io/initial-events-end": "true"}
 class Watch:
     """One watch request, understood: `list_first` sends ADDED for everything, `marked` closes that with a bookmark."""
 
-    target: Target
+    target: RequestTarget
     view: View
-    selection: Selection
+    selection: ListSelection
     since: int
     list_first: bool
     marked: bool
@@ -38,7 +38,7 @@ class Watch:
     seconds: int
 
     @classmethod
-    def of(cls, call: Call, target: Target, store: Store) -> "Watch":
+    def of(cls, call: Call, target: RequestTarget, store: Store) -> "Watch":
         """Read the parameters; StatusError 400 or 422 on nonsense."""
         marked = call.flag("sendInitialEvents")
         _check_initial_events(call, marked)
@@ -49,7 +49,7 @@ class Watch:
         return cls(
             target=target,
             view=View.of(call, target.resource, store.clock),
-            selection=Selection.of(call, target),
+            selection=ListSelection.of(call, target),
             since=store.revision if unset or marked else since,
             list_first=marked or (unset and "sendInitialEvents" not in call.query),
             marked=marked,
@@ -58,7 +58,7 @@ class Watch:
         )
 
 
-def opened(call: Call, target: Target, store: Store) -> Answer:
+def open_watch(call: Call, target: RequestTarget, store: Store) -> ApiAnswer:
     """GET with watch=true: the stream begins where the list ends, so both are taken before anything is sent."""
     watch = Watch.of(call, target, store)
     resource, selection = target.resource, watch.selection
@@ -70,8 +70,8 @@ def opened(call: Call, target: Target, store: Store) -> Answer:
             resource, target.namespace, since=watch.since, labels=selection.labels, fields=selection.fields
         )
     except StatusError as error:
-        return Answer(stream=_refused(error))
-    return Answer(stream=_lines(watch, initial, subscription, store))
+        return ApiAnswer(stream=_refused(error))
+    return ApiAnswer(stream=_lines(watch, initial, subscription, store))
 
 
 async def _refused(error: StatusError) -> AsyncGenerator[bytes, None]:

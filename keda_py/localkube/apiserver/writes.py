@@ -10,13 +10,13 @@ from dataclasses import replace
 from keda_py.localkube.access.admission import Admission, Review
 from keda_py.localkube.apiserver import scales
 from keda_py.localkube.apiserver.views import View, shown
-from keda_py.localkube.bodies.bodies import named, read_object
+from keda_py.localkube.bodies.bodies import read_object, with_path_name
 from keda_py.localkube.builtin.conversions import to_storage
-from keda_py.localkube.model.calls import APPLY, Answer, Call, Target
-from keda_py.localkube.patch.patching import applied, noted, patched
+from keda_py.localkube.model.calls import APPLY, ApiAnswer, Call, RequestTarget
+from keda_py.localkube.patch.patching import applied, patched, with_managed_fields
 from keda_py.localkube.store.lifecycle import with_name
 from keda_py.localkube.store.namespaces import check_open
-from keda_py.localkube.store.preparation import Prepared, prepared, prepared_new
+from keda_py.localkube.store.preparation import PreparedObject, prepared, prepared_new
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj, Resource
 from keda_py.schema.status import Cause, StatusError, invalid
@@ -35,22 +35,22 @@ class Writes:
     def __init__(self, store: Store, admission: Admission) -> None:
         self._store, self._admission = store, admission
 
-    async def create(self, call: Call, target: Target) -> Answer:
+    async def create(self, call: Call, target: RequestTarget) -> ApiAnswer:
         """POST to a collection."""
         return await self._create(call, target, read_object(call, target))
 
-    async def replace(self, call: Call, target: Target) -> Answer:
+    async def replace(self, call: Call, target: RequestTarget) -> ApiAnswer:
         """PUT of an object or a subresource."""
         if target.subresource == "scale":
             scale = read_object(call, target, scales.SCALE)
-            return await self._change(call, target, lambda old: scales.scaled(target.resource, old, scale))
+            return await self._change(call, target, lambda old: scales.with_replicas(target.resource, old, scale))
         new = read_object(call, target)
         self._store.get(target.resource, target.namespace, target.name)
         if not target.subresource and not new["metadata"].get("resourceVersion"):
             _check_unconditional(target)
         return await self._change(call, target, lambda _: new)
 
-    async def patch(self, call: Call, target: Target) -> Answer:
+    async def patch(self, call: Call, target: RequestTarget) -> ApiAnswer:
         """PATCH by any of the four kinds of patch; an apply may create."""
         found = self._store.find(target.resource, target.namespace, target.name)
         if call.content_type == APPLY and found is None and not target.subresource:
@@ -66,48 +66,52 @@ class Writes:
                 found = self._store.get(target.resource, target.namespace, target.name)
         return await self._change(call, target, change)
 
-    def _patch_of(self, call: Call, target: Target) -> Change:
+    def _patch_of(self, call: Call, target: RequestTarget) -> Change:
         now = self._store.clock.now()
 
         def patch_scale(old: Obj) -> Obj:
             scale = patched(call, target, scales.scale_of(target.resource, old), now)
-            return scales.scaled(target.resource, old, scale)
+            return scales.with_replicas(target.resource, old, scale)
 
         return patch_scale if target.subresource == "scale" else lambda old: patched(call, target, old, now)
 
-    async def _create(self, call: Call, target: Target, obj: Obj) -> Answer:
+    async def _create(self, call: Call, target: RequestTarget, obj: Obj) -> ApiAnswer:
         resource = target.resource
         check_open(self._store, resource, target.namespace, obj["metadata"].get("name", ""))
         ready = prepared_new(call, resource, with_name(obj))
         review = Review(call=call, target=target, operation="CREATE", obj=ready.obj, old=None)
         warnings = await self._admission.check(review)
         stored = self._store.create(resource, to_storage(resource, ready.obj), dry_run=call.dry_run)
-        return self._answer(call, target, stored, Prepared(obj=stored, warnings=(*ready.warnings, *warnings)), 201)
+        return self._answer(
+            call, target, stored, PreparedObject(obj=stored, warnings=(*ready.warnings, *warnings)), 201
+        )
 
-    async def _change(self, call: Call, target: Target, change: Change) -> Answer:
+    async def _change(self, call: Call, target: RequestTarget, change: Change) -> ApiAnswer:
         resource = target.resource
         old = shown(resource, self._store.get(resource, target.namespace, target.name))
         if target.subresource == "scale" and resource.scale is None:
             raise scales.no_scale(resource, target.name)
-        wanted = _carried(target, old, named(change(old), target))
+        wanted = _with_protected_part(target, old, with_path_name(change(old), target))
         ready = prepared(call, resource, wanted, old)
-        ready = replace(ready, obj=noted(call, target, old, ready.obj, self._store.clock.now()))
+        ready = replace(ready, obj=with_managed_fields(call, target, old, ready.obj, self._store.clock.now()))
         review = Review(call=call, target=target, operation="UPDATE", obj=ready.obj, old=old)
         warnings = await self._admission.check(review)
         # The scale is a part of the spec: it is stored as a change of the object.
         part = "" if target.subresource == "scale" else target.subresource
         stored = self._store.update(resource, to_storage(resource, ready.obj), subresource=part, dry_run=call.dry_run)
-        return self._answer(call, target, stored, Prepared(obj=stored, warnings=(*ready.warnings, *warnings)), 200)
+        return self._answer(
+            call, target, stored, PreparedObject(obj=stored, warnings=(*ready.warnings, *warnings)), 200
+        )
 
-    def _answer(self, call: Call, target: Target, stored: Obj, ready: Prepared, status: int) -> Answer:
+    def _answer(self, call: Call, target: RequestTarget, stored: Obj, ready: PreparedObject, status: int) -> ApiAnswer:
         headers = {"Warning": ", ".join(f'299 - "{_escaped(text)}"' for text in ready.warnings)}
         body = View.of(call, target.resource, self._store.clock).one(stored)
         if target.subresource == "scale":
             body = scales.scale_of(target.resource, stored)
-        return Answer(status=status, body=body, headers=headers if ready.warnings else {})
+        return ApiAnswer(status=status, body=body, headers=headers if ready.warnings else {})
 
 
-def _carried(target: Target, old: Obj, wanted: Obj) -> Obj:
+def _with_protected_part(target: RequestTarget, old: Obj, wanted: Obj) -> Obj:
     """What the part of the object that this write may not touch was before."""
     if target.subresource == "status":
         status = {"status": wanted["status"]} if "status" in wanted else {}
@@ -119,7 +123,7 @@ def _carried(target: Target, old: Obj, wanted: Obj) -> Obj:
     return wanted
 
 
-def _check_unconditional(target: Target) -> None:
+def _check_unconditional(target: RequestTarget) -> None:
     resource: Resource = target.resource
     if resource.custom or resource.kind in _CONDITIONAL:
         message = "Invalid value: 0: must be specified for an update"
@@ -127,7 +131,7 @@ def _check_unconditional(target: Target) -> None:
         raise invalid(resource.group, resource.kind, target.name, [cause])
 
 
-def _is_newer(store: Store, target: Target, seen: Obj | None) -> bool:
+def _is_newer(store: Store, target: RequestTarget, seen: Obj | None) -> bool:
     return store.find(target.resource, target.namespace, target.name) is not seen
 
 

@@ -9,7 +9,7 @@ import orjson
 import yaml
 
 from keda_py.localkube.bodies.protobuf import decode_protobuf
-from keda_py.localkube.model.calls import Call, Target
+from keda_py.localkube.model.calls import Call, RequestTarget
 from keda_py.schema.resources import Obj, Resource
 from keda_py.schema.status import StatusError, bad_request, unsupported_media_type
 
@@ -18,16 +18,16 @@ _YAML = ("application/yaml", "application/x-yaml")
 _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 
 
-def read_object(call: Call, target: Target, kind: tuple[str, str] | None = None) -> Obj:
+def read_object(call: Call, target: RequestTarget, kind: tuple[str, str] | None = None) -> Obj:
     """The object of a POST or PUT; `kind` is (apiVersion, kind) where it is not the resource's own, as for Scale."""
     resource = target.resource
     api_version, name = kind or (resource.api_version, resource.kind)
     obj = _decode(call, resource, name)
     check_kind(obj, api_version, name)
-    return named({**obj, "apiVersion": api_version, "kind": name}, target)
+    return with_path_name({**obj, "apiVersion": api_version, "kind": name}, target)
 
 
-def named(obj: Obj, target: Target) -> Obj:
+def with_path_name(obj: Obj, target: RequestTarget) -> Obj:
     """The object with the path's name and namespace; StatusError 400 when it has others, or metadata that is no map."""
     given = obj.get("metadata") or {}
     if not isinstance(given, dict):

@@ -43,7 +43,7 @@ class ApiServices:
             self._tasks = tasks
             await asyncio.get_running_loop().create_future()
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """The APIService, or those whose Service it is about."""
         if event.resource.key == API_SERVICES:
             if event.type == DELETED:

@@ -34,7 +34,7 @@ class Definitions:
         self._context = context
         self._definitions = context.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """The definition, or the one whose instance is gone."""
         if event.resource.custom and event.type == DELETED:
             return (("", event.resource.qualified),)
@@ -46,7 +46,7 @@ class Definitions:
         if definition is None:
             return
         if "deletionTimestamp" in definition["metadata"]:
-            self._empty(definition)
+            self._delete_instances(definition)
             return
         finalizers = definition["metadata"].get("finalizers") or []
         if CLEANUP not in finalizers:
@@ -68,7 +68,7 @@ class Definitions:
         }
         self._context.set_status(self._definitions, definition, status)
 
-    def _empty(self, definition: Obj) -> None:
+    def _delete_instances(self, definition: Obj) -> None:
         resource = self._served(definition)
         instances = self._context.store.list(resource) if resource is not None else []
         for instance in instances:

@@ -11,7 +11,7 @@ from keda_py.localkube.controllers.replicasets import REPLICASETS, owner_keys
 from keda_py.localkube.controllers.shared import pods
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.loop import Key
-from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.controllers.shared.recorder import EventText
 from keda_py.localkube.model.conditions import find, with_condition
 from keda_py.localkube.store.subscriptions import DELETED, Event
 from keda_py.schema.resources import Obj
@@ -32,7 +32,7 @@ class Deployments:
         self._deployments = context.resource("apps/v1", "Deployment")
         self._sets = context.resource("apps/v1", "ReplicaSet")
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """The Deployment itself, or the one whose ReplicaSet it is."""
         if event.resource.key == REPLICASETS:
             return owner_keys(event, "Deployment")
@@ -54,7 +54,7 @@ class Deployments:
         new = self._resize(deployment, new, new_size)
         if not paused:
             old = [self._resize(deployment, r, size) for r, size in zip(old, old_sizes, strict=True)]
-            old = self._forget_oldest(deployment, old)
+            old = self._delete_oldest(deployment, old)
         self._write_status(deployment, new, [*old, new])
 
     def _owned(self, deployment: Obj) -> list[Obj]:
@@ -87,10 +87,10 @@ class Deployments:
         )
         direction = "up" if size > before else "down"
         message = f"Scaled {direction} replica set {replicaset['metadata']['name']} from {before} to {size}"
-        self._context.events.record(deployment, Remark(reason="ScalingReplicaSet", message=message, source=SOURCE))
+        self._context.events.record(deployment, EventText(reason="ScalingReplicaSet", message=message, source=SOURCE))
         return resized
 
-    def _forget_oldest(self, deployment: Obj, old: list[Obj]) -> list[Obj]:
+    def _delete_oldest(self, deployment: Obj, old: list[Obj]) -> list[Obj]:
         """Empty ReplicaSets beyond revisionHistoryLimit are removed."""
         limit = deployment["spec"].get("revisionHistoryLimit", 10)
         empty = [r for r in old if not r["spec"]["replicas"] and not (r.get("status") or {}).get("replicas")]
@@ -114,9 +114,9 @@ def _revision(replicaset: Obj) -> int:
     return int((replicaset["metadata"].get("annotations") or {}).get(REVISION, 0))
 
 
-def _sizes(replicaset: Obj) -> rollout.Sizes:
+def _sizes(replicaset: Obj) -> rollout.ReplicaSetSize:
     available = (replicaset.get("status") or {}).get("availableReplicas", 0)
-    return rollout.Sizes(desired=replicaset["spec"]["replicas"], available=available)
+    return rollout.ReplicaSetSize(desired=replicaset["spec"]["replicas"], available=available)
 
 
 def _new_replicaset(deployment: Obj, name: str, label: str, revision: int) -> Obj:

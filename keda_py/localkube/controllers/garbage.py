@@ -24,7 +24,7 @@ class GarbageCollector:
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """Owners that are deleted, the owners of what is deleted, and new dependents."""
         metadata = event.object["metadata"]
         owners = metadata.get("ownerReferences")
@@ -46,10 +46,10 @@ class GarbageCollector:
             return
         finalizers = obj["metadata"].get("finalizers") or []
         if "deletionTimestamp" in obj["metadata"] and ORPHAN in finalizers:
-            self._let_go(uid)
-            self._take_off(place, obj, ORPHAN)
+            self._orphan_dependents(uid)
+            self._remove_finalizer(place, obj, ORPHAN)
         elif "deletionTimestamp" in obj["metadata"] and FOREGROUND in finalizers:
-            self._empty(place, obj)
+            self._delete_dependents(place, obj)
         else:
             self._collect(place)
 
@@ -71,7 +71,7 @@ class GarbageCollector:
         owner = self._context.index.place(reference["uid"])
         return owner is not None and owner.name == reference["name"] and owner.namespace in ("", dependent.namespace)
 
-    def _empty(self, place: Place, obj: Obj) -> None:
+    def _delete_dependents(self, place: Place, obj: Obj) -> None:
         """Foreground: dependents first; those that do not block are only told to go."""
         uid, blocking = obj["metadata"]["uid"], False
         for dependent in self._context.index.dependents(uid):
@@ -84,9 +84,9 @@ class GarbageCollector:
                 policy = "Foreground" if has_children else "Background"
                 self._context.store.delete(dependent.resource, dependent.namespace, dependent.name, propagation=policy)
         if not blocking:
-            self._take_off(place, obj, FOREGROUND)
+            self._remove_finalizer(place, obj, FOREGROUND)
 
-    def _let_go(self, uid: str) -> None:
+    def _orphan_dependents(self, uid: str) -> None:
         for dependent in self._context.index.dependents(uid):
             child = self._context.at(dependent)
             if child is not None:
@@ -95,7 +95,7 @@ class GarbageCollector:
                 metadata |= {"ownerReferences": left} if left else {}
                 self._context.store.update(dependent.resource, {**child, "metadata": metadata})
 
-    def _take_off(self, place: Place, obj: Obj, finalizer: str) -> None:
+    def _remove_finalizer(self, place: Place, obj: Obj, finalizer: str) -> None:
         finalizers = [name for name in obj["metadata"]["finalizers"] if name != finalizer]
         metadata = {**obj["metadata"], "finalizers": finalizers}
         self._context.store.update(place.resource, {**obj, "metadata": metadata})

@@ -10,7 +10,7 @@ from keda_py.localkube.controllers.shared import pods
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.index import PODS
 from keda_py.localkube.controllers.shared.loop import Key
-from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.controllers.shared.recorder import EventText
 from keda_py.localkube.model.conditions import is_true, with_condition
 from keda_py.localkube.store.subscriptions import DELETED, Event
 from keda_py.schema.resources import Obj
@@ -30,7 +30,7 @@ class Jobs:
         self._jobs = context.resource("batch/v1", "Job")
         self._pods = context.resource("v1", "Pod")
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """The Job itself, or the Job whose pod it is."""
         if event.resource.key == PODS:
             return owner_keys(event, "Job")
@@ -42,7 +42,7 @@ class Jobs:
         if job is None or "deletionTimestamp" in job["metadata"] or _is_over(job):
             return
         members = self._members(job)
-        missing = 0 if _verdict(job, members) or job["spec"].get("suspend") else _missing(job, members)
+        missing = 0 if _end_condition(job, members) or job["spec"].get("suspend") else _missing(job, members)
         members += [self._start(job) for _ in range(missing)]
         self._context.set_status(self._jobs, job, _status(job, members, self._context.now()))
 
@@ -55,7 +55,7 @@ class Jobs:
         labels = {"batch.kubernetes.io/job-name": job["metadata"]["name"], "job-name": job["metadata"]["name"]}
         pod = self._context.store.create(self._pods, pods.new_pod(job, labels=labels))
         message = f"Created pod: {pod['metadata']['name']}"
-        self._context.events.record(job, Remark(reason="SuccessfulCreate", message=message, source=SOURCE))
+        self._context.events.record(job, EventText(reason="SuccessfulCreate", message=message, source=SOURCE))
         return pod
 
 
@@ -76,7 +76,7 @@ def _missing(job: Obj, members: Sequence[Obj]) -> int:
     return max(0, wanted - active)
 
 
-def _verdict(job: Obj, members: Sequence[Obj]) -> Obj | None:
+def _end_condition(job: Obj, members: Sequence[Obj]) -> Obj | None:
     """The condition that ends the Job, None while it goes on."""
     if _phase_count(members, "Succeeded") >= job["spec"].get("completions", 1):
         message = "Reached expected number of succeeded pods"
@@ -97,7 +97,7 @@ def _status(job: Obj, members: Sequence[Obj], now: str) -> Obj:
     }
     status: Obj = {"startTime": before.get("startTime", now)}
     status |= {name: count for name, count in counts.items() if count or name == "ready"}
-    end = _verdict(job, members)
+    end = _end_condition(job, members)
     if end is None:
         return status
     if end["type"] == "Complete":

@@ -11,7 +11,7 @@ from keda_py.localkube.controllers.shared import pods
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.index import PODS
 from keda_py.localkube.controllers.shared.loop import Key
-from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.controllers.shared.recorder import EventText
 from keda_py.localkube.store.subscriptions import DELETED, Event
 from keda_py.schema.resources import Obj
 
@@ -30,7 +30,7 @@ class Kubelet:
         self._ready_at: dict[str, float] = {}
         self._ends_at: dict[str, float] = {}
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """A pod that is new."""
         if event.type == DELETED:
             self._ready_at.pop(event.object["metadata"]["uid"], None)
@@ -45,11 +45,13 @@ class Kubelet:
             return
         try:
             if pod["status"].get("phase") == "Running":
-                self._go_on(key, pod)
+                self._advance(key, pod)
             else:
                 self._start(key, pod)
         except ConfigError as error:
-            self._context.events.record(pod, Remark(type="Warning", reason="Failed", message=str(error), source=SOURCE))
+            self._context.events.record(
+                pod, EventText(type="Warning", reason="Failed", message=str(error), source=SOURCE)
+            )
 
     def _start(self, key: Key, pod: Obj) -> None:
         now, uid = self._context.clock.monotonic(), pod["metadata"]["uid"]
@@ -59,9 +61,9 @@ class Kubelet:
             self._ends_at[uid] = self._ready_at[uid] + runs
         if not pod["spec"].get("nodeName"):
             pod = self._context.store.update(self._pods, {**pod, "spec": {**pod["spec"], **pods.BOUND}})
-        self._go_on(key, self._context.set_status(self._pods, pod, pods.running_status(pod, self._context.now())))
+        self._advance(key, self._context.set_status(self._pods, pod, pods.running_status(pod, self._context.now())))
 
-    def _go_on(self, key: Key, pod: Obj) -> None:
+    def _advance(self, key: Key, pod: Obj) -> None:
         """Ready, then finished, each when its time has come."""
         now, uid = self._context.clock.monotonic() + ROUNDING, pod["metadata"]["uid"]
         ends_at = self._ends_at.get(uid)

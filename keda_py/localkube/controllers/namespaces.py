@@ -36,7 +36,7 @@ class Namespaces:
         self._namespaces = context.resource("v1", "Namespace")
         self._terminating: set[str] = set()
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """A namespace, or one on its way out that something has left or joined."""
         if event.resource.key != NAMESPACES:
             return (("", event.namespace),) if event.namespace in self._terminating else ()
@@ -53,11 +53,11 @@ class Namespaces:
         if namespace is None:
             return
         if "deletionTimestamp" in namespace["metadata"]:
-            self._empty(namespace)
+            self._delete_contents(namespace)
         else:
-            self._furnish(key[1])
+            self._create_contents(key[1])
 
-    def _furnish(self, name: str) -> None:
+    def _create_contents(self, name: str) -> None:
         self._ensure("ServiceAccount", {"name": "default", "namespace": name}, {})
         metadata = {"name": ROOT_CA, "namespace": name}
         self._ensure("ConfigMap", metadata, {"data": {"ca.crt": self._certificate_authority}})
@@ -67,7 +67,7 @@ class Namespaces:
         if self._context.store.find(resource, metadata["namespace"], metadata["name"]) is None:
             self._context.store.create(resource, {"apiVersion": "v1", "kind": kind, "metadata": metadata, **body})
 
-    def _empty(self, namespace: Obj) -> None:
+    def _delete_contents(self, namespace: Obj) -> None:
         name = namespace["metadata"]["name"]
         for place in self._context.index.in_namespace(name):
             held = self._context.at(place)

@@ -11,7 +11,7 @@ from keda_py.localkube.controllers.shared import pods
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.index import PODS
 from keda_py.localkube.controllers.shared.loop import Key
-from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.controllers.shared.recorder import EventText
 from keda_py.localkube.store.subscriptions import DELETED, Event
 from keda_py.schema.resources import Obj
 
@@ -49,7 +49,7 @@ class ReplicaSets:
         self._sets = context.resource("apps/v1", "ReplicaSet")
         self._pods = context.resource("v1", "Pod")
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """The set itself, or the set whose pod it is."""
         if event.resource.key == PODS:
             return owner_keys(event, "ReplicaSet")
@@ -102,7 +102,7 @@ class ReplicaSets:
         return [pod for pod in members if pod["metadata"]["uid"] not in gone]
 
     def _say(self, replicaset: Obj, reason: str, message: str) -> None:
-        self._context.events.record(replicaset, Remark(reason=reason, message=message, source=SOURCE))
+        self._context.events.record(replicaset, EventText(reason=reason, message=message, source=SOURCE))
 
 
 def _status(replicaset: Obj, members: Sequence[Obj], waits: Sequence[float]) -> Obj:

@@ -12,7 +12,7 @@ from keda_py.schema.resources import Obj
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class ReplicaSetSize:
     """A ReplicaSet as the rollout sees it."""
 
     desired: int
@@ -28,7 +28,7 @@ def limits(deployment: Obj) -> tuple[int, int]:
     return surge, unavailable or (0 if surge else 1)
 
 
-def next_sizes(deployment: Obj, new: Sizes, old: Sequence[Sizes]) -> tuple[int, list[int]]:
+def next_sizes(deployment: Obj, new: ReplicaSetSize, old: Sequence[ReplicaSetSize]) -> tuple[int, list[int]]:
     """What the new ReplicaSet and each old one should have now; the oldest shrinks first."""
     replicas = deployment["spec"].get("replicas", 1)
     if (deployment["spec"].get("strategy") or {}).get("type") == "Recreate":
@@ -47,15 +47,15 @@ def _grown(desired: int, replicas: int, surge: int, old: int) -> int:
     return desired + max(0, min(room, replicas - desired))
 
 
-def _shrunk(new: Sizes, old: Sequence[Sizes], least_available: int) -> list[int]:
+def _shrunk(new: ReplicaSetSize, old: Sequence[ReplicaSetSize], least_available: int) -> list[int]:
     """First the old pods that are not available, then available ones as far as the minimum allows."""
     everything = new.desired + sum(size.desired for size in old)
     removable = everything - least_available - (new.desired - new.available)
-    sizes: list[Sizes] = []
+    sizes: list[ReplicaSetSize] = []
     for size in old:
         useless = min(max(removable, 0), size.desired - size.available)
         removable -= useless
-        sizes.append(Sizes(desired=size.desired - useless, available=size.available))
+        sizes.append(ReplicaSetSize(desired=size.desired - useless, available=size.available))
     removable = new.available + sum(size.available for size in sizes) - least_available
     result = []
     for size in sizes:

@@ -7,7 +7,7 @@ from keda_py.localkube.controllers.shared import pods
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.index import PODS
 from keda_py.localkube.controllers.shared.loop import Key
-from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.controllers.shared.recorder import EventText
 from keda_py.localkube.store.subscriptions import DELETED, Event
 from keda_py.schema.resources import Obj
 
@@ -26,7 +26,7 @@ class StatefulSets:
         self._sets = context.resource("apps/v1", "StatefulSet")
         self._pods = context.resource("v1", "Pod")
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """The set itself, or the set whose pod it is."""
         if event.resource.key == PODS:
             return owner_keys(event, "StatefulSet")
@@ -90,7 +90,7 @@ class StatefulSets:
         self._say(statefulset, "SuccessfulDelete", text)
 
     def _say(self, statefulset: Obj, reason: str, message: str) -> None:
-        self._context.events.record(statefulset, Remark(reason=reason, message=message, source=SOURCE))
+        self._context.events.record(statefulset, EventText(reason=reason, message=message, source=SOURCE))
 
 
 def _name(statefulset: Obj) -> str:

@@ -1,7 +1,7 @@
 """A request and its answer as plain values, free of the HTTP server's types.
 
 `apiserver/server.py` makes a `Call` of each request; `apiserver/routes.py` finds out what it asks for and returns an
-`Answer`. Query parameters are read as the real server reads them (booleans as Go does: kubernetes_asyncio sends
+`ApiAnswer`. Query parameters are read as the real server reads them (booleans as Go does: kubernetes_asyncio sends
 `watch=True`).
 """
 
@@ -34,7 +34,7 @@ ANONYMOUS = User(name="system:anonymous", groups=("system:unauthenticated",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class RequestTarget:
     """What a path names: a resource, and in it an object and its subresource ("" if it names none)."""
 
     resource: Resource
@@ -91,7 +91,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ApiAnswer:
     """A status code and a body: JSON, or bytes of another content type, or a stream of lines."""
 
     status: int = 200
@@ -105,13 +105,13 @@ class Answer:
         return self.body if isinstance(self.body, bytes) else orjson.dumps(self.body)
 
 
-def text(words: str, status: int = 200) -> Answer:
+def text(words: str, status: int = 200) -> ApiAnswer:
     """A plain text answer."""
-    return Answer(status=status, body=words.encode(), content_type=TEXT)
+    return ApiAnswer(status=status, body=words.encode(), content_type=TEXT)
 
 
-def refusal(error: StatusError) -> Answer:
+def refusal(error: StatusError) -> ApiAnswer:
     """A `Status` body."""
     retry: Obj = error.details or {}
     headers = {"Retry-After": str(retry["retryAfterSeconds"])} if "retryAfterSeconds" in retry else {}
-    return Answer(status=error.code, body=error.body(), headers=headers)
+    return ApiAnswer(status=error.code, body=error.body(), headers=headers)

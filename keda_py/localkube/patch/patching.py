@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from keda_py.localkube.bodies.bodies import check_kind, named, read_apply, read_patch
-from keda_py.localkube.model.calls import APPLY, Call, Target
+from keda_py.localkube.bodies.bodies import check_kind, read_apply, read_patch, with_path_name
+from keda_py.localkube.model.calls import APPLY, Call, RequestTarget
 from keda_py.localkube.patch.patches import json_patch, merge_patch
 from keda_py.localkube.patch.server_apply import Writer, note_update, server_side_apply
 from keda_py.localkube.patch.strategic_merge import strategic_merge
@@ -17,7 +17,7 @@ _JSON, _MERGE = "application/json-patch+json", "application/merge-patch+json"
 _STRATEGIC = "application/strategic-merge-patch+json"
 
 
-def patched(call: Call, target: Target, old: Obj, now: datetime) -> Obj:
+def patched(call: Call, target: RequestTarget, old: Obj, now: datetime) -> Obj:
     """The object with the request's patch; StatusError 415 for a kind of patch the resource does not take."""
     if call.content_type == APPLY:
         return applied(call, target, old, now)
@@ -34,7 +34,7 @@ def patched(call: Call, target: Target, old: Obj, now: datetime) -> Obj:
     raise unsupported_media_type([_JSON, _MERGE, APPLY] if target.resource.custom else [])
 
 
-def applied(call: Call, target: Target, live: Obj | None, now: datetime) -> Obj:
+def applied(call: Call, target: RequestTarget, live: Obj | None, now: datetime) -> Obj:
     """Server-side apply of the request's object onto `live`, which is None if the object does not exist yet."""
     if not call.query.get("fieldManager"):
         cause = Cause(
@@ -46,10 +46,12 @@ def applied(call: Call, target: Target, live: Obj | None, now: datetime) -> Obj:
     check_kind(wanted, resource.api_version, resource.kind)
     schema = schema_for(resource) or {}
     writer = writer_of(call, target, now)
-    return server_side_apply(live, named(wanted, target), writer=writer, force=call.flag("force"), schema=schema)
+    return server_side_apply(
+        live, with_path_name(wanted, target), writer=writer, force=call.flag("force"), schema=schema
+    )
 
 
-def noted(call: Call, target: Target, old: Obj, new: Obj, now: datetime) -> Obj:
+def with_managed_fields(call: Call, target: RequestTarget, old: Obj, new: Obj, now: datetime) -> Obj:
     """The changed object with its managedFields brought up to date.
 
     An apply has done that itself; one that states what is there already, defaults included, changes no time either.
@@ -60,7 +62,7 @@ def noted(call: Call, target: Target, old: Obj, new: Obj, now: datetime) -> Obj:
     return note_update(old, new, writer=writer_of(call, target, now), schema=schema)
 
 
-def writer_of(call: Call, target: Target, now: datetime) -> Writer:
+def writer_of(call: Call, target: RequestTarget, now: datetime) -> Writer:
     """Who writes: the fieldManager, or else the client's name for itself."""
     agent = call.headers.get("user-agent", "").partition("/")[0]
     return Writer(

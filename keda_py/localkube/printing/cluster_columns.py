@@ -18,7 +18,7 @@ from keda_py.localkube.printing.printers import (
     status_of,
     text,
 )
-from keda_py.schema.resources import Column, Obj
+from keda_py.schema.resources import Obj, PrinterColumn
 
 
 def _namespace(namespace: Obj, now: datetime) -> Sequence[Any]:
@@ -160,7 +160,7 @@ _EVENT_COLUMNS = (
     text("Message"),
     text("First Seen", wide=True),
     text("Count", wide=True),
-    Column(name=NAME.name, type=NAME.type, format=NAME.format, priority=1),
+    PrinterColumn(name=NAME.name, type=NAME.type, format=NAME.format, priority=1),
 )
 _EVENTS = Printer(columns=_EVENT_COLUMNS, cells=_event)
 _BINDINGS = printer(

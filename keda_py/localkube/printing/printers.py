@@ -6,33 +6,33 @@ from datetime import datetime
 from typing import Any
 
 from keda_py.localkube.model.durations import age
-from keda_py.schema.resources import Column, Obj
+from keda_py.schema.resources import Obj, PrinterColumn
 
 NONE = "<none>"
 
-NAME = Column(name="Name", type="string", format="name")
-AGE = Column(name="Age", type="string")
+NAME = PrinterColumn(name="Name", type="string", format="name")
+AGE = PrinterColumn(name="Age", type="string")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printer:
     """The columns of a kind, and a function that makes the cells after the name."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[PrinterColumn, ...]
     cells: Callable[[Obj, datetime], Sequence[Any]]
 
 
-def text(name: str, *, wide: bool = False) -> Column:
+def text(name: str, *, wide: bool = False) -> PrinterColumn:
     """A column of text; `wide` ones show with -o wide only."""
-    return Column(name=name, type="string", priority=1 if wide else 0)
+    return PrinterColumn(name=name, type="string", priority=1 if wide else 0)
 
 
-def number(name: str) -> Column:
+def number(name: str) -> PrinterColumn:
     """A column of numbers."""
-    return Column(name=name, type="integer")
+    return PrinterColumn(name=name, type="integer")
 
 
-def printer(columns: Sequence[Column], cells: Callable[[Obj, datetime], Sequence[Any]]) -> Printer:
+def printer(columns: Sequence[PrinterColumn], cells: Callable[[Obj, datetime], Sequence[Any]]) -> Printer:
     """A kind whose first column is its name."""
     return Printer(columns=(NAME, *columns), cells=cells)
 

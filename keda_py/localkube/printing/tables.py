@@ -16,14 +16,14 @@ from keda_py.localkube.model.json_paths import PathError, find_first
 from keda_py.localkube.printing.cluster_columns import CLUSTER_PRINTERS
 from keda_py.localkube.printing.printers import NAME, Printer
 from keda_py.localkube.printing.workload_columns import WORKLOAD_PRINTERS
-from keda_py.schema.resources import Column, Obj, Resource
+from keda_py.schema.resources import Obj, PrinterColumn, Resource
 
 _PRINTERS = WORKLOAD_PRINTERS | CLUSTER_PRINTERS
 _CREATED_AT = Printer(
-    columns=(NAME, Column(name="Created At", type="date")),
+    columns=(NAME, PrinterColumn(name="Created At", type="date")),
     cells=lambda obj, now: [obj["metadata"].get("creationTimestamp")],
 )
-_AGE_OF_CUSTOM = Column(name="Age", type="date", path=".metadata.creationTimestamp")
+_AGE_OF_CUSTOM = PrinterColumn(name="Age", type="date", path=".metadata.creationTimestamp")
 
 
 def build_table(resource: Resource, objects: Sequence[Obj], now: datetime) -> Obj:
@@ -44,7 +44,7 @@ def build_table(resource: Resource, objects: Sequence[Obj], now: datetime) -> Ob
     }
 
 
-def _definition(column: Column) -> Obj:
+def _definition(column: PrinterColumn) -> Obj:
     return {
         "name": column.name,
         "type": column.type,
@@ -59,7 +59,7 @@ def _row(obj: Obj, cells: Sequence[Any], *, named: bool = True) -> Obj:
     return {"cells": [obj["metadata"]["name"], *cells] if named else list(cells), "object": metadata}
 
 
-def _custom_cell(obj: Obj, column: Column, now: datetime) -> Any:
+def _custom_cell(obj: Obj, column: PrinterColumn, now: datetime) -> Any:
     """A cell of the column's type; null where the object has nothing of that type."""
     try:
         value = find_first(obj, column.path)

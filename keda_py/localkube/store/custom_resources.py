@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from keda_py.apis.foreign import map_at, text_at
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import DELETED, Event
-from keda_py.schema.resources import Column, Obj, Resource, ScalePaths
+from keda_py.schema.resources import Obj, PrinterColumn, Resource, ScalePaths
 
 KEY = ("apiextensions.k8s.io", "customresourcedefinitions")
 
@@ -79,9 +79,9 @@ def _scale(paths: Obj | None) -> ScalePaths | None:
     )
 
 
-def _columns(columns: Iterable[Obj]) -> Iterator[Column]:
+def _columns(columns: Iterable[Obj]) -> Iterator[PrinterColumn]:
     for column in columns:
-        yield Column(
+        yield PrinterColumn(
             name=column["name"],
             type=column["type"],
             format=column.get("format", ""),

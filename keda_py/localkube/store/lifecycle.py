@@ -68,7 +68,7 @@ def generated_name(prefix: str) -> str:
 
 def created(resource: Resource, obj: Obj, creation: Creation) -> Obj:
     """The new object; the writer's uid, version and status of a kind with a status subresource do not count."""
-    metadata = _sent(with_name(obj))
+    metadata = _metadata_of(with_name(obj))
     metadata["uid"] = str(uuid.uuid4())
     metadata["resourceVersion"] = str(creation.revision)
     metadata["creationTimestamp"] = timestamp(creation.now)
@@ -81,23 +81,26 @@ def updated(resource: Resource, old: Obj, obj: Obj, subresource: str) -> Obj:
     """The object after a write, or `old` itself when nothing changed."""
     was = old["metadata"]
     kept = {key: was[key] for key in SYSTEM_FIELDS if key in was}
-    new = {**_typed(resource, obj), "metadata": {**_sent(obj), **kept, "resourceVersion": was["resourceVersion"]}}
+    new = {
+        **_typed(resource, obj),
+        "metadata": {**_metadata_of(obj), **kept, "resourceVersion": was["resourceVersion"]},
+    }
     if subresource:
-        new = _part(resource, old, new, subresource)
+        new = _allowed_change(resource, old, new, subresource)
     elif "status" in resource.subresources:
         new = _with(new, "status", old.get("status"))
     if new == old:
         return old
     _check_finalizers(resource, old, new)
-    if resource.has_generation and _counts(resource, old, new) and subresource != "status":
+    if resource.has_generation and _raises_generation(resource, old, new) and subresource != "status":
         new["metadata"]["generation"] = was.get("generation", 0) + 1
     return new
 
 
-def doomed(resource: Resource, old: Obj, options: DeleteOptions, now: datetime) -> Obj:
+def marked_deleted(resource: Resource, old: Obj, options: DeleteOptions, now: datetime) -> Obj:
     """The object after a DELETE: without deletionTimestamp it is gone, `old` itself was on its way already."""
     if resource.key == NAMESPACES:
-        return _doomed_namespace(old, now)
+        return _deleted_namespace(old, now)
     finalizers = _finalizers_of(old["metadata"].get("finalizers") or [], options.propagation)
     metadata = {**old["metadata"]}
     if not finalizers:
@@ -113,7 +116,7 @@ def doomed(resource: Resource, old: Obj, options: DeleteOptions, now: datetime) 
     return {**old, "metadata": metadata}
 
 
-def _sent(obj: Obj) -> Obj:
+def _metadata_of(obj: Obj) -> Obj:
     """The writer's own metadata; what is empty is as good as absent."""
     return {k: v for k, v in obj["metadata"].items() if k not in SYSTEM_FIELDS and v not in (None, "", [], {})}
 
@@ -123,7 +126,7 @@ def _typed(resource: Resource, obj: Obj) -> Obj:
     return obj if resource.storage else {**obj, "apiVersion": resource.api_version, "kind": resource.kind}
 
 
-def _doomed_namespace(old: Obj, now: datetime) -> Obj:
+def _deleted_namespace(old: Obj, now: datetime) -> Obj:
     if "deletionTimestamp" in old["metadata"]:
         return old
     metadata = {**old["metadata"], "deletionTimestamp": timestamp(now)}
@@ -138,7 +141,7 @@ def _finalizers_of(finalizers: list[str], propagation: str) -> list[str]:
     return [*others, wanted] if wanted else others
 
 
-def _part(resource: Resource, old: Obj, new: Obj, subresource: str) -> Obj:
+def _allowed_change(resource: Resource, old: Obj, new: Obj, subresource: str) -> Obj:
     """What a write to a subresource may change: its own part, and for built-in kinds some metadata."""
     if subresource == "finalize":
         spec = {**old.get("spec", {}), "finalizers": new.get("spec", {}).get("finalizers") or []}
@@ -156,7 +159,7 @@ def _with(obj: Obj, key: str, value: object) -> Obj:
     return rest if value is None else {**rest, key: value}
 
 
-def _counts(resource: Resource, old: Obj, new: Obj) -> bool:
+def _raises_generation(resource: Resource, old: Obj, new: Obj) -> bool:
     """Whether the generation grows: for anything but metadata and status, and for a Deployment's annotations."""
     if resource.kind == "Deployment" and old["metadata"].get("annotations") != new["metadata"].get("annotations"):
         return True

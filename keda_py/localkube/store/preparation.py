@@ -27,7 +27,7 @@ _COMPLETIONS: dict[tuple[str, str], Callable[[Obj], Obj]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedObject:
     """An object ready to be stored, and what the client is warned of."""
 
     obj: Obj
@@ -41,14 +41,14 @@ def schema_for(resource: Resource) -> Schema | None:
     return schema_of(resource.group, resource.version, resource.kind)
 
 
-def prepared_new(call: Call, resource: Resource, obj: Obj) -> Prepared:
+def prepared_new(call: Call, resource: Resource, obj: Obj) -> PreparedObject:
     """A new object: its status is not the writer's to set."""
     if "status" in resource.subresources:
         obj = {key: value for key, value in obj.items() if key != "status"}
     return prepared(call, resource, obj)
 
 
-def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -> Prepared:
+def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -> PreparedObject:
     """Check types, prune, complete and validate; `old` is the object that it replaces, None at creation.
 
     StatusError 400 for a field of the wrong type or, in strict mode, an unknown one; 422 for wrong values.
@@ -58,7 +58,7 @@ def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -
     obj = zeroed(obj, schema or {})
     if schema is None:
         _refuse_if(resource, obj, list(check_metadata(obj, {})))
-        return Prepared(obj=obj)
+        return PreparedObject(obj=obj)
     complete = _COMPLETIONS.get(resource.key)
     if complete and old is None:
         obj = complete(obj)
@@ -69,7 +69,7 @@ def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -
         raise _strict(resource, ", ".join(problems))
     full = apply_defaults(kept, schema)
     _refuse_if(resource, full, validate(full, schema, old))
-    return Prepared(obj=full, warnings=problems if mode == "Warn" else ())
+    return PreparedObject(obj=full, warnings=problems if mode == "Warn" else ())
 
 
 def _refuse_if(resource: Resource, obj: Obj, causes: Sequence[Cause]) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from keda_py.clock import Clock
 from keda_py.localkube.model.selectors import FieldSelector, Selector
-from keda_py.localkube.store.lifecycle import Creation, DeleteOptions, created, doomed, updated
-from keda_py.localkube.store.subscriptions import ADDED, DELETED, MODIFIED, Event, Interest, Subscription
+from keda_py.localkube.store.lifecycle import Creation, DeleteOptions, created, marked_deleted, updated
+from keda_py.localkube.store.subscriptions import ADDED, DELETED, MODIFIED, Event, Subscription, WatchFilter
 from keda_py.schema.resources import Obj, Registry, Resource
 from keda_py.schema.status import already_exists, conflict, continue_expired, expired, not_found, uid_changed
 
@@ -45,7 +45,7 @@ class Snapshot:
         return bisect_right(self.objects, place, key=_place)
 
 
-class _Shelf:
+class _KindStorage:
     """One kind's objects, history and watchers."""
 
     __slots__ = ("forgotten", "history", "objects", "resource", "subscriptions")
@@ -58,7 +58,7 @@ class _Shelf:
         # By the one name that a watcher waits for, "" for all others: hundreds of Secrets may be watched by name.
         self.subscriptions: dict[str, set[Subscription]] = {}
 
-    def concerned(self, name: str) -> list[Subscription]:
+    def watching(self, name: str) -> list[Subscription]:
         """The subscriptions that may want to know of the object."""
         return [*self.subscriptions.get("", ()), *self.subscriptions.get(name, ())]
 
@@ -66,7 +66,7 @@ class _Shelf:
         """A copy of the objects by namespace and name."""
         return {(space, name): obj for space, names in self.objects.items() for name, obj in names.items()}
 
-    def become(self, objects: dict[tuple[str, str], Obj], revision: int) -> None:
+    def replace_objects(self, objects: dict[tuple[str, str], Obj], revision: int) -> None:
         """Hold exactly these, with no memory of anything before `revision`, and without watchers."""
         self.objects = {}
         for (space, name), obj in objects.items():
@@ -83,22 +83,22 @@ class Store:
     def __init__(self, clock: Clock, resources: Registry) -> None:
         self.clock, self.resources = clock, resources
         self.revision = 0
-        self._shelves: dict[tuple[str, str], _Shelf] = {}
-        self._snapshots: OrderedDict[tuple[_Shelf, str, int], Snapshot] = OrderedDict()
+        self._storages: dict[tuple[str, str], _KindStorage] = {}
+        self._snapshots: OrderedDict[tuple[_KindStorage, str, int], Snapshot] = OrderedDict()
         self._listeners: list[Callable[[Event], None]] = []
         self._undelivered: deque[Event] = deque()
         self._delivering = False
 
     def get(self, resource: Resource, namespace: str, name: str) -> Obj:
         """One object, namespace "" at cluster scope; StatusError 404."""
-        obj = self._shelf(resource).objects.get(namespace, {}).get(name)
+        obj = self._storage(resource).objects.get(namespace, {}).get(name)
         if obj is None:
             raise not_found(resource, name)
         return obj
 
     def find(self, resource: Resource, namespace: str, name: str) -> Obj | None:
         """One object, or None."""
-        return self._shelf(resource).objects.get(namespace, {}).get(name)
+        return self._storage(resource).objects.get(namespace, {}).get(name)
 
     def list(
         self,
@@ -109,7 +109,7 @@ class Store:
         fields: Selector | None = None,
     ) -> list[Obj]:
         """The objects of a namespace ("" is all of them) by namespace and name."""
-        spaces = self._shelf(resource).objects
+        spaces = self._storage(resource).objects
         chosen = [namespace] if namespace else sorted(spaces)
         found = [obj for space in chosen for _, obj in sorted(spaces.get(space, {}).items())]
         for selector in (labels, fields):
@@ -122,14 +122,14 @@ class Store:
 
         The pages of one list come from one snapshot: made anew for each, they would cost the square of the objects.
         """
-        shelf = self._shelf(resource)
-        if revision < shelf.forgotten:
+        storage = self._storage(resource)
+        if revision < storage.forgotten:
             raise continue_expired()
-        key = (shelf, namespace, revision)
+        key = (storage, namespace, revision)
         if key not in self._snapshots:
             objects = self.list(resource, namespace)
             if revision < self.revision:
-                objects = _as_of(revision, objects, shelf, namespace)
+                objects = _as_of(revision, objects, storage, namespace)
             self._snapshots[key] = Snapshot(objects=objects, revision=revision)
         self._snapshots.move_to_end(key)
         while len(self._snapshots) > SNAPSHOTS:
@@ -177,7 +177,7 @@ class Store:
         options = options or DeleteOptions(propagation=propagation)
         old = self.get(resource, namespace, name)
         options.check(resource, old)
-        new = doomed(resource, old, options, self.clock.now())
+        new = marked_deleted(resource, old, options, self.clock.now())
         if new is old:
             return old
         new["metadata"]["resourceVersion"] = str(self.revision + 1)
@@ -196,13 +196,13 @@ class Store:
         fields: FieldSelector | None = None,
     ) -> Subscription:
         """The events after version `since`, selector transitions turned into ADDED and DELETED; StatusError 410."""
-        shelf = self._shelf(resource)
-        if since < shelf.forgotten:
-            raise expired(since, shelf.forgotten)
-        interest = Interest(namespace=namespace, labels=labels, fields=fields, since=since)
+        storage = self._storage(resource)
+        if since < storage.forgotten:
+            raise expired(since, storage.forgotten)
+        watch_filter = WatchFilter(namespace=namespace, labels=labels, fields=fields, since=since)
         name = fields.equal_to("metadata.name") if fields is not None else None
-        subscription = Subscription(self.clock, interest, shelf.subscriptions.setdefault(name or "", set()))
-        for event in shelf.history:
+        subscription = Subscription(self.clock, watch_filter, storage.subscriptions.setdefault(name or "", set()))
+        for event in storage.history:
             subscription.offer(event)
         return subscription
 
@@ -213,20 +213,20 @@ class Store:
     @property
     def watchers(self) -> int:
         """How many subscriptions are open."""
-        return sum(len(watching) for shelf in self._shelves.values() for watching in shelf.subscriptions.values())
+        return sum(len(watching) for storage in self._storages.values() for watching in storage.subscriptions.values())
 
     def forget(self, before: int) -> None:
         """Drop the history up to version `before`, as etcd's compaction does."""
         self._snapshots.clear()
-        for shelf in self._shelves.values():
-            while shelf.history and shelf.history[0].revision <= before:
-                shelf.history.popleft()
-            shelf.forgotten = max(shelf.forgotten, before)
+        for storage in self._storages.values():
+            while storage.history and storage.history[0].revision <= before:
+                storage.history.popleft()
+            storage.forgotten = max(storage.forgotten, before)
 
     def backup(self) -> Backup:
         """What `restore` takes, as etcd's snapshot."""
-        shelves = {key: (shelf.resource, shelf.by_place()) for key, shelf in self._shelves.items()}
-        return Backup(kinds=shelves, revision=self.revision)
+        kinds = {key: (storage.resource, storage.by_place()) for key, storage in self._storages.items()}
+        return Backup(kinds=kinds, revision=self.revision)
 
     def restore(self, backup: Backup) -> None:
         """Everything is as it was at the backup, the version too, and every watch has ended.
@@ -235,23 +235,25 @@ class Store:
         """
         self.revision = backup.revision
         self._snapshots.clear()
-        for key, shelf in self._shelves.items():
-            before, after = shelf.by_place(), backup.kinds.get(key, (shelf.resource, {}))[1]
-            shelf.become(after, backup.revision)
+        for key, storage in self._storages.items():
+            before, after = storage.by_place(), backup.kinds.get(key, (storage.resource, {}))[1]
+            storage.replace_objects(after, backup.revision)
             for place in sorted(before.keys() | after.keys()):
                 old, new = before.get(place), after.get(place)
                 if old is not new:
                     type_ = DELETED if new is None else ADDED if old is None else MODIFIED
                     changed = new or old or {}
-                    self._tell(
-                        Event(type=type_, resource=shelf.resource, object=changed, previous=old, revision=self.revision)
+                    self._notify(
+                        Event(
+                            type=type_, resource=storage.resource, object=changed, previous=old, revision=self.revision
+                        )
                     )
 
-    def _shelf(self, resource: Resource) -> _Shelf:
-        shelf = self._shelves.get(resource.key)
-        if shelf is None:
-            shelf = self._shelves[resource.key] = _Shelf(resource)
-        return shelf
+    def _storage(self, resource: Resource) -> _KindStorage:
+        storage = self._storages.get(resource.key)
+        if storage is None:
+            storage = self._storages[resource.key] = _KindStorage(resource)
+        return storage
 
     def _check(self, resource: Resource, old: Obj, metadata: Obj) -> None:
         name, uid, version = metadata["name"], metadata.get("uid"), metadata.get("resourceVersion")
@@ -261,22 +263,22 @@ class Store:
             raise conflict(resource, name)
 
     def _commit(self, resource: Resource, type_: str, new: Obj, old: Obj | None) -> None:
-        shelf = self._shelf(resource)
+        storage = self._storage(resource)
         namespace, name = _place(new)
         self.revision += 1
         if type_ == DELETED:
-            del shelf.objects[namespace][name]
+            del storage.objects[namespace][name]
         else:
-            shelf.objects.setdefault(namespace, {})[name] = new
+            storage.objects.setdefault(namespace, {})[name] = new
         event = Event(type=type_, resource=resource, object=new, previous=old, revision=self.revision)
-        shelf.history.append(event)
-        if len(shelf.history) > HISTORY:
-            shelf.forgotten = shelf.history.popleft().revision
-        for subscription in shelf.concerned(name):
+        storage.history.append(event)
+        if len(storage.history) > HISTORY:
+            storage.forgotten = storage.history.popleft().revision
+        for subscription in storage.watching(name):
             subscription.offer(event)
-        self._tell(event)
+        self._notify(event)
 
-    def _tell(self, event: Event) -> None:
+    def _notify(self, event: Event) -> None:
         """Listeners may write, so events wait their turn: everybody sees them in order."""
         self._undelivered.append(event)
         if self._delivering:
@@ -291,10 +293,10 @@ class Store:
             self._delivering = False
 
 
-def _as_of(revision: int, objects: list[Obj], shelf: _Shelf, namespace: str) -> list[Obj]:
+def _as_of(revision: int, objects: list[Obj], storage: _KindStorage, namespace: str) -> list[Obj]:
     """What `objects` of now were at `revision`, by namespace and name."""
     state = {_place(obj): obj for obj in objects}
-    for event in reversed(shelf.history):
+    for event in reversed(storage.history):
         if event.revision <= revision:
             break
         if namespace and event.namespace != namespace:

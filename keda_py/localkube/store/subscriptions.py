@@ -53,7 +53,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interest:
+class WatchFilter:
     """What a watcher asked for: events after version `since`, in one namespace or all, of the selected objects."""
 
     namespace: str
@@ -67,31 +67,31 @@ class Interest:
             return None
         if self.labels is None and self.fields is None:
             return event
-        before = event.previous is not None and self._picks(event.previous)
-        after = event.type != DELETED and self._picks(event.object)
+        before = event.previous is not None and self._selects(event.previous)
+        after = event.type != DELETED and self._selects(event.object)
         if not before and not after:
             return None
         type_ = MODIFIED if before and after else ADDED if after else DELETED
         return event if event.type == type_ else replace(event, type=type_)
 
-    def _picks(self, obj: Obj) -> bool:
+    def _selects(self, obj: Obj) -> bool:
         return all(selector is None or selector.matches(obj) for selector in (self.labels, self.fields))
 
 
 class Subscription:
     """An asynchronous iterator of events; it ends when closed or when the watcher is hopelessly behind."""
 
-    def __init__(self, clock: Clock, interest: Interest, audience: set["Subscription"]) -> None:
-        self._clock, self._interest, self._audience = clock, interest, audience
+    def __init__(self, clock: Clock, watch_filter: WatchFilter, subscriptions: set["Subscription"]) -> None:
+        self._clock, self._filter, self._subscriptions = clock, watch_filter, subscriptions
         self._pending: deque[Event] = deque()
         self._arrived = asyncio.Event()
         self._hold = ExitStack()
         self._holding = self._closed = False
-        audience.add(self)
+        subscriptions.add(self)
 
     def offer(self, event: Event) -> None:
         """Queue the event if the watcher wants it."""
-        seen = self._interest.view(event)
+        seen = self._filter.view(event)
         if seen is None or self._closed:
             return
         if len(self._pending) >= BACKLOG:
@@ -136,7 +136,7 @@ class Subscription:
     def close(self) -> None:
         """Stop; what is queued can still be read."""
         self._closed = True
-        self._audience.discard(self)
+        self._subscriptions.discard(self)
         self._arrived.set()
 
     async def aclose(self) -> None:

@@ -21,10 +21,10 @@ from tests.localkube import recordings
 
 EXCHANGES = recordings.exchanges()
 WATCH_SECONDS = "1"
-Answer = dict[str, Any]
+ApiAnswer = dict[str, Any]
 
 
-async def send(session: aiohttp.ClientSession, request: dict[str, Any]) -> Answer:
+async def send(session: aiohttp.ClientSession, request: dict[str, Any]) -> ApiAnswer:
     """One request; a watch is read to its end."""
     body = request.get("body")
     data = None if body is None else body.encode() if isinstance(body, str) else orjson.dumps(body)
@@ -35,7 +35,7 @@ async def send(session: aiohttp.ClientSession, request: dict[str, Any]) -> Answe
         request["method"], request["path"], params=query, data=data, headers=request.get("headers")
     ) as response:
         text = await response.read()
-        answer: Answer = {"status": response.status, "content-type": response.headers["Content-Type"]}
+        answer: ApiAnswer = {"status": response.status, "content-type": response.headers["Content-Type"]}
     if query.get("watch"):
         answer["events"] = [orjson.loads(line) for line in text.splitlines()]
     else:
@@ -43,7 +43,7 @@ async def send(session: aiohttp.ClientSession, request: dict[str, Any]) -> Answe
     return answer
 
 
-async def replay(session: aiohttp.ClientSession, exchange: dict[str, Any], answers: dict[str, Any]) -> Answer:
+async def replay(session: aiohttp.ClientSession, exchange: dict[str, Any], answers: dict[str, Any]) -> ApiAnswer:
     """One exchange with what happens beside it."""
     request = recordings.resolved(exchange["request"], answers)
     if "meanwhile" not in exchange:
@@ -68,14 +68,14 @@ def as_kedas_own(crd: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def answers() -> AsyncIterator[dict[str, Answer]]:
+async def answers() -> AsyncIterator[dict[str, ApiAnswer]]:
     """The answers to all exchanges, by note."""
     clock = FakeClock(datetime(2026, 11, 21, 5, 58, 7, tzinfo=UTC))
     async with LocalCluster(clock, ClusterOptions(hpa_sync_seconds=5)) as cluster:
         await cluster.apply(as_kedas_own(crd) for crd in DEFINITIONS if crd["spec"]["group"] == "keda.sh")
         connector = aiohttp.TCPConnector(ssl=cluster.client_context())
         async with aiohttp.ClientSession(cluster.url, connector=connector) as session:
-            found: dict[str, Answer] = {}
+            found: dict[str, ApiAnswer] = {}
             bodies: dict[str, Any] = {}
             for exchange in EXCHANGES:
                 for request in exchange.get("before", ()):
@@ -91,7 +91,7 @@ async def answers() -> AsyncIterator[dict[str, Answer]]:
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES, ids=[exchange["note"] for exchange in EXCHANGES])
-def test_the_answer_is_the_recorded_one(exchange: dict[str, Any], answers: dict[str, Answer]) -> None:
+def test_the_answer_is_the_recorded_one(exchange: dict[str, Any], answers: dict[str, ApiAnswer]) -> None:
     answer, recorded = answers[exchange["note"]], exchange["response"]
     assert answer["status"] == recorded["status"], answer
     assert answer["content-type"] == recorded["content-type"]
@@ -114,7 +114,7 @@ DISCOVERY = {"groups", "aggregated discovery, core", "aggregated discovery, grou
 SHORTENED = {"version", "core versions"}
 
 
-def test_every_required_group_is_served(answers: dict[str, Answer]) -> None:
+def test_every_required_group_is_served(answers: dict[str, ApiAnswer]) -> None:
     names = [group["name"] for group in answers["groups"]["body"]["groups"]]
     assert set(names) >= recordings.REQUIRED_GROUPS
     assert [item["metadata"]["name"] for item in answers["aggregated discovery, groups"]["body"]["items"]] == names

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keda_py.localkube.controllers.rollout import Sizes, limits, next_sizes
+from keda_py.localkube.controllers.rollout import ReplicaSetSize, limits, next_sizes
 from tests.localkube.controllers.bare_cluster import Obj
 
 
@@ -40,5 +40,5 @@ def test_limits_are_counted_in_pods(
 def test_each_step_keeps_enough_pods_available(
     new: tuple[int, int], old: list[tuple[int, int]], expected: tuple[int, list[int]]
 ) -> None:
-    sizes = [Sizes(desired=desired, available=available) for desired, available in old]
-    assert next_sizes(rolling(4), Sizes(desired=new[0], available=new[1]), sizes) == expected
+    sizes = [ReplicaSetSize(desired=desired, available=available) for desired, available in old]
+    assert next_sizes(rolling(4), ReplicaSetSize(desired=new[0], available=new[1]), sizes) == expected

@@ -6,13 +6,13 @@ import pytest
 from keda_py.localkube.model.durations import age, human_duration
 from keda_py.localkube.model.json_paths import PathError, find, find_first
 from keda_py.localkube.printing.tables import build_table
-from keda_py.schema.resources import Column, Obj, Resource
+from keda_py.schema.resources import Obj, PrinterColumn, Resource
 
 NOW = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
 METADATA = {"name": "x", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z"}
 
 
-def cells(group: str, kind: str, obj: Obj, columns: tuple[Column, ...] | None = None) -> dict[str, Any]:
+def cells(group: str, kind: str, obj: Obj, columns: tuple[PrinterColumn, ...] | None = None) -> dict[str, Any]:
     """The row of one object, by column."""
     resource = Resource(
         group=group,
@@ -92,14 +92,14 @@ def test_a_kind_without_columns_of_its_own_shows_when_it_was_created() -> None:
 
 def test_custom_columns_have_the_type_the_definition_gives() -> None:
     columns = (
-        Column(name="Text", type="string", path=".spec.number"),
-        Column(name="Object", type="string", path=".spec.map"),
-        Column(name="Number", type="integer", path=".spec.number"),
-        Column(name="Wrong", type="integer", path=".spec.flag"),
-        Column(name="Flag", type="boolean", path=".spec.flag"),
-        Column(name="Gone", type="string", path=".spec.nothing"),
-        Column(name="Bad", type="string", path=".spec[unquoted]"),
-        Column(name="Since", type="date", path=".metadata.creationTimestamp"),
+        PrinterColumn(name="Text", type="string", path=".spec.number"),
+        PrinterColumn(name="Object", type="string", path=".spec.map"),
+        PrinterColumn(name="Number", type="integer", path=".spec.number"),
+        PrinterColumn(name="Wrong", type="integer", path=".spec.flag"),
+        PrinterColumn(name="Flag", type="boolean", path=".spec.flag"),
+        PrinterColumn(name="Gone", type="string", path=".spec.nothing"),
+        PrinterColumn(name="Bad", type="string", path=".spec[unquoted]"),
+        PrinterColumn(name="Since", type="date", path=".metadata.creationTimestamp"),
     )
     row = cells("x.example", "X", {"spec": {"number": 3, "flag": True, "map": {"a": [1]}}}, columns)
     expected = {"Text": "3", "Object": '{"a":[1]}', "Number": 3, "Wrong": None, "Flag": True, "Gone": None, "Bad": None}

@@ -16,7 +16,7 @@ from keda_py.localkube.apiserver.aggregation import Aggregation, status_message
 from keda_py.localkube.apiserver.scales import selector_text
 from keda_py.localkube.controllers.autoscaling.external_metrics import ASKING
 from keda_py.localkube.controllers.shared import usage
-from keda_py.localkube.model.calls import Answer, Call
+from keda_py.localkube.model.calls import ApiAnswer, Call
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj
 
@@ -114,7 +114,7 @@ def _query(source: Obj, selector: str) -> dict[str, str]:
     return {key: value for key, value in query.items() if value}
 
 
-def _read(answer: Answer) -> tuple[list[Obj], str]:
+def _read(answer: ApiAnswer) -> tuple[list[Obj], str]:
     try:
         items = orjson.loads(answer.encode())["items"]
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:

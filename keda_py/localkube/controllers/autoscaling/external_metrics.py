@@ -8,7 +8,7 @@ from keda_py.errors import ConfigError
 from keda_py.localkube.apiserver.aggregation import Aggregation, status_message
 from keda_py.localkube.apiserver.scales import selector_text
 from keda_py.localkube.controllers.shared import usage
-from keda_py.localkube.model.calls import Answer, Call, User
+from keda_py.localkube.model.calls import ApiAnswer, Call, User
 from keda_py.schema.resources import Obj
 
 GROUP, VERSION = "external.metrics.k8s.io", "v1beta1"
@@ -40,7 +40,7 @@ class ExternalMetrics:
             error=error,
         )
 
-    async def _ask(self, namespace: str, name: str, selector: Obj) -> Answer:
+    async def _ask(self, namespace: str, name: str, selector: Obj) -> ApiAnswer:
         path = f"/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{name}"
         labels = selector_text(selector)
         query = {"labelSelector": labels} if labels else {}
@@ -48,7 +48,7 @@ class ExternalMetrics:
         return await self._aggregation.forward(Call(method="GET", path=path, query=query, headers=headers, user=ASKING))
 
 
-def _read(answer: Answer, name: str) -> tuple[tuple[int, ...], str]:
+def _read(answer: ApiAnswer, name: str) -> tuple[tuple[int, ...], str]:
     if answer.status != 200:
         return (), FETCH_FAILED + status_message(answer, f"get {name}.{GROUP}")
     try:

@@ -23,12 +23,12 @@ from keda_py.core.hpa.controller import (
 )
 from keda_py.core.hpa.pods import Pod, ScaleTarget
 from keda_py.core.hpa.wire import read_spec
-from keda_py.localkube.apiserver.scales import scaled
-from keda_py.localkube.controllers.autoscaling.hpa_inputs import SOURCE, HpaInputs, Scaled, StopSync
+from keda_py.localkube.apiserver.scales import with_replicas
+from keda_py.localkube.controllers.autoscaling.hpa_inputs import SOURCE, HpaInputs, SyncFailure, TargetScale
 from keda_py.localkube.controllers.autoscaling.hpa_wire import written_conditions, written_status
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.loop import Key
-from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.controllers.shared.recorder import EventText
 from keda_py.localkube.store.subscriptions import DELETED, Event
 from keda_py.schema.resources import Obj
 from keda_py.schema.status import StatusError
@@ -68,7 +68,7 @@ class HorizontalPodAutoscalers:
             finally:
                 self.close()  # a timer that fires while the group ends has nowhere to put its sync
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """HPAs that come and go."""
         if event.type == DELETED:
             self._histories.pop(event.object["metadata"]["uid"], None)
@@ -114,15 +114,15 @@ class HorizontalPodAutoscalers:
     async def _reconcile(self, hpa: Obj) -> None:
         try:
             verdict = await self._decide(hpa)
-        except StopSync as stop:
-            self._say(hpa, (stop.event,))
+        except SyncFailure as failure:
+            self._record_events(hpa, (failure.event,))
             newest = self._newest(hpa)
             if newest is not None:
                 before = newest.get("status") or {}
-                conditions = written_conditions(before.get("conditions"), stop.conditions, self._context.now())
+                conditions = written_conditions(before.get("conditions"), failure.conditions, self._context.now())
                 self._context.set_status(self._hpas, newest, {**before, "conditions": conditions})
             return
-        self._say(hpa, verdict.events)
+        self._record_events(hpa, verdict.events)
         newest = self._newest(hpa)
         if newest is not None:
             self._histories[hpa["metadata"]["uid"]] = verdict.history
@@ -146,20 +146,20 @@ class HorizontalPodAutoscalers:
         verdict = sync(spec, shown, metrics, history, self._options, self._context.clock.now())
         return self._rescale(spec, verdict, target) if verdict.rescale else verdict
 
-    def _rescale(self, spec: HpaSpec, verdict: Verdict, target: Scaled) -> Verdict:
+    def _rescale(self, spec: HpaSpec, verdict: Verdict, target: TargetScale) -> Verdict:
         """Write the scale; a refusal is a condition and an Event, and is tried again at the next sync."""
         scale = {"metadata": target.obj["metadata"], "spec": {"replicas": verdict.desired}}
         try:
-            changed = scaled(target.resource, target.obj, scale)
+            changed = with_replicas(target.resource, target.obj, scale)
             self._context.store.update(target.resource, changed, subresource="scale")
         except StatusError as error:
             return report_failed_rescale(verdict, str(error))
         return record_rescale(spec, verdict, self._context.clock.now())
 
-    def _say(self, hpa: Obj, events: Iterable[HpaEvent]) -> None:
+    def _record_events(self, hpa: Obj, events: Iterable[HpaEvent]) -> None:
         for event in events:
-            remark = Remark(type=event.type, reason=event.reason, message=event.message, source=SOURCE)
-            self._context.events.record(hpa, remark)
+            text = EventText(type=event.type, reason=event.reason, message=event.message, source=SOURCE)
+            self._context.events.record(hpa, text)
 
     def _newest(self, hpa: Obj) -> Obj | None:
         """The HPA as it is now: it may have been written, or replaced, while metrics were asked."""

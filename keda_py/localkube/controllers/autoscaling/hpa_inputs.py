@@ -1,6 +1,6 @@
 """What one HPA sync looks at: the target's scale, its metrics, its pods with what they use.
 
-Anything that ends the sync early is a `StopSync`, in the real controller's words. Called by `horizontal.py`; shapes
+Anything that ends the sync early is a `SyncFailure`, in the real controller's words. Called by `horizontal.py`; shapes
 come from `hpa_wire.py`.
 """
 
@@ -20,7 +20,7 @@ from keda_py.localkube.apiserver.scales import scale_of
 from keda_py.localkube.controllers.autoscaling.hpa_wire import SOURCES, read_pod
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.loop import Key
-from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.controllers.shared.recorder import EventText
 from keda_py.localkube.controllers.shared.usage import Usage
 from keda_py.localkube.model.selectors import parse_labels
 from keda_py.schema.resources import Obj, Resource
@@ -30,7 +30,7 @@ SOURCE = "horizontal-pod-autoscaler"
 GOT_SCALE = able_to_scale("SucceededGetScale", "the HPA controller was able to get the target's current scale")
 
 
-class AsksExternalMetrics(Protocol):
+class ExternalMetricsSource(Protocol):
     """Where External metrics come from."""
 
     async def sample(self, namespace: str, source: Obj) -> ExternalSample:
@@ -38,7 +38,7 @@ class AsksExternalMetrics(Protocol):
         ...
 
 
-class AsksCustomMetrics(Protocol):
+class CustomMetricsSource(Protocol):
     """Where Pods and Object metrics come from."""
 
     async def pods(self, namespace: str, selector: str, source: Obj) -> PodsSample:
@@ -51,7 +51,7 @@ class AsksCustomMetrics(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scaled:
+class TargetScale:
     """The scale target as it was when the sync began."""
 
     resource: Resource
@@ -61,7 +61,7 @@ class Scaled:
     selector: str
 
 
-class StopSync(KedaPyError):
+class SyncFailure(KedaPyError):
     """The sync ends here: what is left is to write the conditions and the Event."""
 
     def __init__(self, event: HpaEvent, *conditions: HpaCondition) -> None:
@@ -96,7 +96,7 @@ class HpaInputs:
     """Reads for every HPA of the cluster."""
 
     def __init__(
-        self, context: ControllerContext, external: AsksExternalMetrics, custom: AsksCustomMetrics, usage: Usage
+        self, context: ControllerContext, external: ExternalMetricsSource, custom: CustomMetricsSource, usage: Usage
     ) -> None:
         self._context, self._usage = context, usage
         self._external, self._custom = external, custom
@@ -107,7 +107,7 @@ class HpaInputs:
         """The HPA is gone."""
         self._selectors.drop(key)
 
-    def target(self, hpa: Obj) -> Scaled:
+    def target(self, hpa: Obj) -> TargetScale:
         """The scale of the HPA's target."""
         reference, namespace = hpa["spec"]["scaleTargetRef"], hpa["metadata"]["namespace"]
         try:
@@ -116,9 +116,9 @@ class HpaInputs:
             scale = scale_of(resource, obj)
         except StatusError as error:
             condition, event = report_failed_scale(str(error))
-            raise StopSync(event, condition) from None
+            raise SyncFailure(event, condition) from None
         status = scale.get("status") or {}
-        return Scaled(
+        return TargetScale(
             resource=resource,
             obj=obj,
             replicas=scale["spec"].get("replicas", 0),
@@ -134,7 +134,7 @@ class HpaInputs:
             raise StatusError(404, "NotFound", message)
         return resource
 
-    async def samples(self, hpa: Obj, target: Scaled) -> tuple[MetricSample, ...]:
+    async def samples(self, hpa: Obj, target: TargetScale) -> tuple[MetricSample, ...]:
         """One for each metric of the spec, asked in their order as the real controller does."""
         metrics = hpa["spec"].get("metrics") or ()
         return tuple([await self._sample(hpa["metadata"]["namespace"], target.selector, each) for each in metrics])
@@ -152,7 +152,7 @@ class HpaInputs:
                 target, container = read_target(source["target"]), source.get("container", "")
                 return ResourceSample(resource=source["name"], target=target, container=container)
 
-    def pods(self, hpa: Obj, target: Scaled) -> tuple[Pod, ...]:
+    def pods(self, hpa: Obj, target: TargetScale) -> tuple[Pod, ...]:
         """What the target's selector finds, with what each pod uses."""
         namespace, text = hpa["metadata"]["namespace"], target.selector
         self._check_selector(hpa, text)
@@ -167,14 +167,14 @@ class HpaInputs:
         if not text:
             message = "the HPA target's scale is missing a selector"
             event = HpaEvent("Warning", "SelectorRequired", "selector is required")
-            raise StopSync(event, GOT_SCALE, scaling_active("InvalidSelector", message, active=False))
+            raise SyncFailure(event, GOT_SCALE, scaling_active("InvalidSelector", message, active=False))
         namespace, name = hpa["metadata"]["namespace"], hpa["metadata"]["name"]
         others = self._selectors.claim((namespace, name), text)
         if len(others) > 1:
             listed = " ".join(f"{namespace}/{other}" for other in others)
             message = f"pods by selector {text} are controlled by multiple HPAs: [{listed}]"
             event = HpaEvent("Warning", "AmbiguousSelector", message)
-            raise StopSync(event, GOT_SCALE, scaling_active("AmbiguousSelector", message, active=False))
+            raise SyncFailure(event, GOT_SCALE, scaling_active("AmbiguousSelector", message, active=False))
 
     def _labelled(self, namespace: str, labels: Mapping[str, str]) -> list[Obj]:
         places = self._context.index.pods(namespace, labels)
@@ -184,6 +184,6 @@ class HpaInputs:
         try:
             return read_pod(pod, self._usage.of(pod))
         except ConfigError as error:
-            remark = Remark(type="Warning", reason="InvalidUsage", message=str(error), source=SOURCE)
+            remark = EventText(type="Warning", reason="InvalidUsage", message=str(error), source=SOURCE)
             self._context.events.record(pod, remark)
             return read_pod(pod, None)

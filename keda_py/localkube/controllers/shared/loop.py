@@ -34,7 +34,7 @@ class Controller(Protocol):
         """Whose events it is shown; None is everything, kinds that are defined later too."""
         ...
 
-    def concerned(self, event: Event) -> Iterable[Key]:
+    def keys_of(self, event: Event) -> Iterable[Key]:
         """The keys that the event makes due."""
         ...
 
@@ -67,7 +67,7 @@ class ControlLoop:
     def on_event(self, event: Event) -> None:
         """The store's listener."""
         for controller in (*self._interested.get(event.resource.key, ()), *self._everywhere):
-            for key in controller.concerned(event):
+            for key in controller.keys_of(event):
                 self.add(controller, key)
 
     def add(self, controller: Controller, key: Key) -> None:
@@ -86,7 +86,7 @@ class ControlLoop:
         if previous is not None:
             previous.cancel()
         if not self._closed:
-            self._later[item] = self._clock.call_later(seconds, lambda: self._ripen(item))
+            self._later[item] = self._clock.call_later(seconds, lambda: self._make_due(item))
 
     def close(self) -> None:
         """Work nothing any more."""
@@ -100,7 +100,7 @@ class ControlLoop:
             self._scheduled = None
         self._held.close()
 
-    def _ripen(self, item: tuple[Controller, Key]) -> None:
+    def _make_due(self, item: tuple[Controller, Key]) -> None:
         self._later.pop(item, None)
         self.add(*item)
 

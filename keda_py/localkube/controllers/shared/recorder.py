@@ -19,7 +19,7 @@ TIME_TO_LIVE = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class EventText:
     """What a controller has to say about an object; `source` is the controller's name in a real cluster."""
 
     reason: str
@@ -35,12 +35,12 @@ class EventRecorder:
         self._store, self._clock = store, clock
         self._resource = store.resources.get("v1", "Event")
         self._namespaces = store.resources.get("v1", "Namespace")
-        self._recorded: dict[tuple[str, Remark], tuple[str, str]] = {}
-        self._names: dict[tuple[str, str], tuple[str, Remark]] = {}
+        self._recorded: dict[tuple[str, EventText], tuple[str, str]] = {}
+        self._names: dict[tuple[str, str], tuple[str, EventText]] = {}
         self._expiring: deque[tuple[float, str, str]] = deque()
         self._timer: Timer | None = None
 
-    def record(self, about: Obj, remark: Remark) -> None:
+    def record(self, about: Obj, remark: EventText) -> None:
         """Write the Event, or count it on the one that says the same."""
         namespace = self._store.find(self._namespaces, "", about["metadata"].get("namespace") or "default")
         if namespace is None or "deletionTimestamp" in namespace["metadata"]:
@@ -84,7 +84,7 @@ class EventRecorder:
         # Sixty seconds of Events go together: expiry is not worth a timer each.
         self._timer = None if wait is None else self._clock.call_later(wait + 60.0, self._expire)
 
-    def _event(self, about: Obj, remark: Remark) -> Obj:
+    def _event(self, about: Obj, remark: EventText) -> Obj:
         metadata, now = about["metadata"], self._now()
         namespace = metadata.get("namespace") or "default"
         unique = f"{metadata['name']}.{int(self._clock.now().timestamp() * 1e6):x}{self._store.revision:x}"
