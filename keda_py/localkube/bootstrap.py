@@ -1,7 +1,6 @@
-"""What a fresh cluster holds before anybody has used it.
+"""The objects that a fresh cluster holds: namespaces, default roles, and the configuration for aggregated APIs.
 
-Namespaces, the roles that bindings refer to by name, and the ConfigMap from which aggregated APIs learn whose
-certificates to trust.
+The roles are those that bindings refer to by name. The ConfigMap tells aggregated APIs whose certificates to trust.
 """
 
 import orjson
@@ -46,7 +45,9 @@ _HPA_RULES = [
         "verbs": ["get", "list"],
     },
 ]
-"""What aggregated APIs ask about; the controller itself works on the store."""
+"""Rules for metrics alone: the controller reads metrics through the aggregation, as a client, and works on the store
+directly.
+"""
 _CLUSTER_BINDINGS = {
     "cluster-admin": (MASTERS,),
     "system:basic-user": ("system:authenticated",),
@@ -57,7 +58,7 @@ READER = "extension-apiserver-authentication-reader"
 
 
 def create_initial_objects(store: Store, identity: Identity) -> None:
-    """Put the first objects into an empty store."""
+    """Create namespaces, roles, bindings and the authentication ConfigMap in an empty store."""
     for name in NAMESPACES:
         _create(store, "v1", "Namespace", defaulted({"metadata": {"name": name}}))
     for role, rules in _CLUSTER_ROLES.items():
@@ -82,7 +83,7 @@ def _bind_hpa_controller(store: Store) -> None:
 
 
 def authentication_config(identity: Identity) -> Obj:
-    """How an aggregated API tells the front proxy and ordinary clients from everybody else."""
+    """Build the ConfigMap by which an aggregated API tells the front proxy from ordinary clients."""
 
     def listed(*names: str) -> str:
         return orjson.dumps(names).decode()

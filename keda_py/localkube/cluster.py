@@ -3,8 +3,8 @@
     async with LocalCluster() as cluster:
         Path("kubeconfig").write_text(cluster.kubeconfig())
 
-One process, one event loop, any `Clock`: real time for `keda-py local`, stepped time for the demo. Used by
-`command.py`, the demo and the tests.
+It runs in one process and one event loop, on any `Clock`: real time for `keda-py local`, stepped time for the demo.
+Used by `command.py`, the demo and the tests.
 """
 
 import asyncio
@@ -43,24 +43,25 @@ from keda_py.schema.resources import Obj, Registry
 from keda_py.schema.status import StatusError, bad_request
 
 _METRICS_PRIORITY = 100
-_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the C one may not be built
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml may be missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
-    """What the flags of a real control plane would say."""
+    """The flags of a real control plane that matter here; `port` 0 takes a free one.
+
+    Without `enforce_rbac` every request is allowed, and access reviews still answer by the roles.
+    """
 
     host: str = "127.0.0.1"
     port: int = 0
-    """0 takes a free one."""
     hpa_sync_seconds: float = SYNC_SECONDS
     hpa: ControllerOptions = field(default_factory=ControllerOptions)
     enforce_rbac: bool = False
-    """Without it everybody may do everything, and access reviews still tell the truth."""
 
 
 class LocalCluster:
-    """An asynchronous context manager: the cluster serves inside."""
+    """An embedded cluster that serves while its asynchronous context is entered."""
 
     def __init__(self, clock: Clock | None = None, options: ClusterOptions | None = None) -> None:
         self.clock, self._options = clock or SystemClock(), options or ClusterOptions()
@@ -79,7 +80,8 @@ class LocalCluster:
         self._running = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        """Furnish the store, start the controllers, listen."""
+        """Start the controllers, create the initial objects, then listen: clients never see a half-made cluster."""
+        # The aggregation closes last: controllers ask metrics through it until they have stopped.
         self._running.push_async_callback(self._aggregation.aclose)
         await self._running.enter_async_context(self.controllers)
         self._serve_metrics()
@@ -93,7 +95,6 @@ class LocalCluster:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop serving, then the controllers."""
         await self._running.__aexit__(kind, error, trace)
 
     async def wait(self) -> None:
@@ -102,15 +103,15 @@ class LocalCluster:
 
     @property
     def url(self) -> str:
-        """Where the API server listens."""
+        """The API server's address, with scheme and port."""
         return self._server.url
 
     def client_context(self, user: User = ADMIN) -> ssl.SSLContext:
-        """TLS for a client that is `user`, by certificate."""
+        """Build TLS with a client certificate for `user`."""
         return self.identity.client_context(user)
 
     def kubeconfig(self, user: User = ADMIN) -> str:
-        """A kubeconfig for `user`, complete in itself; YAML."""
+        """A kubeconfig for `user` in YAML, with certificates and key inline."""
         pair = self.identity.client_pair(user)
         credentials = {"client-certificate-data": _encoded(pair.certificate), "client-key-data": _encoded(pair.key)}
         authority = {"certificate-authority-data": _encoded(self.identity.certificate_authority)}
@@ -126,7 +127,9 @@ class LocalCluster:
         return yaml.dump(config, Dumper=_DUMPER, sort_keys=False)
 
     async def apply(self, manifests: Iterable[Obj]) -> None:
-        """Apply manifests in their order, as `kubectl apply --server-side` does; StatusError for a refusal."""
+        """Apply manifests in the given order, as `kubectl apply --server-side` does. Raises StatusError for a
+        refusal.
+        """
         for manifest in manifests:
             answer = await self.routes.answer(self._apply_call(manifest))
             if answer.status >= 400:
@@ -177,7 +180,7 @@ def _node() -> Obj:
 
 
 def _local_api_services(registry: Registry) -> list[Obj]:
-    """One for each group version that this server answers itself, as a real one shows them."""
+    """Build an APIService for each group version that this server answers itself; a real server lists them, too."""
     return [
         {
             "apiVersion": "apiregistration.k8s.io/v1",

@@ -1,4 +1,5 @@
-"""`keda-py local`: the embedded cluster as a process, with KEDA's CRDs, the manifests given, and an operator if wanted.
+"""`keda-py local`: the embedded cluster as a process, with KEDA's CRDs, given manifests and, on request, an
+operator.
 
 The kubeconfig goes to standard output and into a file, logs go to standard error. Runs until cancelled.
 """
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 STDIN = Path("-")
 
 Operator = Callable[[Path], Awaitable[None]]
-"""Runs an operator on the cluster of a kubeconfig, until cancelled."""
+"""Runs an operator against the cluster of a kubeconfig until cancelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,8 @@ class LocalOptions:
 async def run_local(options: LocalOptions, announce: Callable[[str], None], operator: Operator | None) -> None:
     """Start the cluster, apply KEDA's CRDs and the files, `announce` the kubeconfig (YAML), run until cancelled.
 
-    `operator` None starts none. ConfigError for a file that cannot be read, StatusError for a manifest that is refused.
+    `operator` None starts none. Raises ConfigError for a file that cannot be read, StatusError for a refused
+    manifest.
     """
     manifests = sorted((one for path in options.files for one in read_manifests(path)), key=_is_no_prerequisite)
     async with LocalCluster(options=options.cluster) as cluster:
@@ -53,7 +55,7 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], oper
 
 
 def read_manifests(path: Path) -> Iterable[Obj]:
-    """The objects of a YAML file, of every YAML file in a folder by name, or of standard input (-). ConfigError."""
+    """Read the objects of a YAML file, of all YAML files in a folder, or of standard input (-). Raises ConfigError."""
     files = sorted(path.glob("*.y*ml")) if path.is_dir() else [path]
     if not files:
         raise ConfigError(f"--filename {path}: no YAML files in this folder", field="filename")
@@ -79,12 +81,12 @@ def _objects(file: Path, document: object) -> Iterable[Obj]:
 
 
 def _is_no_prerequisite(manifest: Obj) -> bool:
-    """What others stand on comes first, wherever it is written."""
+    """Sort key: Namespaces and CRDs are applied before the objects that need them."""
     return manifest["kind"] not in ("Namespace", "CustomResourceDefinition")
 
 
 def _write_private(path: Path, text: str) -> None:
-    """A kubeconfig carries a key: no other user may read it."""
+    """Write a file that only its owner can read: a kubeconfig carries a key."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         os.fchmod(file.fileno(), 0o600)

@@ -33,16 +33,17 @@ from keda_py.localkube.store.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaneOptions:
-    """What kube-controller-manager's flags would say."""
+    """The flags of kube-controller-manager; `certificate_authority` (PEM) is copied to kube-root-ca.crt of each
+    namespace.
+    """
 
     hpa: ControllerOptions = field(default_factory=ControllerOptions)
     hpa_sync_seconds: float = SYNC_SECONDS
     certificate_authority: str = ""
-    """PEM; every namespace gets it in kube-root-ca.crt."""
 
 
 class ControlPlane:
-    """An asynchronous context manager: the controllers work inside."""
+    """All controllers of one store; they run while its asynchronous context is entered."""
 
     def __init__(self, store: Store, aggregation: Aggregation, options: PlaneOptions) -> None:
         clock = store.clock
@@ -73,7 +74,6 @@ class ControlPlane:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        """Start working."""
         await self._running.__aenter__()
         self._tasks = [self._running.create_task(self._hpas.run()), self._running.create_task(self.api_services.run())]
         await asyncio.sleep(0)
@@ -82,7 +82,7 @@ class ControlPlane:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop; what was under way is cancelled."""
+        """Cancel running work and stop."""
         self._hpas.close()
         self.api_services.close()
         self._events.close()

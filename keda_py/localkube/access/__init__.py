@@ -1,4 +1,4 @@
-"""Who calls, and may they: certificates, tokens, RBAC, owners, admission webhooks.
+"""Authentication and authorisation: certificates, tokens, RBAC, owner references, admission webhooks.
 
 In: a request. Out: a user, or a refusal.
 """

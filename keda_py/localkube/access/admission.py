@@ -1,7 +1,8 @@
-"""Admission: owners are checked, then every matching ValidatingWebhookConfiguration is asked, before a write is stored.
+"""Admission: before a write is stored, its owner references are checked and each matching webhook is called.
 
-The webhooks are called over HTTPS as a real server calls them: caBundle, timeoutSeconds, failurePolicy, namespace and
-object selectors, AdmissionReview v1. The call is work in flight for virtual time, its time-out runs on real time.
+Webhooks of ValidatingWebhookConfigurations are called over HTTPS as a real server calls them: caBundle, timeoutSeconds,
+failurePolicy, namespace and object selectors, AdmissionReview v1. Virtual time stands still during a call, and its
+time-out runs on real time.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ DEFAULT_TIMEOUT = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """One write to be judged: `obj` None for a deletion, `old` None for a creation."""
+    """A write that is to be admitted: `obj` is None for a deletion, `old` is None for a creation."""
 
     call: Call
     target: RequestTarget
@@ -41,15 +42,15 @@ class Review:
 
 
 class Services(Protocol):
-    """Finds where a Service can be reached."""
+    """Resolves the address of a Service."""
 
     def backend_of(self, reference: Obj) -> Backend:
-        """The address of a reference (namespace, name, port); UnresolvedError when nothing serves it."""
+        """The address of a reference (namespace, name, port). Raises UnresolvedError if nothing serves it."""
         ...
 
 
 class Admission:
-    """Asks the webhooks of the store's configurations."""
+    """Calls the webhooks of the stored configurations."""
 
     def __init__(self, store: Store, services: Services, owners: OwnerReferences) -> None:
         self._store, self._services, self._owners = store, services, owners
@@ -58,7 +59,9 @@ class Admission:
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     async def check(self, review: Review) -> list[str]:
-        """The webhooks' warnings; StatusError when one of them refuses, or cannot be asked and must be."""
+        """The warnings of all matching webhooks. Raises StatusError if one refuses, or fails while its failurePolicy is
+        Fail.
+        """
         if review.obj is not None:
             self._owners.check(review.call, review.target, review.old, review.obj)
         warnings: list[str] = []
@@ -119,6 +122,7 @@ class Admission:
         return f"https://{backend.host}:{backend.port}{service.get('path') or '/'}"
 
     def _context(self, bundle: str) -> ssl.SSLContext:
+        # Building a context from a bundle takes 20 ms; a burst of writes would pay that for each.
         if bundle not in self._contexts:
             pem = base64.b64decode(bundle).decode()
             self._contexts[bundle] = ssl.create_default_context(cadata=pem or None)
@@ -148,7 +152,9 @@ def _listed(values: list[str] | None, value: str) -> bool:
 
 
 def _fits(pattern: str, plural: str) -> bool:
-    """`*` is every resource without its subresources, `*/*` everything, `pods/*` and `*/scale` what they say."""
+    """Match a rule's resource pattern: `*` excludes subresources, `*/*` includes them, `pods/*` and `*/scale` match one
+    side.
+    """
     wanted, _, wanted_part = pattern.partition("/")
     name, _, part = plural.partition("/")
     return wanted in ("*", name) and (wanted_part == part or (wanted_part == "*" and "/" in pattern))

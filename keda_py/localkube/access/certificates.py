@@ -1,7 +1,7 @@
 """The cluster's certificate authorities and the certificates they sign: server, clients, front proxy.
 
-Made anew for every cluster, EC keys, valid for ten years of real time around the machine's clock. Extensions are
-complete, because strict verification (Python 3.13 on) asks for them.
+Each cluster has new EC keys. Certificates are valid for ten years of real time around the machine's clock. Extensions
+are complete, because strict verification (Python 3.13 on) requires them.
 """
 
 import ipaddress
@@ -19,14 +19,14 @@ LIFETIME = timedelta(days=3650)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPair:
-    """A certificate and its private key, PEM."""
+    """A certificate and its private key, both PEM."""
 
     certificate: bytes
     key: bytes
 
 
 class Authority:
-    """Signs certificates; `certificate` is what others trust."""
+    """A certificate authority with its key; clients trust `certificate`."""
 
     def __init__(self, name: str, now: datetime) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -39,11 +39,11 @@ class Authority:
 
     @property
     def certificate(self) -> bytes:
-        """PEM."""
+        """The authority's own certificate, PEM."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def server(self, names: Sequence[str], addresses: Sequence[str]) -> KeyPair:
-        """For a server reached under these names and IP addresses."""
+        """Issue a serving certificate for these DNS names and IP addresses."""
         alternatives = [x509.DNSName(name) for name in names]
         ips = [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
         extension = x509.SubjectAlternativeName([*alternatives, *ips])
@@ -51,7 +51,7 @@ class Authority:
         return self._leaf(subject, ExtendedKeyUsageOID.SERVER_AUTH, extension)
 
     def client(self, user: str, groups: Sequence[str] = ()) -> KeyPair:
-        """For a client: the common name is the user, each organisation a group."""
+        """Issue a client certificate: the common name is the user, each organisation is a group."""
         organisations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         subject = x509.Name([*organisations, x509.NameAttribute(NameOID.COMMON_NAME, user)])
         return self._leaf(subject, ExtendedKeyUsageOID.CLIENT_AUTH, None)

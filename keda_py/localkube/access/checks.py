@@ -1,7 +1,7 @@
-"""May this caller do that? Every request is asked here before anything answers it.
+"""Authorisation of requests, called before anything answers them.
 
-Where RBAC is not enforced everybody may do everything; impersonation works either way. Which rule of which role
-allowed a request is logged, so that a chart's roles can be compared with what its operator does.
+If RBAC is not enforced, every request is allowed; impersonation works either way. The rule that allowed a request is
+logged, so that a chart's roles can be compared with what its operator does.
 """
 
 import logging
@@ -20,19 +20,19 @@ _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Who may do what; without `enforced` access reviews still tell the truth."""
+    """Authorises requests by the stored roles; without `enforced` only access reviews use them."""
 
     identity: Identity
     authorizer: Authorizer
     enforced: bool = False
 
     def check(self, call: Call, wanted: Attributes) -> None:
-        """StatusError 403 unless a role allows it."""
+        """Raise StatusError 403 unless a role allows the request."""
         if not self.enforced:
             return
-        verdict = self.authorizer.decide(call.user, wanted)
-        if verdict.allowed:
-            _log_grant(call, wanted, verdict)
+        decision = self.authorizer.decide(call.user, wanted)
+        if decision.allowed:
+            _log_grant(call, wanted, decision)
             return
         where = f'in the namespace "{wanted.namespace}"' if wanted.namespace else "at the cluster scope"
         what = f'"{wanted.full_resource}" in API group "{wanted.group}" {where}'
@@ -40,14 +40,14 @@ class Access:
         raise forbidden(wanted.group, wanted.resource, wanted.name, text)
 
     def check_path(self, call: Call) -> None:
-        """The same for a path that is no resource."""
+        """Raise StatusError 403 unless a role allows the non-resource path."""
         wanted = Attributes(verb=call.method.lower(), path=call.path)
         if self.enforced and not self.authorizer.decide(call.user, wanted).allowed:
             message = f'forbidden: User "{call.user.name}" cannot {wanted.verb} path "{call.path}"'
             raise StatusError(403, "Forbidden", message, {})
 
     def check_aggregated(self, call: Call, group: str, rest: list[str]) -> None:
-        """The same for another server's resources: they are known by the path after the version alone."""
+        """Check a request for an aggregated API, whose resource is known from the path after the version alone."""
         if not rest:
             self.check_path(call)
             return
@@ -67,7 +67,7 @@ class Access:
         )
 
     def impersonated(self, call: Call) -> Call:
-        """`kubectl --as`: the request of another user, by callers that may; StatusError 403."""
+        """The request as the user of `kubectl --as`. Raises StatusError 403 for a caller that may not impersonate."""
         name = call.headers.get("impersonate-user", "")
         if not name:
             return call
@@ -76,18 +76,18 @@ class Access:
         return replace(call, user=impersonated(name, groups))
 
 
-def _log_grant(call: Call, wanted: Attributes, verdict: AccessDecision) -> None:
-    """Which role allowed it, by which rule, and the resource as that rule names it; nothing for administrators."""
-    if verdict.grant is None:
+def _log_grant(call: Call, wanted: Attributes, decision: AccessDecision) -> None:
+    """Log the role, the rule and the resource as the rule writes it; administrators have no grant to log."""
+    if decision.grant is None:
         return
-    who = {"user": call.user.name, "verb": wanted.verb, "reason": verdict.reason}
+    who = {"user": call.user.name, "verb": wanted.verb, "reason": decision.reason}
     asked = {"namespace": wanted.namespace, "resource": wanted.full_resource}
-    by = {"role": verdict.grant.role, "rule": verdict.grant.rule, "rule_resource": verdict.grant.resource}
+    by = {"role": decision.grant.role, "rule": decision.grant.rule, "rule_resource": decision.grant.resource}
     _log.debug("request allowed", extra=who | asked | by)
 
 
 def attributes_of(target: RequestTarget, verb: str, call: Call) -> Attributes:
-    """What the authoriser is asked about a request; a list of one object by name is about that object."""
+    """Describe a request for the authoriser; a list that selects one object by name counts as that object."""
     resource, name = target.resource, target.name
     if not name and verb in ("list", "watch", "deletecollection"):
         name = FieldSelector.parse(call.query.get("fieldSelector", "")).equal_to("metadata.name") or ""
@@ -102,7 +102,7 @@ def attributes_of(target: RequestTarget, verb: str, call: Call) -> Attributes:
 
 
 def verb_of(call: Call, name: str, subresource: str) -> str:
-    """The API's verb for a method on a path."""
+    """Map a method and a path to the API's verb."""
     verb = _VERBS.get(call.method, "")
     if name or verb not in ("get", "delete"):
         is_watch = verb == "get" and not subresource and call.flag("watch")

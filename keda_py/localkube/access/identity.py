@@ -1,8 +1,8 @@
-"""Who calls: client certificates, bearer tokens, or an anonymous user.
+"""Authentication: client certificates, bearer tokens, or an anonymous user.
 
-The cluster's own authority signs client certificates (common name = user, organisations = groups); tokens are issued
-for ServiceAccounts and known only here. The front proxy's authority is another one: aggregated APIs trust its
-certificate to speak for users.
+The cluster's authority signs client certificates (common name = user, organisations = groups). Tokens are issued for
+ServiceAccounts and known only to this process. The front proxy has an authority of its own: aggregated APIs accept user
+names only from a client that it has signed.
 """
 
 import secrets
@@ -23,13 +23,13 @@ ADMIN = User(name="kubernetes-admin", groups=("system:masters",))
 AUTHENTICATED = "system:authenticated"
 FRONT_PROXY = "front-proxy-client"
 API_AUDIENCE = "https://kubernetes.default.svc.cluster.local"
-"""Whom a token is meant for: without this one the API server refuses it."""
+"""The audience that the API server requires of a token."""
 _SERVER_NAMES = ("kubernetes.default.svc", "kubernetes.default", "kubernetes", "localhost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedToken:
-    """A bearer token's meaning; `ends` None is never."""
+    """The user and audiences behind a bearer token; `ends` None means that it never expires."""
 
     user: User
     ends: datetime | None = None
@@ -37,7 +37,7 @@ class IssuedToken:
 
 
 class Identity:
-    """The cluster's credentials: certificates live in real time, tokens on the cluster's clock."""
+    """The cluster's credentials: certificates run on real time, tokens on the cluster's clock."""
 
     def __init__(self, clock: Clock) -> None:
         made = SystemClock().now()
@@ -50,16 +50,16 @@ class Identity:
 
     @property
     def certificate_authority(self) -> bytes:
-        """What clients trust, and what signs them; PEM."""
+        """The authority (PEM) that signs servers and clients."""
         return self._authority.certificate
 
     @property
     def front_proxy_authority(self) -> bytes:
-        """What aggregated APIs trust the front proxy by; PEM."""
+        """The authority (PEM) by which aggregated APIs verify the front proxy."""
         return self._front_authority.certificate
 
     def server_context(self, address: str = "127.0.0.1") -> ssl.SSLContext:
-        """TLS of the API server; a client certificate is welcome, not required."""
+        """Build the API server's TLS; a client certificate is optional."""
         pair = self._authority.server(_SERVER_NAMES, sorted({address, "127.0.0.1", "::1"} - {"0.0.0.0"}))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         load_pair(context, pair)
@@ -68,21 +68,21 @@ class Identity:
         return context
 
     def client_context(self, user: User) -> ssl.SSLContext:
-        """TLS of a client that is `user`."""
+        """Build TLS that presents a certificate of `user`."""
         context = ssl.create_default_context(cadata=self.certificate_authority.decode())
         load_pair(context, self.client_pair(user))
         return context
 
     def client_pair(self, user: User) -> KeyPair:
-        """A certificate that says `user`."""
+        """Issue a client certificate for `user`."""
         return self._authority.client(user.name, user.groups)
 
     def serving_pair(self, names: tuple[str, ...], addresses: tuple[str, ...]) -> KeyPair:
-        """A certificate for a server inside the cluster, signed by the cluster's authority."""
+        """Issue a serving certificate for a server inside the cluster."""
         return self._authority.server(names, addresses)
 
     def issue(self, user: User, lifetime: timedelta | None = None, audiences: tuple[str, ...] = ()) -> str:
-        """A new token for `user`, meant for the API server unless `audiences` names others."""
+        """Issue a token for `user`, for the API server unless `audiences` names others."""
         token = secrets.token_urlsafe(32)
         ends = self._clock.now() + lifetime if lifetime is not None else None
         self._tokens[token] = IssuedToken(
@@ -91,14 +91,14 @@ class Identity:
         return token
 
     def token(self, text: str) -> IssuedToken | None:
-        """What a token means; None for an unknown or expired one."""
+        """The token's user and audiences; None for an unknown or expired token."""
         known = self._tokens.get(text)
         if known is None or (known.ends is not None and known.ends <= self._clock.now()):
             return None
         return known
 
     def user_of(self, certificate: bytes | None, headers: dict[str, str]) -> User:
-        """The caller of a request; StatusError 401 for a token that was not issued here."""
+        """Authenticate a request. Raises StatusError 401 for a token that was not issued here."""
         if certificate is not None:
             return self._certified(certificate)
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -110,7 +110,9 @@ class Identity:
         return known.user
 
     def _certified(self, certificate: bytes) -> User:
-        """The handshake has verified it; reading it once is enough."""
+        """Read the user of a certificate that the handshake has verified; kept, so that a certificate is parsed
+        once.
+        """
         if certificate not in self._users:
             subject = x509.load_der_x509_certificate(certificate).subject
             names = [str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
@@ -122,13 +124,13 @@ class Identity:
 
 
 def service_account(namespace: str, name: str, uid: str = "") -> User:
-    """The user that a ServiceAccount's pods are."""
+    """The user as which a ServiceAccount's pods call."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
     return User(name=f"system:serviceaccount:{namespace}:{name}", groups=groups, uid=uid)
 
 
 def impersonated(name: str, groups: tuple[str, ...]) -> User:
-    """Another user, with the groups that the name or the caller gives."""
+    """The impersonated user: with the groups of the request, or else those that its name implies."""
     parts = name.split(":")
     if not groups and parts[:2] == ["system", "serviceaccount"] and len(parts) == 4:
         return _with_authenticated(service_account(parts[2], parts[3]))
@@ -136,8 +138,8 @@ def impersonated(name: str, groups: tuple[str, ...]) -> User:
 
 
 def load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
-    """Put certificate and key into a context; OpenSSL takes them from a file only."""
-    with tempfile.NamedTemporaryFile(suffix=".pem") as file:  # readable to us alone
+    """Load a key pair into a context; OpenSSL reads it from a file only."""
+    with tempfile.NamedTemporaryFile(suffix=".pem") as file:  # created with mode 0600
         file.write(pair.key + pair.certificate)
         file.flush()
         context.load_cert_chain(file.name)

@@ -1,8 +1,9 @@
-"""Who may name an owner: the check of a cluster that protects owners from being held back by strangers.
+"""The check of owner references that protects owners from strangers who would delay or cause deletions.
 
-A reference with blockOwnerDeletion delays its owner's deletion, so it takes the right to change the owner's finalizers;
-new owners may have an object deleted, so they take the right to delete it. Real API servers do this where the admission
-plugin OwnerReferencesPermissionEnforcement is on, as OpenShift's; here it goes with RBAC. Called before the webhooks.
+A reference with blockOwnerDeletion delays its owner's deletion, so it requires the right to update the owner's
+finalizers. New owners may cause an object's deletion, so they require the right to delete it. Real API servers check
+this if the admission plugin OwnerReferencesPermissionEnforcement is on, as OpenShift's; here it is on with RBAC. Called
+before the webhooks.
 """
 
 from typing import Protocol
@@ -20,21 +21,21 @@ _CANNOT_DELETE = "cannot set an ownerRef on a resource you can't delete: , <nil>
 
 
 class PermissionCheck(Protocol):
-    """May this caller do that?"""
+    """Authorises one access of a caller."""
 
     def check(self, call: Call, wanted: Attributes) -> None:
-        """StatusError 403 unless a role allows it."""
+        """Raise StatusError 403 unless a role allows it."""
         ...
 
 
 class OwnerReferences:
-    """Compares the owners that an object has with those that a write gives it."""
+    """Compares an object's owners before and after a write."""
 
     def __init__(self, registry: Registry, rights: PermissionCheck) -> None:
         self._registry, self._rights = registry, rights
 
     def check(self, call: Call, target: RequestTarget, old: Obj | None, new: Obj) -> None:
-        """StatusError 403 for an owner that the caller may not name."""
+        """Raise StatusError 403 for an owner that the caller may not set."""
         before, after = _owners(old), _owners(new)
         resource, name = target.resource, new["metadata"].get("name", "")
         deletion = Attributes(

@@ -1,8 +1,8 @@
-"""The authoriser: which Role or ClusterRole allows a request, if any.
+"""The authoriser: finds the Role or ClusterRole that allows a request.
 
-Evaluates the stored roles and bindings as RBAC does; `system:masters` may do everything. Asked by the access reviews
-always, by the routes when the cluster enforces RBAC. A verdict says which rule of which role allowed the request: the
-routes log it, which shows whether a chart's roles fit what its operator does.
+It evaluates the stored roles and bindings as RBAC does; `system:masters` may do everything. Access reviews always ask
+it, the routes if the cluster enforces RBAC. A decision names the rule that allowed the request: the routes log it,
+which shows whether a chart's roles fit what its operator does.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ MASTERS = "system:masters"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attributes:
-    """What a request wants: a verb on a resource, or on a non-resource path."""
+    """The access that a request needs: a verb on a resource, or on a non-resource path."""
 
     verb: str
     namespace: str = ""
@@ -31,13 +31,13 @@ class Attributes:
 
     @property
     def full_resource(self) -> str:
-        """`deployments/scale`, as rules name it."""
+        """Resource and subresource as rules write them: `deployments/scale`."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """The part of a role that allowed a request: a rule by its place in the role, a resource as that rule writes it."""
+    """The rule that allowed a request: `rule` is its index in the role, `resource` the matching entry of the rule."""
 
     role: str
     rule: int
@@ -46,7 +46,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessDecision:
-    """Allowed or not, and why: the reason is the real authoriser's."""
+    """Whether a request is allowed, with the reason in the real authoriser's words."""
 
     allowed: bool
     reason: str = ""
@@ -54,7 +54,7 @@ class AccessDecision:
 
 
 class Authorizer:
-    """RBAC over the roles and bindings of a store."""
+    """Evaluates the roles and bindings of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -62,7 +62,7 @@ class Authorizer:
         store.listen(self._follow)
 
     def decide(self, user: User, wanted: Attributes) -> AccessDecision:
-        """Whether the user may, by the first binding that says so."""
+        """Decide by the first binding that allows the access."""
         if MASTERS in user.groups:
             return AccessDecision(allowed=True)
         for binding, space in self._all_bindings():
@@ -77,7 +77,7 @@ class Authorizer:
         return AccessDecision(allowed=False)
 
     def rules_of(self, user: User, namespace: str) -> list[Obj]:
-        """Every rule that applies to the user in a namespace."""
+        """All rules that apply to the user in a namespace, as a SelfSubjectRulesReview lists them."""
         if MASTERS in user.groups:
             everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
             return [everything, {"verbs": ["*"], "nonResourceURLs": ["*"]}]
@@ -138,12 +138,12 @@ def _covers(values: list[str] | None, value: str) -> bool:
 
 
 def _pattern(rule: Obj, wanted: Attributes) -> str:
-    """The entry of the rule's resources that the request fits; "" for none."""
+    """The entry of the rule's resources that matches the request; "" if none does."""
     return next((str(one) for one in rule.get("resources") or () if _resource_fits(one, wanted)), "")
 
 
 def _resource_fits(pattern: str, wanted: Attributes) -> bool:
-    """`*` is everything; `*/scale` is the subresource of anything."""
+    """Match one entry of a rule's resources: `*` matches everything, `*/scale` the subresource of any resource."""
     if pattern in ("*", wanted.full_resource):
         return True
     return bool(wanted.subresource) and pattern == f"*/{wanted.subresource}"
@@ -154,7 +154,7 @@ def _path_fits(pattern: str, path: str) -> bool:
 
 
 def _role(binding: Obj, space: str) -> str:
-    """The role as `ClusterRole/NAME` or `Role/NAMESPACE/NAME`."""
+    """Name a binding's role for the log: `ClusterRole/NAME` or `Role/NAMESPACE/NAME`."""
     kind, name = binding["roleRef"]["kind"], binding["roleRef"]["name"]
     return f"{kind}/{space}/{name}" if kind == "Role" else f"{kind}/{name}"
 

@@ -1,4 +1,4 @@
-"""The HTTP API: from a request to what is read, written or watched.
+"""The HTTP API: requests become reads, writes, deletions and watches of the store.
 
-In: requests (`server.py`), routed by `routes.py`. Out: answers as a real API server words them.
+In: requests (`server.py`), routed by `routes.py`. Out: answers in the words of a real API server.
 """

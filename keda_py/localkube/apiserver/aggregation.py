@@ -1,9 +1,9 @@
-"""API aggregation: requests for a group that an APIService hands to another server go there, as its front proxy.
+"""API aggregation: requests for a group with an APIService are forwarded to its server, as the front proxy.
 
-The caller's identity travels in X-Remote-* headers behind our own client certificate, as with a real kube-aggregator.
-A group may also be answered in this process (`metrics_api.py`), until an APIService points elsewhere. Called by the
-routes for clients and by the HPA controller for external metrics; `controllers/api_services.py` keeps the Available
-conditions.
+The caller's identity travels in X-Remote-* headers, vouched for by the front proxy's client certificate, as with a real
+kube-aggregator. A group may also be served in this process (`metrics_api.py`), until an APIService points elsewhere.
+The routes call this for clients, the HPA controller for external metrics; `controllers/api_services.py` keeps the
+Available conditions.
 """
 
 import base64
@@ -26,8 +26,9 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 60.0
 CONNECTIONS_PER_HOST = 25
-"""As many as a real API server keeps open to one that it asks for metrics."""
-# Headers that belong to one hop, or that would let a caller choose an identity.
+"""The number of connections that a real API server keeps to a metrics server."""
+# Headers of one hop, and headers by which a caller could claim another user's identity: the backend trusts X-Remote-*
+# of the front proxy, so a client's own must never pass.
 _ONE_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host", "content-length"}
 _IDENTITY = {"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"}
 _NOT_FORWARDED = _ONE_HOP | _IDENTITY | {"accept-encoding"}
@@ -39,7 +40,7 @@ _GENERIC_REFUSALS = {
 
 
 class Aggregation:
-    """Answers for the groups that the API server itself does not."""
+    """Forwards requests for groups that the API server does not serve itself."""
 
     def __init__(self, store: Store, addresses: ServiceAddresses, front_proxy: KeyPair) -> None:
         self._store, self._addresses, self._front_proxy = store, addresses, front_proxy
@@ -49,15 +50,15 @@ class Aggregation:
         self._session: aiohttp.ClientSession | None = None
 
     def serve_here(self, group: str, version: str, answer: Callable[[Call], ApiAnswer]) -> None:
-        """Let this process answer for a group version that no APIService hands to another server."""
+        """Serve a group version in this process, unless an APIService names another server."""
         self._here[(group, version)] = answer
 
     def serves(self, group: str, version: str) -> bool:
-        """Whether requests for this group version are for `forward`."""
+        """Whether `forward` is responsible for this group version."""
         return (group, version) in self._here or self._remote(group, version) is not None
 
     async def forward(self, call: Call) -> ApiAnswer:
-        """The other server's answer; 503 in plain text if it gives none, as the real aggregator has it."""
+        """The other server's answer; 503 in plain text if it gives none, as from the real aggregator."""
         _, group, version, *_ = [part for part in call.path.split("/") if part]
         api_service = self._remote(group, version)
         if api_service is None:
@@ -66,7 +67,7 @@ class Aggregation:
         return await self.ask(api_service, call)
 
     async def ask(self, api_service: Obj, call: Call) -> ApiAnswer:
-        """What the server behind this APIService answers."""
+        """Send the request to the APIService's server."""
         try:
             backend = self.backend(api_service)
         except UnresolvedError:
@@ -83,11 +84,10 @@ class Aggregation:
             return text(f"error trying to reach service: {error or type(error).__name__}\n", 503)
 
     def backend(self, api_service: Obj) -> Backend:
-        """The address behind the APIService; UnresolvedError."""
+        """The address of the APIService's server. Raises UnresolvedError."""
         return self._addresses.backend_of(api_service["spec"]["service"])
 
     async def aclose(self) -> None:
-        """Close every connection."""
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -113,7 +113,7 @@ class Aggregation:
         )
 
     def _context(self, spec: Obj) -> ssl.SSLContext:
-        """One context for each trust, kept: building one costs 20 ms."""
+        """TLS for one CA bundle; kept, since building a context takes 20 ms."""
         key = (spec.get("caBundle") or "", bool(spec.get("insecureSkipTLSVerify")))
         context = self._contexts.get(key)
         if context is None:
@@ -126,7 +126,9 @@ class Aggregation:
 
 
 def status_message(answer: ApiAnswer, what: str) -> str:
-    """What a client makes of a refusal: the Status message, or words of its own about `what` ("get x")."""
+    """The error text that client-go derives from a refusal: the Status message, or a generic one about `what` ("get
+    x").
+    """
     try:
         body = orjson.loads(answer.encode())
     except orjson.JSONDecodeError:

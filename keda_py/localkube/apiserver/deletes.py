@@ -1,4 +1,4 @@
-"""DELETE of one object or of a whole selection."""
+"""DELETE of one object or of a selection."""
 
 from keda_py.apis.foreign import list_at, text_at
 from keda_py.localkube.access.admission import Admission, Review
@@ -12,18 +12,18 @@ from keda_py.schema.resources import Obj
 from keda_py.schema.status import bad_request, success
 
 _POLICIES = ("", "Background", "Foreground", "Orphan")
-# Kinds whose DELETE answers the object even when nothing held it.
+# Kinds whose DELETE answers the object even if no finalizer held it.
 _RETURNED = frozenset([("", "pods"), ("", "services"), ("", "serviceaccounts"), ("", "persistentvolumeclaims")])
 
 
 class Deletes:
-    """Everything that removes objects on a client's behalf."""
+    """Handles DELETE requests of clients."""
 
     def __init__(self, store: Store, admission: Admission) -> None:
         self._store, self._admission = store, admission
 
     async def one(self, call: Call, target: RequestTarget) -> ApiAnswer:
-        """DELETE of an object: the object while finalizers hold it, else a Status."""
+        """Delete an object: answers the object while finalizers hold it, else a Status."""
         resource = target.resource
         options = options_of(call)
         old = self._store.get(resource, target.namespace, target.name)
@@ -35,13 +35,14 @@ class Deletes:
         return ApiAnswer(body=success(resource, target.name, obj["metadata"]["uid"]))
 
     async def many(self, call: Call, target: RequestTarget) -> ApiAnswer:
-        """DELETE of a collection: the list of what it was."""
+        """Delete a collection: answers the deleted objects."""
         resource = target.resource
         options = options_of(call)
         selection = ListSelection.of(call, target)
         chosen = self._store.list(resource, target.namespace, labels=selection.labels, fields=selection.fields)
         for obj in chosen:
             namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+            # The webhook call yields to the loop: the object may be gone when it returns.
             await self._review(call, RequestTarget(resource=resource, namespace=namespace, name=name), obj)
             if self._store.find(resource, namespace, name) is not None:
                 self._store.delete(resource, namespace, name, options)
@@ -54,7 +55,7 @@ class Deletes:
 
 
 def options_of(call: Call) -> DeleteOptions:
-    """DeleteOptions of the body and the query; StatusError 400 for an unknown policy."""
+    """Read DeleteOptions from body and query. Raises StatusError 400 for an unknown policy."""
     body = read_options(call)
     policy = text_at(body, "propagationPolicy") or call.query.get("propagationPolicy", "")
     orphan = body.get("orphanDependents")

@@ -12,12 +12,12 @@ from keda_py.localkube.model.calls import ApiAnswer, Call
 from keda_py.schema.resources import Group, Obj, Registry, Resource
 
 _AGGREGATED = "as=APIGroupDiscoveryList"
-# A custom resource's verbs come in this order from a real server.
+# The real server lists the verbs of custom resources in this order.
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 
 
 def core_versions(call: Call, registry: Registry) -> ApiAnswer:
-    """GET /api."""
+    """List the core versions."""
     if _AGGREGATED in call.accept:
         return _aggregated(call, registry, [Group(name="", versions=("v1",))])
     addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": call.headers.get("host", "")}]
@@ -25,7 +25,7 @@ def core_versions(call: Call, registry: Registry) -> ApiAnswer:
 
 
 def groups(call: Call, registry: Registry) -> ApiAnswer:
-    """GET /apis."""
+    """List all groups, plain or aggregated by the Accept header."""
     if _AGGREGATED in call.accept:
         return _aggregated(call, registry, registry.groups())
     listed = [_group(group) for group in registry.groups()]
@@ -33,12 +33,12 @@ def groups(call: Call, registry: Registry) -> ApiAnswer:
 
 
 def group(found: Group) -> ApiAnswer:
-    """GET /apis/GROUP."""
+    """Describe one group with its versions."""
     return ApiAnswer(body={"kind": "APIGroup", "apiVersion": "v1", **_group(found)})
 
 
 def resources(registry: Registry, name: str, version: str) -> ApiAnswer:
-    """GET /api/v1 and /apis/GROUP/VERSION."""
+    """List the resources of a group version (GET /api/v1 and /apis/GROUP/VERSION)."""
     rows = [row for resource in registry.resources(name, version) for row in _rows(resource)]
     head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if name else {})
     return ApiAnswer(body={**head, "groupVersion": f"{name}/{version}" if name else version, "resources": rows})
@@ -50,7 +50,7 @@ def _group(found: Group) -> Obj:
 
 
 def _rows(resource: Resource) -> list[Obj]:
-    """The resource and its subresources as APIResources."""
+    """Describe a resource and its subresources as APIResources."""
     row: Obj = {
         "name": resource.plural,
         "singularName": resource.singular,
@@ -82,7 +82,7 @@ def _kind(resource: Resource, subresource: str) -> str:
 
 
 def verbs_of(resource: Resource) -> Sequence[str]:
-    """The verbs in the order a real server lists them."""
+    """The verbs of a resource, in the real server's order."""
     return [verb for verb in _CUSTOM_VERBS if verb in resource.verbs] if resource.custom else resource.verbs
 
 
@@ -139,7 +139,7 @@ def _aggregated_subresource(resource: Resource, name: str) -> Obj:
 
 
 def _response_kind(resource: Resource) -> Obj:
-    """Built-in kinds leave group and version to the reader, custom ones say them."""
+    """The kind in the aggregated form: built-in kinds omit group and version, custom ones state them."""
     if resource.custom:
         return {"group": resource.group, "version": resource.version, "kind": resource.kind}
     return {"group": "", "version": "", "kind": resource.kind}

@@ -1,7 +1,7 @@
-"""metrics.k8s.io/v1beta1: what `kubectl top pods` asks, answered from the usage that pods declare.
+"""metrics.k8s.io/v1beta1 for `kubectl top pods`, answered from the usage that pods declare.
 
-A real cluster runs a metrics-server behind an APIService; here the aggregation answers in this process, until an
-APIService points elsewhere.
+A real cluster runs a metrics-server behind an APIService. Here the aggregation serves the group in this process, until
+an APIService points elsewhere.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,14 +29,14 @@ _HEAD = {"apiVersion": f"{GROUP}/{VERSION}"}
 
 
 class MetricsApi:
-    """Answers for the pods of one store."""
+    """Serves the metrics of one store's pods."""
 
     def __init__(self, store: Store, usage: Usage) -> None:
         self._store, self._usage = store, usage
         self._pods = store.resources.get("v1", "Pod")
 
     def answer(self, call: Call) -> ApiAnswer:
-        """The answer to a request below /apis/metrics.k8s.io/v1beta1."""
+        """Answer a request below /apis/metrics.k8s.io/v1beta1."""
         try:
             return self._routed(call, [part for part in call.path.split("/") if part][3:])
         except StatusError as error:
@@ -70,7 +70,7 @@ class MetricsApi:
         return ApiAnswer(body={"kind": "PodMetricsList", **_HEAD, "metadata": {}, "items": items})
 
     def _metrics(self, pods: Iterable[Obj]) -> Iterator[Obj]:
-        """Pods without a sample are left out, as a metrics-server leaves out what it has not scraped."""
+        """Yield the metrics of pods that have a sample; a metrics-server also omits pods that it has not scraped."""
         for pod in pods:
             try:
                 sample = self._usage.of(pod)

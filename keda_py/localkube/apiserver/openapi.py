@@ -1,7 +1,7 @@
 """OpenAPI v3 as far as kubectl reads it: the index, and per group version the paths and schemas.
 
-The `fieldValidation` parameter of a patch tells kubectl that the server validates; the group-version-kind of schemas
-lets `kubectl explain` and client-side apply find their fields. Of OpenAPI v2 there is the head of the document alone.
+The `fieldValidation` parameter of a patch shows kubectl that the server validates; the group-version-kind of schemas
+lets `kubectl explain` and client-side apply find their fields. OpenAPI v2 has only the head of its document.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ _PARAMETERS = [
     for name in ("dryRun", "fieldManager", "fieldValidation")
 ]
 _INFO = {"title": "Kubernetes", "version": "v1.36.2"}
-# What clients ask for; "@" may not stand in the content type of an answer.
+# The media types that clients accept; "@" is not allowed in the content type of an answer.
 _V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 
 def index(registry: Registry) -> ApiAnswer:
-    """GET /openapi/v3."""
+    """List the documents, one for each group version."""
     custom = {resource.group for resource in registry if resource.custom}
     names = ["api", "api/v1", "apis", "version"]
     for group in registry.groups():
@@ -35,7 +35,7 @@ def index(registry: Registry) -> ApiAnswer:
 
 
 def document(registry: Registry, name: str) -> ApiAnswer:
-    """GET /openapi/v3/NAME, NAME being `api/v1` or `apis/GROUP/VERSION`."""
+    """The document of one group version; `name` is `api/v1` or `apis/GROUP/VERSION`."""
     parts = name.split("/")
     group, version = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")
     if parts[0] == "apis" and len(parts) == 3:
@@ -52,10 +52,11 @@ def document(registry: Registry, name: str) -> ApiAnswer:
 
 
 def v2(call: Call) -> ApiAnswer:
-    """GET /openapi/v2, without paths and definitions: JSON, or gnostic's protobuf, which is all that kubectl reads.
+    """The OpenAPI v2 document without paths and definitions: JSON, or gnostic's protobuf, the only form that kubectl
+    reads.
 
-    kubectl asks it about the items of a `List`, a kind that no v3 document has. What it does not find defined there, it
-    does not validate itself, and the server does when the item is written.
+    kubectl asks for it to validate the items of a `List`, a kind that no v3 document has. It does not validate what it
+    finds undefined there; the server does when the item is written.
     """
     if _V2_PROTOBUF not in call.accept:
         return ApiAnswer(body={"swagger": "2.0", "info": _INFO, "paths": {}})
@@ -65,7 +66,7 @@ def v2(call: Call) -> ApiAnswer:
 
 
 def _field(number: int, content: bytes) -> bytes:
-    """A string or message of less than 128 bytes, in protobuf."""
+    """Encode a protobuf field of less than 128 bytes."""
     return bytes([number << 3 | 2, len(content)]) + content
 
 

@@ -1,7 +1,7 @@
 """GET of one object and of lists: selectors, pages, versions.
 
-A page token names the version and the place of the page before: the next page shows the list as it was then. A token or
-a version that has been forgotten answers 410, and the client starts over. Watches are in `watches.py`.
+A page token names the version and the last place of its page: the next page continues the list as it was then. A token
+or version that has been dropped answers 410, and the client starts over. Watches are in `watches.py`.
 """
 
 import base64
@@ -19,7 +19,7 @@ from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj, Resource
 from keda_py.schema.status import StatusError, bad_request, version_too_large
 
-# The fields beyond name and namespace that a selector may use.
+# Fields that selectors support besides name and namespace.
 _EVENT = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _POD_SPEC = ("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork")
 _SELECTABLE = {
@@ -35,14 +35,16 @@ _SELECTABLE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSelection:
-    """What a list or watch is narrowed to; None selects everything."""
+    """The selectors of a list or watch; None selects everything."""
 
     labels: LabelSelector | None
     fields: FieldSelector | None
 
     @classmethod
     def of(cls, call: Call, target: RequestTarget) -> "ListSelection":
-        """The selectors of a request; a name in the path counts as one. StatusError 400 on a bad one."""
+        """Read the selectors of a request; a name in the path counts as one. Raises StatusError 400 for a malformed
+        one.
+        """
         labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
         if target.name:
             fields = f"{fields},metadata.name={target.name}".lstrip(",")
@@ -52,18 +54,17 @@ class ListSelection:
         )
 
     def selects(self, obj: Obj) -> bool:
-        """Whether the object is selected."""
         return all(selector is None or selector.matches(obj) for selector in (self.labels, self.fields))
 
 
 def get(call: Call, target: RequestTarget, store: Store) -> ApiAnswer:
-    """GET of an object."""
+    """Answer one object."""
     obj = store.get(target.resource, target.namespace, target.name)
     return ApiAnswer(body=View.of(call, target.resource, store.clock).one(obj))
 
 
 def list_objects(call: Call, target: RequestTarget, store: Store) -> ApiAnswer:
-    """GET of a collection, whole or by pages."""
+    """Answer a collection, whole or by pages."""
     selection = ListSelection.of(call, target)
     check_version(call, store)
     view = View.of(call, target.resource, store.clock)
@@ -78,7 +79,7 @@ def list_objects(call: Call, target: RequestTarget, store: Store) -> ApiAnswer:
 
 
 def check_version(call: Call, store: Store) -> int:
-    """The version a list may not be older than; StatusError 504 when it does not exist yet."""
+    """The lowest version that a list may have. Raises StatusError 504 for one that does not exist yet."""
     wanted = call.number("resourceVersion")
     if wanted > store.revision:
         raise version_too_large(wanted, store.revision)
@@ -87,7 +88,7 @@ def check_version(call: Call, store: Store) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
-    """At most `limit` objects (0: all that is left) after `place`, as of `revision`."""
+    """A page request: at most `limit` objects (0: all) after `place`, as of `revision`."""
 
     limit: int
     revision: int
@@ -122,7 +123,9 @@ def _page(target: RequestTarget, selection: ListSelection, store: Store, view: V
 
 
 def _select(target: RequestTarget, selection: ListSelection, store: Store) -> list[Obj]:
-    """The selected objects; a selector that fixes the name looks it up."""
+    """Select objects; a selector that fixes the name becomes a lookup, since hundreds of clients may each list one
+    Secret.
+    """
     resource, namespace = target.resource, target.namespace
     name = selection.fields.equal_to("metadata.name") if selection.fields else None
     if name and (namespace or not resource.namespaced):

@@ -1,6 +1,6 @@
-"""Requests that are questions: whose token is this, may that user do this, who am I, give me a token.
+"""Reviews and token requests: kinds that are answered and never stored.
 
-Their answers are objects that are never stored.
+TokenReview, SubjectAccessReview, SelfSubjectReview and their kin, and the token subresource of ServiceAccounts.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Reviews:
         }
 
     def create(self, call: Call, target: RequestTarget) -> ApiAnswer:
-        """POST of a review: the question with its status."""
+        """Answer a review with its status filled in."""
         question = read_object(call, target)
         answer = self._answers[target.resource.kind](call, target, question)
         metadata = {k: v for k, v in map_at(question, "metadata").items() if k != "namespace" or target.namespace}
@@ -43,7 +43,7 @@ class Reviews:
         return ApiAnswer(status=201, body={**head, **spec, "status": answer})
 
     def token(self, call: Call, target: RequestTarget) -> ApiAnswer:
-        """POST to a ServiceAccount's token: a new one, for as long as asked."""
+        """Issue a token for a ServiceAccount, for as long as requested."""
         request = read_object(call, target, ("authentication.k8s.io/v1", "TokenRequest"))
         account = self._store.get(target.resource, target.namespace, target.name)
         spec = map_at(request, "spec")

@@ -1,7 +1,7 @@
-"""Which part of the API answers a request: the path and the method decide, nothing else.
+"""Routing: path and method alone decide which part of the API answers.
 
-`/api` and `/apis` lead to resources, aggregated groups leave through the proxy, the rest are the server's own pages.
-Next in the flow: `reads.py`, `watches.py`, `writes.py`, `deletes.py`, `reviews.py`.
+`/api` and `/apis` are resources, aggregated groups are forwarded, the rest are the server's own pages. Next in the
+flow: `reads.py`, `watches.py`, `writes.py`, `deletes.py`, `reviews.py`.
 """
 
 from typing import Protocol
@@ -24,7 +24,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class RequestMetrics:
-    """Counts requests as they are answered; a watch counts when it opens."""
+    """Counts answered requests by resource and verb; a watch counts when it opens."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -33,7 +33,7 @@ class RequestMetrics:
         )
 
     def count(self, call: Call, target: RequestTarget, verb: str, answer: ApiAnswer) -> None:
-        """One request of a resource."""
+        """Count one request of a resource."""
         resource = target.resource
         scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
         dry_run = "All" if call.query.get("dryRun") == "All" else ""
@@ -50,7 +50,7 @@ class RequestMetrics:
         ).inc()
 
     def answer(self) -> ApiAnswer:
-        """The exposition."""
+        """The counts in the Prometheus text format."""
         return ApiAnswer(body=generate_latest(self._registry), content_type=CONTENT_TYPE)
 
 
@@ -75,19 +75,19 @@ _STORED_PARTS = ("status", "scale", "finalize")
 
 
 class AggregatedApis(Protocol):
-    """The groups that this server does not answer itself."""
+    """Serves groups that this server does not."""
 
     def serves(self, group: str, version: str) -> bool:
-        """Whether requests for this group version are for `forward`."""
+        """Whether `forward` is responsible for this group version."""
         ...
 
     async def forward(self, call: Call) -> ApiAnswer:
-        """Ask the server behind the APIService; 503 when it does not answer."""
+        """Forward to the APIService's server; 503 if it does not answer."""
         ...
 
 
 class Routes:
-    """The API of one cluster."""
+    """Authorises each request and hands it to the part of the API that serves its path."""
 
     def __init__(self, store: Store, access: Access, admission: Admission, aggregation: AggregatedApis) -> None:
         self._store, self._access, self._aggregation = store, access, aggregation
@@ -100,7 +100,7 @@ class Routes:
         return self._store.resources
 
     async def answer(self, call: Call) -> ApiAnswer:
-        """The answer to any request; StatusError for a refusal outside of any resource."""
+        """Answer any request. Raises StatusError for a refusal that concerns no resource."""
         call = self._access.impersonated(call)
         parts = [part for part in call.path.split("/") if part]
         if parts[:1] == ["api"] and len(parts) > 1:
@@ -211,7 +211,9 @@ class Routes:
 
 
 def _suits(target: RequestTarget, verb: str) -> bool:
-    """Whether the verb goes with the path: some need a name, and across all namespaces one may only list and watch."""
+    """Whether the path supports the verb: some need a name, and across all namespaces only list and watch are
+    possible.
+    """
     if target.resource.namespaced and not target.namespace:
         return not target.name and verb in ("list", "watch")
     if verb in ("get", "update", "patch", "delete"):

@@ -1,4 +1,4 @@
-"""The /scale subresource: a Scale made of an object, and an object with a Scale's replicas."""
+"""The /scale subresource: converts an object to a Scale, and writes a Scale's replicas back."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ SCALE = ("autoscaling/v1", "Scale")
 
 
 def scale_of(resource: Resource, obj: Obj) -> Obj:
-    """The Scale of an object; StatusError 404 for a resource that has none."""
+    """Build the Scale of an object. Raises StatusError 404 for a resource without one."""
     paths = resource.scale
     if paths is None:
         raise no_scale(resource, obj["metadata"]["name"])
@@ -26,12 +26,12 @@ def scale_of(resource: Resource, obj: Obj) -> Obj:
 
 
 def no_scale(resource: Resource, name: str) -> Exception:
-    """What asking for the Scale of something without one answers."""
+    """Build the 404 for a resource without a Scale."""
     return not_found(resource, name) if resource.custom else unknown_resource()
 
 
 def with_replicas(resource: Resource, obj: Obj, scale: Obj) -> Obj:
-    """The object with the Scale's replicas and preconditions; StatusError 422 below zero."""
+    """The object with the Scale's replicas and preconditions. Raises StatusError 422 for a negative count."""
     assert resource.scale is not None
     replicas = map_at(scale, "spec").get("replicas", 0)
     if not isinstance(replicas, int) or replicas < 0:
@@ -44,7 +44,7 @@ def with_replicas(resource: Resource, obj: Obj, scale: Obj) -> Obj:
 
 
 def selector_text(selector: Obj | None) -> str:
-    """A LabelSelector in the query form, as Scale.status.selector has it."""
+    """A LabelSelector in the query form that Scale.status.selector has."""
     selector = selector or {}
     words = {"In": "in", "NotIn": "notin"}
     terms = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]

@@ -1,7 +1,7 @@
-"""The HTTPS server of the embedded cluster: connections, identities and logs; what is served is in `routes.py`.
+"""The HTTPS server: connections, authentication and logs; `routes.py` serves the requests.
 
-Client certificates and tokens are both welcome, and so are callers without either, as `system:anonymous`. A request
-holds virtual time while it is worked on; an open watch does not.
+Callers may use client certificates or tokens; those with neither are `system:anonymous`. Virtual time stands still
+while a request is handled; an open watch does not stop it.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ _log = logging.getLogger(__name__)
 
 MAX_BODY = 3 * 1024 * 1024
 STALLED_SECONDS = 5.0
-"""How long a watcher may refuse to read before it is cut off: its undelivered events hold virtual time."""
+"""Seconds after which a watcher that does not read is cut off: its undelivered events stop virtual time."""
 
 
 class Authenticator(Protocol):
-    """Finds out who calls."""
+    """Authenticates requests."""
 
     def user_of(self, certificate: bytes | None, headers: dict[str, str]) -> User:
-        """The caller; StatusError 401 for credentials that are wrong."""
+        """The caller. Raises StatusError 401 for wrong credentials."""
         ...
 
 
 class ApiServer:
-    """Serves `answer` on a loopback port."""
+    """Serves `answer` on one port."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ApiServer:
         self.host, self.port = "", 0
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Listen; port 0 takes a free one."""
+        """Listen on host and port; 0 takes a free port."""
         app = web.Application(client_max_size=MAX_BODY)
         app.router.add_route("*", "/{path:.*}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, handler_cancellation=True)
@@ -57,20 +57,20 @@ class ApiServer:
         self.host, self.port = host, self._runner.addresses[0][1]
 
     async def stop(self) -> None:
-        """Close every connection; a TLS one ends with a word from the other side, which may never come."""
+        """Close every connection."""
         if self._runner is None:
             return
         server = self._runner.server
         transports = [connection.transport for connection in server.connections] if server is not None else []
         await self._runner.cleanup()
         self._runner = None
+        # A TLS connection closes with an answer of its peer, which may never come: abort those that are left.
         for transport in filter(None, transports):
             transport.abort()
         await asyncio.sleep(0)
 
     @property
     def url(self) -> str:
-        """Where clients connect."""
         return f"http{'s' if self._context else ''}://{self.host}:{self.port}"
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
@@ -127,7 +127,7 @@ async def _streamed(request: web.Request, answer: ApiAnswer) -> web.StreamRespon
 
 
 def _certificate(request: web.Request) -> bytes | None:
-    """The verified client certificate, DER."""
+    """The client certificate that the handshake has verified, DER."""
     transport = request.transport
     ssl_object = transport.get_extra_info("ssl_object") if transport is not None else None
     certificate: bytes | None = ssl_object.getpeercert(True) if ssl_object is not None else None

@@ -1,7 +1,7 @@
-"""From stored objects to what a client asked to see: another version of the kind, a Table, metadata alone.
+"""Views of stored objects: another version of the kind, a Table, metadata alone.
 
-A kind is stored in one version; `builtin/conversions.py` knows the few that look different in another. Items of a list
-of built-in kinds carry no apiVersion and kind, those of custom resources do, as with a real server.
+A kind is stored in one version; `builtin/conversions.py` converts the few that differ in another. As from a real
+server, list items of built-in kinds carry no apiVersion and kind, those of custom resources do.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _METADATA_LIST, _METADATA = "as=PartialObjectMetadataList", "as=PartialObjectMet
 
 
 def shown(resource: Resource, obj: Obj) -> Obj:
-    """The object in the resource's version."""
+    """Convert a stored object to the resource's version."""
     if obj.get("apiVersion") == resource.api_version:
         return obj
     return {**from_storage(resource, obj), "kind": resource.kind, "apiVersion": resource.api_version}
@@ -25,7 +25,7 @@ def shown(resource: Resource, obj: Obj) -> Obj:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """How one request wants its objects; the clock dates the ages of a Table."""
+    """The form in which a request wants its objects; the clock dates the ages of a Table."""
 
     resource: Resource
     form: str
@@ -33,7 +33,7 @@ class View:
 
     @classmethod
     def of(cls, call: Call, resource: Resource, clock: Clock) -> "View":
-        """The first form of the Accept header that this server speaks."""
+        """Choose the first form of the Accept header that this server supports."""
         for choice in call.accept.split(","):
             for form in ("as=Table", _METADATA_LIST, _METADATA):
                 if form in choice and "protobuf" not in choice:
@@ -43,7 +43,7 @@ class View:
         return cls(resource=resource, form="", clock=clock)
 
     def one(self, obj: Obj) -> Obj:
-        """A single object."""
+        """Render one object."""
         if self.form == "as=Table":
             return self._table([obj], {"resourceVersion": obj["metadata"]["resourceVersion"]})
         if self.form:
@@ -51,7 +51,7 @@ class View:
         return shown(self.resource, obj)
 
     def many(self, objects: Sequence[Obj], metadata: Obj) -> Obj:
-        """A list."""
+        """Render a list."""
         if self.form == "as=Table":
             return self._table(objects, metadata)
         if self.form:

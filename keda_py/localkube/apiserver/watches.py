@@ -1,8 +1,7 @@
-"""Watches: a list of what is there (where asked for), then a line per event until the time is over.
+"""Watches: on request a list first, then a line per event until the time-out.
 
-Watch time-outs are I/O: they run on the loop's real time, whatever the cluster's clock does. A version that has been
-forgotten answers 200 and one ERROR event, as a real server does. `sendInitialEvents` ends the list with a marked
-bookmark.
+Time-outs are I/O: they run on the loop's real time, whatever the cluster's clock does. A version that has been dropped
+answers 200 and one ERROR event, as from a real server. `sendInitialEvents` ends the list with a marked bookmark.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ _INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """One watch request, understood: `list_first` sends ADDED for everything, `marked` closes that with a bookmark."""
+    """A parsed watch request: `list_first` sends ADDED for all objects, `marked` ends those with a bookmark."""
 
     target: RequestTarget
     view: View
@@ -39,7 +38,7 @@ class Watch:
 
     @classmethod
     def of(cls, call: Call, target: RequestTarget, store: Store) -> "Watch":
-        """Read the parameters; StatusError 400 or 422 on nonsense."""
+        """Read the parameters. Raises StatusError 400 or 422 for invalid ones."""
         marked = call.flag("sendInitialEvents")
         _check_initial_events(call, marked)
         since = call.number("resourceVersion")
@@ -59,8 +58,9 @@ class Watch:
 
 
 def open_watch(call: Call, target: RequestTarget, store: Store) -> ApiAnswer:
-    """GET with watch=true: the stream begins where the list ends, so both are taken before anything is sent."""
+    """Open a watch."""
     watch = Watch.of(call, target, store)
+    # List and subscription are taken in one step of the loop: an event between the two would be lost or sent twice.
     resource, selection = target.resource, watch.selection
     initial: list[Obj] = []
     if watch.list_first:
@@ -101,7 +101,8 @@ async def _events(watch: Watch, subscription: Subscription, store: Store) -> Asy
             async with asyncio.timeout(min(left, pause)):
                 events = await subscription.take()
         except TimeoutError:
-            # With an event on its way the version is not the client's yet: where time is over, it would never hear it.
+            # A bookmark promises all events up to its version: while one is queued, a client whose watch ends now would
+            # resume after it and never see it.
             if watch.bookmarks and store.revision >= watch.since and not subscription.is_behind:
                 yield _bookmark(watch, store.revision, {})
             continue

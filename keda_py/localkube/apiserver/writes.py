@@ -1,7 +1,7 @@
-"""POST, PUT and PATCH: read the body, change the object, prepare it, ask the webhooks, store it.
+"""POST, PUT and PATCH: read the body, change the object, prepare it, call the webhooks, store it.
 
-A patch without a resourceVersion is tried again when another client wrote between reading and storing, as a real server
-does; every other write then answers 409. Deletions are in `deletes.py`.
+A patch without a resourceVersion is retried if another client wrote between reading and storing, as by a real server;
+every other write then answers 409. Deletions are in `deletes.py`.
 """
 
 from collections.abc import Callable
@@ -22,25 +22,25 @@ from keda_py.schema.resources import Obj, Resource
 from keda_py.schema.status import Cause, StatusError, invalid
 
 PATCH_ATTEMPTS = 5
-# Built-in kinds whose PUT must say which version it replaces; custom resources must too.
+# Built-in kinds whose PUT must name the version that it replaces, as must those of custom resources.
 _CONDITIONAL = frozenset(["Lease", "CustomResourceDefinition", "APIService", "ValidatingWebhookConfiguration"])
 
 Change = Callable[[Obj], Obj]
-"""From the object as it is shown to the object that the client wants."""
+"""A function from the object in the request's version to the object that the client wants."""
 
 
 class Writes:
-    """Everything that makes or changes an object on a client's behalf."""
+    """Handles requests that create or change objects."""
 
     def __init__(self, store: Store, admission: Admission) -> None:
         self._store, self._admission = store, admission
 
     async def create(self, call: Call, target: RequestTarget) -> ApiAnswer:
-        """POST to a collection."""
+        """Create an object."""
         return await self._create(call, target, read_object(call, target))
 
     async def replace(self, call: Call, target: RequestTarget) -> ApiAnswer:
-        """PUT of an object or a subresource."""
+        """Replace an object or a subresource."""
         if target.subresource == "scale":
             scale = read_object(call, target, scales.SCALE)
             return await self._change(call, target, lambda old: scales.with_replicas(target.resource, old, scale))
@@ -51,12 +51,13 @@ class Writes:
         return await self._change(call, target, lambda _: new)
 
     async def patch(self, call: Call, target: RequestTarget) -> ApiAnswer:
-        """PATCH by any of the four kinds of patch; an apply may create."""
+        """Patch an object by any of the four kinds of patch; an apply may create it."""
         found = self._store.find(target.resource, target.namespace, target.name)
         if call.content_type == APPLY and found is None and not target.subresource:
             new = applied(call, target, None, self._store.clock.now())
             return await self._create(call, target, new)
         change = self._patch_of(call, target)
+        # Only a conflict with a real write is retried: a webhook may refuse with 409, too, and that stands.
         for _ in range(PATCH_ATTEMPTS - 1):
             try:
                 return await self._change(call, target, change)
@@ -96,7 +97,7 @@ class Writes:
         ready = replace(ready, obj=with_managed_fields(call, target, old, ready.obj, self._store.clock.now()))
         review = Review(call=call, target=target, operation="UPDATE", obj=ready.obj, old=old)
         warnings = await self._admission.check(review)
-        # The scale is a part of the spec: it is stored as a change of the object.
+        # The scale is part of the spec, so it is stored as a change of the object.
         part = "" if target.subresource == "scale" else target.subresource
         stored = self._store.update(resource, to_storage(resource, ready.obj), subresource=part, dry_run=call.dry_run)
         return self._answer(
@@ -112,7 +113,7 @@ class Writes:
 
 
 def _with_protected_part(target: RequestTarget, old: Obj, wanted: Obj) -> Obj:
-    """What the part of the object that this write may not touch was before."""
+    """Restore the part that this write must not touch: all but the status for /status, the status for a plain write."""
     if target.subresource == "status":
         status = {"status": wanted["status"]} if "status" in wanted else {}
         sent = {**wanted["metadata"], "finalizers": old["metadata"].get("finalizers")}
@@ -136,6 +137,6 @@ def _is_newer(store: Store, target: RequestTarget, seen: Obj | None) -> bool:
 
 
 def _escaped(words: str) -> str:
-    """For a quoted string of a header, in which a line break would begin another header."""
+    """Escape text for a quoted string in a header, where a line break would start another header."""
     printable = "".join(one if one.isprintable() else " " for one in words)
     return printable.replace("\\", "\\\\").replace('"', '\\"')
