@@ -1,7 +1,7 @@
-"""The public holidays of a country, as PyPI's `holidays` knows them.
+"""The public holidays of a country, from PyPI's `holidays`.
 
-The first question loads the library: 0.6 s of CPU and 29 MB, once; so ask in a thread (`asyncio.to_thread`). Later
-countries take 10 ms at most. Names are in English where the library has them, else in the country's language.
+The first call loads the library, which takes 0.6 s of CPU and 29 MB; therefore call in a thread (`asyncio.to_thread`).
+Later countries take 10 ms at most. Names are in English if the library has them, else in the country's language.
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ MOST_YEARS = 5
 
 @lru_cache(maxsize=128)
 def country_holidays(country: str, subdivision: str, years: tuple[int, ...], *, field: str) -> Mapping[date, str]:
-    """Names by date, in those years. Raises ConfigError for a country or subdivision that is unknown."""
+    """Holidays by date in these years. Raises ConfigError for a country or subdivision that is unknown."""
     from holidays import country_holidays as look_up
 
     if len(country) > _LONGEST or len(subdivision) > _LONGEST or len(years) > MOST_YEARS:
         raise ConfigError(
             f"{field}: a code of more than {_LONGEST} characters; write for example KR or DE", field=field
         )
-    if not _is_known(country):  # the library takes any name of its module for a country
+    if not _is_known(country):  # the library would take any name in its module for a country
         raise _unknown(f"{field}.country", country)
     try:
         known = look_up(country, subdiv=subdivision or None, years=years, language="en_US")
@@ -34,7 +34,9 @@ def country_holidays(country: str, subdivision: str, years: tuple[int, ...], *, 
 
 
 def check_countries(body: Mapping[str, object]) -> None:
-    """Of a Calendar, or an Environment with hours of its own. Raises ConfigError for a country or subdivision."""
+    """Check the countries of a Calendar, or of an Environment with its own hours. Raises ConfigError for an unknown
+    one.
+    """
     for field in ("spec", "spec.calendar"):
         for number, source in enumerate(list_at(body, *field.split("."), "holidays")):
             country, subdivision = text_at(source, "country"), text_at(source, "subdivision")

@@ -1,5 +1,5 @@
 """Structural schemas: fields, defaults, validation and CEL, for the embedded cluster and for `keda-py validate`.
 
-In: a decoded object and its kind's schema. Out: the object completed, or the causes why it is refused, in the API
-server's words.
+In: a decoded object and its kind's schema. Out: the completed object, or the causes of its refusal, in the API server's
+words.
 """

@@ -1,7 +1,7 @@
 """Defaults of built-in kinds that depend on other fields.
 
-`complete` is called by `defaults.apply_defaults` when the schema's own defaults are in place. It may build new dicts
-but never changes one that it was given.
+`defaults.apply_defaults` calls `complete` after the schema's own defaults. It may build new dicts but never changes one
+that it was given.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from keda_py.schema.resources import Obj
 
 
 def complete(obj: Obj) -> Obj:
-    """The object with the defaults that its kind derives from other fields."""
+    """Fill in the defaults that a kind derives from other fields."""
     group = str(obj.get("apiVersion", "")).rpartition("/")[0]
     rule = _RULES.get((group, str(obj.get("kind", ""))))
     spec = obj.get("spec")
@@ -23,7 +23,7 @@ def complete(obj: Obj) -> Obj:
 
 
 def _without_spec(obj: Obj) -> Obj:
-    """Kinds whose content is not below `spec`."""
+    """Complete the kinds whose content is not in `spec`."""
     if obj.get("kind") == "Secret" and isinstance(obj.get("stringData"), dict):
         return _encode_secret(obj)
     if obj.get("kind") in ("RoleBinding", "ClusterRoleBinding"):
@@ -32,7 +32,7 @@ def _without_spec(obj: Obj) -> Obj:
 
 
 def _encode_secret(secret: Obj) -> Obj:
-    """stringData is written into data, base64-encoded, and never read back."""
+    """Move stringData into data, base64-encoded, as the API server does."""
     encoded = {key: b64encode(str(text).encode()).decode() for key, text in secret["stringData"].items()}
     rest = {key: value for key, value in secret.items() if key != "stringData"}
     return {**rest, "data": {**(secret.get("data") or {}), **encoded}}
@@ -67,14 +67,14 @@ def _pod(spec: Obj, obj: Obj) -> Obj:
 
 
 def _standalone_pod(spec: Obj, obj: Obj) -> Obj:
-    """A pod by itself gets what admission and scheduling give every pod."""
+    """Complete a pod that has no template, with the values that admission and scheduling set."""
     completed = {"enableServiceLinks": True, "priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
     account = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     return completed | _pod({**spec, "serviceAccountName": account}, obj)
 
 
 def _container(container: Obj) -> Obj:
-    """Limits stand in for requests; an image that may move (no tag, :latest, no digest) is always pulled."""
+    """Complete a container: requests default to limits, and an image without a fixed version is always pulled."""
     completed = container
     resources = container.get("resources") or {}
     if limits := resources.get("limits"):
@@ -92,7 +92,7 @@ def _moves(image: str) -> bool:
 
 
 def _template(spec: Obj) -> Obj:
-    """A spec whose `template.spec` is completed as a pod's."""
+    """Complete the `template.spec` of a workload like a pod's."""
     template = spec.get("template")
     if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
         return spec
@@ -100,7 +100,7 @@ def _template(spec: Obj) -> Obj:
 
 
 def _rolling(spec: Obj, key: str, defaults: Obj) -> Obj:
-    """Fill the parameters of a rolling update; another strategy has none."""
+    """Fill in the parameters of a rolling update; other strategies have none."""
     strategy = {"type": "RollingUpdate", **(spec.get(key) or {})}
     if strategy["type"] == "RollingUpdate":
         strategy["rollingUpdate"] = {**defaults, **(strategy.get("rollingUpdate") or {})}
@@ -124,7 +124,7 @@ def _replica_set(spec: Obj, obj: Obj) -> Obj:
 
 
 def _job(spec: Obj, obj: Obj) -> Obj:
-    """A Job with neither number runs one pod; only then does completions have a default."""
+    """Complete a Job: one without completions and parallelism runs one pod."""
     completed = _template(spec)
     if "completions" not in spec and spec.get("parallelism", 1) == 1:
         completed = {**completed, "completions": 1}
@@ -139,7 +139,9 @@ def _cron_job(spec: Obj, obj: Obj) -> Obj:
 
 
 def _service(spec: Obj, obj: Obj) -> Obj:
-    """Ports point at themselves; a cluster address is given unless the Service is headless or a name."""
+    """Complete a Service: targetPort defaults to the port; a cluster address is assigned unless headless or
+    ExternalName.
+    """
     completed = dict(spec)
     if spec.get("ports"):
         completed["ports"] = [{"targetPort": port.get("port"), **port} for port in spec["ports"]]
@@ -152,7 +154,7 @@ def _service(spec: Obj, obj: Obj) -> Obj:
 
 
 def _address(obj: Obj) -> str:
-    """Nothing routes to it, so it only has to look like one and stay the same."""
+    """Derive a cluster address from the name: nothing routes to it, so it only has to be plausible and stable."""
     metadata = obj.get("metadata") or {}
     digest = hashlib.sha256(f"{metadata.get('namespace')}/{metadata.get('name')}".encode()).digest()
     return f"10.{96 + digest[0] % 16}.{digest[1]}.{1 + digest[2] % 254}"
@@ -168,7 +170,7 @@ _SCALE_DOWN: Obj = {"selectPolicy": "Max", "policies": [{"type": "Percent", "val
 
 
 def _hpa(spec: Obj, obj: Obj) -> Obj:
-    """Without metrics: 80 % CPU. A behavior that names one direction gets the other, too."""
+    """Complete an HPA: the default metric is 80 % CPU; a behavior with one direction gets the other one's default."""
     completed = dict(spec)
     if "metrics" not in spec and not str(obj.get("apiVersion")).endswith("/v1"):
         cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}

@@ -1,7 +1,7 @@
-"""Rules of built-in kinds that a schema cannot state: fields that must agree, and fields that may not change.
+"""Rules of built-in kinds that a schema cannot state: fields that must agree, and fields that must not change.
 
-`check_builtin` is called by `validation` with a decoded object (types are right, defaults are in). One function for
-each kind; the words are the API server's. The HorizontalPodAutoscaler has its own file.
+`validation` calls `check_builtin` with a decoded object (types are right, defaults are in). One function for each kind,
+with the API server's texts. `hpa_rules.py` has those of the HorizontalPodAutoscaler.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ _CONFIG_KEY_TEXT = (
 
 
 def check_builtin(obj: Obj, schema: Schema, old: Obj | None) -> Iterator[Cause]:
-    """The causes of one kind's own rules; `old` None at creation."""
+    """Yield the causes of a kind's own rules; `old` is None at creation."""
     gvk = schema["x-kubernetes-group-version-kind"][0]
     rule = _RULES.get((gvk["group"], gvk["kind"]))
     if rule is not None:
@@ -40,13 +40,13 @@ def _spec(obj: Obj | None) -> Obj:
 
 
 def _unchanged(new: Obj, old: Obj | None, field: str) -> Iterator[Cause]:
-    """`spec.FIELD` stays what it was."""
+    """Check that `spec.FIELD` did not change."""
     if old is not None and _spec(new).get(field) != _spec(old).get(field):
         yield causes.invalid(f"spec.{field}", _spec(new).get(field), _IMMUTABLE)
 
 
 def _workload(obj: Obj, old: Obj | None) -> Iterator[Cause]:
-    """The selector must find the template's pods, which must restart, and must not change."""
+    """Check a workload: its selector matches the template and is immutable, and its pods restart always."""
     spec = _spec(obj)
     kind = str(obj.get("kind", "")).lower()
     selector, template = spec.get("selector"), spec.get("template") or {}
@@ -143,7 +143,7 @@ def _job(obj: Obj, old: Obj | None) -> Iterator[Cause]:
 
 
 def _config(obj: Obj, old: Obj | None) -> Iterator[Cause]:
-    """ConfigMap and Secret: keys are file names, and an immutable one stays as it is."""
+    """Check a ConfigMap or Secret: keys are file names, and an immutable one does not change."""
     for field in ("data", "binaryData"):
         for key in obj.get(field) or {}:
             if _CONFIG_KEY.fullmatch(key) is None:
@@ -195,7 +195,7 @@ def _new_event(obj: Obj, old: Obj | None) -> Iterator[Cause]:
 
 
 def _event(obj: Obj, involved: Obj, controller: str) -> Iterator[Cause]:
-    """An event lives in its object's namespace; one with eventTime must say who did what and why."""
+    """Check an Event: its namespace is its object's; one with eventTime has a complete report."""
     namespace = (obj.get("metadata") or {}).get("namespace", "")
     about = involved.get("namespace", "")
     if about != namespace and not (not about and namespace in ("", "default", "kube-system")):
@@ -240,7 +240,7 @@ def _crd(obj: Obj, old: Obj | None) -> Iterator[Cause]:
 
 
 def _crd_rules(schema: Any, path: str) -> Iterator[Cause]:
-    """Every CEL rule must compile."""
+    """Check that every CEL rule compiles."""
     if not isinstance(schema, dict):
         return
     for at, rule in enumerate(schema.get("x-kubernetes-validations") or []):

@@ -1,7 +1,7 @@
-"""The form in which the API server writes values back: quantities and times of built-in kinds.
+"""The canonical form in which the API server writes values back: quantities and times of built-in kinds.
 
-A client that compares what it sent with what it reads has to expect this: 0.5 becomes 500m, 1000m becomes 1, a time
-loses or gains digits. A value that cannot be read stays as it is; `decoding` refuses it.
+A client that compares what it sent with what it reads must expect this: 0.5 becomes 500m, 1000m becomes 1, a time loses
+or gains digits. An invalid value is left as it is; `decoding` refuses it.
 """
 
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from keda_py.errors import ConfigError
 
 
 def canonical(value: Any, form: str) -> Any:
-    """`value` as the API server shows it; `form` is quantity, time or micro-time."""
+    """Convert `value` to its canonical form; `form` is quantity, time or micro-time."""
     if form == "quantity":
         written = _written(value)
         return value if written is None else written
@@ -20,7 +20,7 @@ def canonical(value: Any, form: str) -> Any:
 
 
 def is_quantity(value: Any) -> bool:
-    """Whether the API server can read it as a quantity."""
+    """Whether the API server accepts it as a quantity."""
     return _written(value) is not None
 
 
@@ -42,7 +42,7 @@ def _written(value: Any) -> str | None:
 
 
 def _moment(value: Any, *, micro: bool) -> Any:
-    """An RFC 3339 time in UTC, with six digits after the second or with none."""
+    """Format an RFC 3339 time in UTC, with six digits after the second or none."""
     if not isinstance(value, str) or (len(value) == (27 if micro else 20) and value.endswith("Z")):
         return value
     if not is_time(value):

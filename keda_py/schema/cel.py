@@ -1,8 +1,8 @@
 """CEL, as far as `x-kubernetes-validations` of CRDs need it: `has(self.min) ? self.min <= self.max : true`.
 
-A small evaluator instead of a library: cel-python would cost 23 MiB for the rules of a handful of CRDs. Understood are
-field access, indexing, `has`, `size`, arithmetic, comparison, `in`, `&&`, `||`, `!`, `?:`, list literals, the string
-methods and macros of `cel_functions`. `compile_rule` is called by `validation`; what it cannot read is a `CelError`.
+A small evaluator instead of a library: cel-python would cost 23 MiB for the rules of a handful of CRDs. It supports
+field access, indexing, `has`, `size`, arithmetic, comparison, `in`, `&&`, `||`, `!`, `?:`, list literals, and the
+string methods and macros of `cel_functions`. `validation` calls `compile_rule`; anything else is a `CelError`.
 """
 
 import operator
@@ -34,7 +34,7 @@ _TOKEN = re2.compile(
 
 @lru_cache(maxsize=512)
 def compile_rule(rule: str) -> Expression:
-    """A function from variables (`self`, `oldSelf`) to the rule's value; CelError if the rule cannot be read."""
+    """Compile a rule to a function of its variables (`self`, `oldSelf`). Raises CelError for an unsupported rule."""
     parser = _Parser(_tokens(rule))
     expression = parser.ternary()
     if parser.kind != "end":
@@ -56,7 +56,7 @@ def _tokens(rule: str) -> list[tuple[str, str]]:
 
 
 class _Parser:
-    """Recursive descent, one method for each level of precedence."""
+    """A recursive-descent parser, with one method for each level of precedence."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self._tokens, self._at = tokens, 0
@@ -151,7 +151,7 @@ class _Parser:
         return checked(METHODS[name], target, *self._arguments())
 
     def _arguments(self) -> list[Expression]:
-        """What follows an opening bracket, up to its end."""
+        """Parse the arguments up to the closing bracket."""
         arguments: list[Expression] = []
         while not self._accept(")"):
             if arguments:
@@ -196,7 +196,7 @@ class _Parser:
         return checked(FUNCTIONS[name], *self._arguments())
 
     def _presence(self) -> Expression:
-        """has(a.b.c): everything but the last step must exist."""
+        """Parse has(a.b.c): all but the last step must exist."""
         path = [self._identifier()]
         while self._accept("."):
             path.append(self._identifier())

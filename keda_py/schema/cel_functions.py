@@ -1,6 +1,6 @@
-"""What CEL's operators, methods and macros do; `cel` parses a rule into calls of these.
+"""The operators, methods and macros of CEL; `cel` parses a rule to calls of these.
 
-An `Expression` is a function from variables to a value. One that has no value for this object raises `CelError`.
+An `Expression` is a function from variables to a value. It raises `CelError` if it has no value for an object.
 """
 
 import operator
@@ -14,16 +14,16 @@ Expression: TypeAlias = Callable[[Scope], Any]
 
 
 class CelError(ValueError):
-    """The expression cannot be read, or has no value for this object."""
+    """An expression that cannot be parsed, or has no value for an object."""
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """CEL's booleans are no numbers, as Python's are."""
+    """Compare as CEL, where booleans are not numbers as in Python."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _divide(one: Any, other: Any) -> Any:
-    """Integers divide toward zero: -7 / 2 is -3."""
+    """Divide integers toward zero: -7 / 2 is -3."""
     if isinstance(one, int) and isinstance(other, int):
         quotient = abs(one) // abs(other)
         return quotient if (one < 0) == (other < 0) else -quotient
@@ -31,7 +31,7 @@ def _divide(one: Any, other: Any) -> Any:
 
 
 def _remainder(one: Any, other: Any) -> Any:
-    """The sign follows the dividend: -7 % 2 is -1."""
+    """Compute a remainder with the sign of the dividend: -7 % 2 is -1."""
     return one - other * _divide(one, other)
 
 
@@ -51,7 +51,7 @@ LEVELS: tuple[dict[str, Callable[[Any, Any], Any]], ...] = (
 
 
 def checked(function: Callable[..., Any], *operands: Expression) -> Expression:
-    """Apply a function to evaluated operands; a wrong type or a division by zero is no value."""
+    """Apply a function to evaluated operands. A wrong type or a division by zero raises CelError."""
 
     def evaluate(scope: Scope) -> Any:
         values = [operand(scope) for operand in operands]
@@ -64,7 +64,7 @@ def checked(function: Callable[..., Any], *operands: Expression) -> Expression:
 
 
 def decides(left: Expression, right: Expression, *, verdict: bool) -> Expression:
-    """`||` (verdict True) and `&&` (False): a side that decides does so even if the other has no value."""
+    """Build `||` (verdict True) or `&&` (False): one deciding side is enough, even if the other raises CelError."""
 
     def evaluate(scope: Scope) -> Any:
         try:
@@ -80,7 +80,7 @@ def decides(left: Expression, right: Expression, *, verdict: bool) -> Expression
 
 
 def variable(name: str) -> Expression:
-    """The value of `self`, `oldSelf` or a macro's variable; anything else is unknown."""
+    """Look up `self`, `oldSelf` or a macro's variable."""
 
     def evaluate(scope: Scope) -> Any:
         if name not in scope:
@@ -91,7 +91,7 @@ def variable(name: str) -> Expression:
 
 
 def select(target: Expression, name: str) -> Expression:
-    """target.name"""
+    """Evaluate target.name."""
 
     def evaluate(scope: Scope) -> Any:
         value = target(scope)
@@ -103,7 +103,7 @@ def select(target: Expression, name: str) -> Expression:
 
 
 def has(target: Expression, name: str) -> Expression:
-    """has(target.name): a null is no value."""
+    """Evaluate has(target.name), where null counts as absent."""
 
     def evaluate(scope: Scope) -> bool:
         value = target(scope)
@@ -137,7 +137,7 @@ MACROS: dict[str, Callable[[Sequence[Any], Callable[[Any], Any]], Any]] = {
 
 
 def macro(name: str, target: Expression, item_name: str, body: Expression) -> Expression:
-    """target.NAME(item, body)"""
+    """Evaluate target.NAME(item, body)."""
 
     def evaluate(scope: Scope) -> Any:
         return MACROS[name](list(target(scope)), lambda item: body({**scope, item_name: item}))

@@ -1,7 +1,7 @@
-"""Types of a body, checked the way Go's decoder does: one mismatch ends it with 400, before anything is validated.
+"""Type checks in the manner of Go's decoder: the first mismatch ends decoding with 400, before any validation.
 
-Built-in kinds are decoded whole; of a custom resource only `metadata` is (the rest is `validation`'s, 422). The server
-calls `check_types` first; everything after it may trust the types of built-in kinds.
+Built-in kinds are decoded whole; of a custom resource only `metadata` is (`validation` checks the rest, with 422). The
+server calls `check_types` first; all later code may rely on the types of built-in kinds.
 """
 
 from collections.abc import Callable
@@ -19,11 +19,11 @@ _QUANTITY_PATTERN = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 
 
 class _Mismatch(Exception):
-    """The text of Go's decoding error."""
+    """A mismatch, with the text of Go's decoding error."""
 
 
 def check_types(obj: Obj, schema: Schema) -> None:
-    """StatusError 400 if a field has a JSON type that the kind cannot take."""
+    """Raise StatusError 400 for a field whose JSON type does not fit its Go type."""
     kind = str(obj.get("kind", ""))
     try:
         if is_builtin(schema):
@@ -39,7 +39,7 @@ _ZEROS: dict[str, Callable[[], Any]] = {"object": dict, "string": str, "integer"
 
 
 def zeroed(obj: Obj, schema: Schema) -> Obj:
-    """The object with nulls in lists as Go's decoder reads them: the zero value of what the list holds."""
+    """Replace nulls in lists by the zero value of their items, as Go's decoder does."""
     if is_builtin(schema):
         completed: Obj = _zeroed(obj, schema)
         return completed
@@ -67,7 +67,7 @@ def _check(value: Any, schema: Schema, path: tuple[str, ...], struct: str) -> No
     if isinstance(value, dict):
         known = schema.get("properties") or {}
         for key, child in value.items():
-            if shape := property_schema(schema, key):  # the keys of a map are not part of the path, as in Go's text
+            if shape := property_schema(schema, key):  # Go leaves keys of maps out of the path
                 _check(child, shape, (*path, key) if key in known else path, _struct_of(path, struct))
     elif isinstance(value, list) and isinstance(items := schema.get("items"), dict):
         for item in value:
@@ -75,7 +75,7 @@ def _check(value: Any, schema: Schema, path: tuple[str, ...], struct: str) -> No
 
 
 def _struct_of(path: tuple[str, ...], struct: str) -> str:
-    """The Go struct that holds the fields at `path`: named ones, else the kind and the field (DeploymentSpec)."""
+    """The name of the Go struct of the fields at `path`: a known one, else kind and field (DeploymentSpec)."""
     if not path:
         return struct
     return _STRUCTS.get(path[-1], f"{struct}{path[-1][:1].upper()}{path[-1][1:]}" if len(path) == 1 else struct)
@@ -133,7 +133,7 @@ def _go_name(value: Any) -> str:
 
 
 def _check_form(value: Any, form: str) -> None:
-    """A quantity or a time that cannot be read."""
+    """Raise _Mismatch for an invalid quantity or time."""
     if form == "quantity":
         if not is_quantity(value):
             raise _Mismatch(f"quantities must match the regular expression '{_QUANTITY_PATTERN}'")

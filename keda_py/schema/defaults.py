@@ -1,8 +1,8 @@
-"""Defaults: what an object has after decoding that its author did not write.
+"""Defaults: the fields that decoding adds to an object.
 
-From the schema's `default`s and, for built-in kinds, from rules that look at other fields
-(`builtin_defaults`: an image without a tag is always pulled). Called between `schemas.prune` and
-`validation.validate`. Nothing is changed in place.
+They come from the schema's `default`s and, for built-in kinds, from rules about other fields (`builtin_defaults`: an
+image without a tag is always pulled). Called between `schemas.prune` and `validation.validate`. Nothing is changed in
+place.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from keda_py.schema.schemas import Schema, is_builtin, rooted
 
 
 def apply_defaults(obj: Obj, schema: Schema) -> Obj:
-    """The object with every default; a null where the schema has no null is taken for an absent field."""
+    """Fill in all defaults; a null counts as an absent field unless the schema has `nullable`."""
     filled: Obj = _fill(obj, rooted(schema))
     return complete(filled) if is_builtin(schema) else filled
 

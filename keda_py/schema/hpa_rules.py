@@ -1,4 +1,4 @@
-"""What the API server checks of a HorizontalPodAutoscaler beyond its schema, in its words."""
+"""The API server's checks of a HorizontalPodAutoscaler beyond its schema, with its texts."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ _LONGEST_WINDOW, _LONGEST_PERIOD = 3600, 1800
 
 
 def check_hpa(obj: Obj, old: Obj | None) -> Iterator[Cause]:
-    """Bounds, metrics and behavior of one object."""
+    """Check bounds, metrics and behavior."""
     spec = obj.get("spec") or {}
     yield from _bounds(spec)
     metrics = spec.get("metrics") or []
@@ -35,7 +35,7 @@ def check_hpa(obj: Obj, old: Obj | None) -> Iterator[Cause]:
 
 
 def _bounds(spec: Obj) -> Iterator[Cause]:
-    """minReplicas 0 needs the HPAScaleToZero feature, which no default cluster has."""
+    """Check the bounds; minReplicas 0 would need the HPAScaleToZero feature, which is off by default."""
     least, most = spec.get("minReplicas"), spec.get("maxReplicas", 0)
     if least is not None and least < 1:
         yield causes.invalid("spec.minReplicas", least, "must be greater than or equal to 1")
@@ -89,7 +89,7 @@ def _described(reference: Obj, path: str) -> Iterator[Cause]:
 
 
 def _check_segment(name: str, path: str) -> Iterator[Cause]:
-    """It becomes a part of the path that the controller asks."""
+    """Check a name that becomes part of the path of the controller's query."""
     if name in (".", ".."):
         yield causes.invalid(path, name, f"may not be '{name}'")
     for letter in "/%":

@@ -1,4 +1,4 @@
-"""meta/v1: what every object has, and the shapes that many kinds share."""
+"""Schemas of meta/v1: the metadata of every object, and shapes that many kinds share."""
 
 from keda_py.schema.builders import (
     Schema,
@@ -93,7 +93,7 @@ OBJECT_REFERENCE = atomic(
 
 
 def kind(group: str, version: str, name: str, **fields: Schema) -> Schema:
-    """A whole built-in kind."""
+    """Build the schema of a built-in kind: apiVersion, kind, metadata and these fields."""
     needs = ["spec"] if "required" in fields.get("spec", {}) else []
     root = obj(*needs, apiVersion=string(), kind=string(), metadata=OBJECT_META, **fields)
     return {**root, "x-kubernetes-group-version-kind": [{"group": group, "version": version, "kind": name}]}

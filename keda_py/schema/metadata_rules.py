@@ -1,6 +1,6 @@
 """Rules for `metadata`: names, labels and annotations, the same for built-in kinds and custom resources.
 
-Called by `validation`. Every pattern meets text that a user wrote, so they are re2's.
+Called by `validation`. All patterns are re2's, since users write the texts that they match.
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,7 +46,7 @@ _VALUE_TEXT = (
 _LABEL, _SUBDOMAIN, _SERVICE, _QUALIFIED, _VALUE = (
     re2.compile(form) for form in (_LABEL_FORM, _SUBDOMAIN_FORM, _SERVICE_FORM, _QUALIFIED_FORM, _VALUE_FORM)
 )
-# Kinds whose names are DNS labels, and kinds whose names only have to fit into a path.
+# Kinds whose names are DNS labels, and kinds whose names must merely be valid path segments.
 _LABEL_KINDS = frozenset({("", "Namespace")})
 _PATH_KINDS = frozenset(
     {("rbac.authorization.k8s.io", kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")}
@@ -56,7 +56,7 @@ _ANNOTATIONS_LIMIT = 256 * 1024
 
 
 def check_metadata(obj: Obj, schema: Schema) -> Iterator[Cause]:
-    """Name, labels and annotations of an object."""
+    """Check name, labels and annotations of an object."""
     metadata = obj.get("metadata") or {}
     group = str(obj.get("apiVersion", "")).rpartition("/")[0]
     name = metadata.get("name")
@@ -84,7 +84,7 @@ def _check_owners(owners: Iterable[Obj | None]) -> Iterator[Cause]:
 
 
 def check_name(name: str, kind: tuple[str, str]) -> Iterator[Cause]:
-    """metadata.name by the rule of (group, kind)."""
+    """Check metadata.name by the rule of its kind, (group, kind)."""
     if kind in _PATH_KINDS:
         if "/" in name or "%" in name:
             character = "/" if "/" in name else "%"
@@ -103,12 +103,12 @@ def check_name(name: str, kind: tuple[str, str]) -> Iterator[Cause]:
 
 
 def is_label(name: Any) -> bool:
-    """Whether it can name a container or a port."""
+    """Whether it is a valid name of a container or port."""
     return isinstance(name, str) and len(name) <= 63 and _LABEL.fullmatch(name) is not None
 
 
 def check_labels(labels: dict[str, Any], path: str) -> Iterator[Cause]:
-    """Keys and values of a label map."""
+    """Check the keys and values of a label map."""
     for key, value in labels.items():
         yield from check_key(key, path)
         if len(str(value)) > 63:
@@ -118,7 +118,7 @@ def check_labels(labels: dict[str, Any], path: str) -> Iterator[Cause]:
 
 
 def check_key(key: str, path: str) -> Iterator[Cause]:
-    """A qualified name: an optional DNS prefix, a slash, a name."""
+    """Check a qualified name: an optional DNS prefix, a slash, a name."""
     prefix, slash, name = key.rpartition("/")
     if slash and (not prefix or _SUBDOMAIN.fullmatch(prefix) is None):
         text = f"prefix part {SUBDOMAIN_TEXT}" if prefix else "prefix part must be non-empty"

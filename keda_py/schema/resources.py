@@ -1,6 +1,6 @@
-"""What the API server serves: one `Resource` per group, version and plural, in discovery order.
+"""The resources that the API server serves: one `Resource` per group, version and plural, in discovery order.
 
-`localkube/builtin/builtins.py` holds the table of the built-in kinds; CustomResourceDefinitions and APIServices add to
+`localkube/builtin/builtins.py` has the table of the built-in kinds; CustomResourceDefinitions and APIServices extend
 the `Registry` at run time. Next in the flow: `localkube/store/store.py`, which keeps the objects of each resource.
 """
 
@@ -17,7 +17,7 @@ CRD_PRIORITY = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrinterColumn:
-    """One printer column; `path` is the JSONPath of a CRD's additionalPrinterColumns."""
+    """A printer column; `path` is the JSONPath of a CRD's additionalPrinterColumns."""
 
     name: str
     type: str
@@ -29,7 +29,7 @@ class PrinterColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalePaths:
-    """Where `/scale` finds its three values; dotted paths such as `.spec.replicas`."""
+    """The paths of the three values of `/scale`, dotted as `.spec.replicas`."""
 
     spec_replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"
@@ -38,7 +38,7 @@ class ScalePaths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One served resource; `storage` names the (group, plural) whose objects it shows, where that is not its own."""
+    """A served resource; `storage` is the (group, plural) of the objects that it shows, if that is not its own."""
 
     group: str
     version: str
@@ -59,23 +59,23 @@ class Resource:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Whose objects these are: all versions of a kind share one."""
+        """The (group, plural) under which the objects are stored; all versions of a kind share it."""
         return self.storage or (self.group, self.plural)
 
     @property
     def api_version(self) -> str:
-        """`v1`, `apps/v1` ..."""
+        """The apiVersion of manifests: the version alone for the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def qualified(self) -> str:
-        """`deployments.apps`, as messages name it."""
+        """Plural and group, as messages and CRD names have them: `deployments.apps`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """An API group's place in discovery: higher priority first, then by name."""
+    """An API group in discovery, sorted by descending priority, then by name."""
 
     name: str
     versions: tuple[str, ...]
@@ -83,7 +83,7 @@ class Group:
 
 
 class Registry:
-    """The served resources; CRDs come and go, so nothing here may be cached without asking `version`."""
+    """The served resources; CRDs change them, so a cache of anything here must compare `version`."""
 
     def __init__(self, groups: Iterable[Group], resources: Iterable[Resource]) -> None:
         self._groups = {group.name: group for group in groups}
@@ -95,7 +95,6 @@ class Registry:
         return iter(tuple(self._resources.values()))
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
-        """The resource at a path, or None."""
         return self._resources.get((group, version, plural))
 
     def of_kind(self, group: str, version: str, kind: str) -> Resource | None:
@@ -103,12 +102,12 @@ class Registry:
         return self._by_kind.get((group, version, kind))
 
     def get(self, api_version: str, kind: str) -> Resource:
-        """The resource of a kind that is known to be served; KeyError otherwise."""
+        """The resource of a kind. Raises KeyError if it is not served."""
         group, _, version = api_version.rpartition("/")
         return self._by_kind[(group, version, kind)]
 
     def storages(self) -> list[Resource]:
-        """One resource for each stored kind: what has to be emptied when a namespace goes."""
+        """One resource for each stored kind: a terminating namespace is emptied of these."""
         first: dict[tuple[str, str], Resource] = {}
         for resource in self._resources.values():
             if resource.storage is None and "list" in resource.verbs:
@@ -116,21 +115,20 @@ class Registry:
         return list(first.values())
 
     def groups(self) -> list[Group]:
-        """Every named group in discovery order."""
+        """All named groups in discovery order."""
         named = (group for group in self._groups.values() if group.name)
         return sorted(named, key=lambda group: (-group.priority, group.name))
 
     def group(self, name: str) -> Group | None:
-        """One group's place, or None."""
         return self._groups.get(name)
 
     def resources(self, group: str, version: str) -> list[Resource]:
-        """The resources of one group version, by name."""
+        """The resources of a group version, by name."""
         found = (r for r in self._resources.values() if (r.group, r.version) == (group, version))
         return sorted(found, key=lambda r: r.plural)
 
     def serve(self, resource: Resource, priority: int = CRD_PRIORITY) -> None:
-        """Add or replace a resource, and its group where that is new."""
+        """Add or replace a resource, and its group if that is new."""
         known = self._groups.get(resource.group, Group(name=resource.group, versions=(), priority=priority))
         if resource.version not in known.versions:
             known = Group(name=known.name, versions=(*known.versions, resource.version), priority=known.priority)
@@ -140,7 +138,7 @@ class Registry:
         self.version += 1
 
     def withdraw(self, resource: Resource) -> None:
-        """Serve the resource no longer; the last one of a group takes the group along."""
+        """Remove a resource, and its group with the last one."""
         self._resources.pop((resource.group, resource.version, resource.plural), None)
         self._by_kind.pop((resource.group, resource.version, resource.kind), None)
         left = {r.version for r in self._resources.values() if r.group == resource.group}

@@ -1,8 +1,9 @@
-"""Structural schemas: what a kind's fields are, and the removal of fields that it does not have.
+"""Structural schemas: the fields of a kind, and the removal of unknown fields.
 
 A `Schema` is OpenAPI v3 as a plain dict with `x-kubernetes-*` extensions: the `openAPIV3Schema` of a CRD version, or
-what `builtin_schemas.schema_of` returns. The server decodes a body in this order: `decoding.check_types`, `prune`,
-`defaults.apply_defaults`, `validation.validate`. Nothing is changed in place; what needs no change is returned as is.
+the result of `builtin.schemas.schema_of`. The server decodes a body in this order: `decoding.check_types`, `prune`,
+`defaults.apply_defaults`, `validation.validate`. Nothing is changed in place; an object without changes is returned as
+it is.
 """
 
 from typing import Any, TypeAlias
@@ -14,7 +15,7 @@ Schema: TypeAlias = dict[str, Any]
 
 
 def property_schema(schema: Schema, key: str) -> Schema:
-    """The schema of one field; empty where the parent does not know it."""
+    """The schema of a field; empty if the parent does not define it."""
     found = (schema.get("properties") or {}).get(key)
     if found is None:
         found = schema.get("additionalProperties")
@@ -22,26 +23,26 @@ def property_schema(schema: Schema, key: str) -> Schema:
 
 
 def is_open(schema: Schema) -> bool:
-    """Whether fields that the schema does not name are kept."""
+    """Whether fields that the schema does not define are kept."""
     return bool(schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("additionalProperties") is True)
 
 
 def is_builtin(schema: Schema) -> bool:
-    """Whether the schema is one of ours, for a kind of Kubernetes itself; custom resources never carry the mark."""
+    """Whether the schema is of a built-in kind; those of custom resources never have this mark."""
     return "x-kubernetes-group-version-kind" in schema
 
 
 def prune(obj: Obj, schema: Schema) -> tuple[Obj, list[str]]:
-    """The object without unknown fields, and their paths (`spec.triggers[0].typo`), in the object's order.
+    """Remove unknown fields; also returns their paths (`spec.triggers[0].typo`), in the object's order.
 
-    The paths are what `fieldValidation=Strict` complains about: `unknown field "spec.typo"`.
+    `fieldValidation=Strict` refuses an object with the paths: `unknown field "spec.typo"`.
     """
     dropped: list[str] = []
     return _prune_object(obj, rooted(schema), "", dropped), dropped
 
 
 def rooted(schema: Schema) -> Schema:
-    """A custom resource's schema with what every object has; built-in kinds have it already."""
+    """Add apiVersion, kind and metadata to a custom resource's schema; built-in kinds have them."""
     if is_builtin(schema):
         return schema
     return {**schema, "properties": {**(schema.get("properties") or {}), **_ROOT}}

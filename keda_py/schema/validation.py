@@ -1,8 +1,8 @@
-"""Validation of a decoded object: every broken rule as a cause, in the API server's words.
+"""Validation of a decoded object: every broken rule becomes a cause, in the API server's words.
 
-The words differ: custom resources speak OpenAPI ("spec.x in body should be greater than or equal to 1"), built-in kinds
-speak Go ("must be greater than or equal to 1"). Rules that no schema can state are in `metadata_rules`, `builtin_rules`
-(comparisons between fields, immutability) and `cel` (`x-kubernetes-validations`).
+The texts differ: custom resources have OpenAPI's ("spec.x in body should be greater than or equal to 1"), built-in
+kinds Go's ("must be greater than or equal to 1"). Rules beyond schemas are in `metadata_rules`, `builtin_rules`
+(comparisons of fields, immutability) and `cel` (`x-kubernetes-validations`).
 """
 
 from collections.abc import Iterator
@@ -33,11 +33,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def validate(obj: Obj, schema: Schema, old: Obj | None = None) -> list[Cause]:
-    """Every cause to refuse `obj`; `old` is what it replaces, None at creation."""
+    """All causes to refuse `obj`; `old` is the object that it replaces, None at creation."""
     found = list(check_metadata(obj, schema))
     if is_builtin(schema):
         return [*found, *_check(obj, schema, "", builtin=True), *check_builtin(obj, schema, old)]
     found += _check(obj, schema, "", builtin=False)
+    # CEL rules rely on types and required fields: the real server evaluates them for otherwise valid objects only.
     return found or list(_check_rules(obj, schema, "", old))
 
 
@@ -74,7 +75,7 @@ def _mistyped(value: Any, schema: Schema, path: str) -> Cause | None:
 
 
 def type_name(value: Any) -> str:
-    """The JSON type, as OpenAPI calls it."""
+    """The JSON type of a value, as OpenAPI names it."""
     match value:
         case None:
             return "null"
@@ -133,7 +134,7 @@ def _check_text(value: str, schema: Schema, path: str) -> Iterator[Cause]:
 def _check_object(obj: Obj, schema: Schema, path: str, *, builtin: bool) -> Iterator[Cause]:
     for name in schema.get("required") or ():
         shape = (schema.get("properties") or {}).get(name) or {}
-        if builtin and name not in obj and "required" in shape:  # a Go struct is never absent, only empty
+        if builtin and name not in obj and "required" in shape:  # an absent Go struct decodes as an empty one
             yield from _check(_EMPTY, shape, _joined(path, name), builtin=True)
         elif name not in obj or (builtin and obj[name] in (None, "", [])):
             yield causes.required(_joined(path, name))
@@ -177,7 +178,7 @@ def _check_duplicates(items: list[Any], schema: Schema, path: str) -> Iterator[C
 
 
 def _check_alternatives(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
-    """allOf, anyOf, oneOf, not: the junctors that a structural schema may use for value checks."""
+    """Check allOf, anyOf, oneOf and not, which structural schemas allow for values only."""
 
     def fits(alternative: Schema) -> bool:
         return next(_check(value, alternative, path, builtin=False), None) is None
@@ -196,7 +197,7 @@ def _check_alternatives(value: Any, schema: Schema, path: str) -> Iterator[Cause
 
 
 def _check_rules(value: Any, schema: Schema, path: str, old: Any) -> Iterator[Cause]:
-    """CEL rules, deepest last; a rule about oldSelf holds for what was there before."""
+    """Check CEL rules, outer ones first; a rule about oldSelf needs a previous value."""
     for rule in schema.get("x-kubernetes-validations") or ():
         text = str(rule.get("rule", ""))
         if "oldSelf" not in text or old is not None:

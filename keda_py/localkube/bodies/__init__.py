@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON, YAML or protobuf into plain objects of the right kind.
+"""Request bodies: JSON, YAML or protobuf becomes a plain object of the right kind.
 
 In: bytes and a content type. Out: a dict, or a refusal.
 """

@@ -1,4 +1,4 @@
-"""Request bodies: JSON, YAML or kubectl's protobuf into a dict that is of the right kind, named as the path says.
+"""Request bodies: JSON, YAML or kubectl's protobuf becomes a dict of the right kind, with the path's name.
 
 Next in the flow: `store/preparation.py`, which prunes, defaults and validates it.
 """
@@ -19,7 +19,9 @@ _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 
 
 def read_object(call: Call, target: RequestTarget, kind: tuple[str, str] | None = None) -> Obj:
-    """The object of a POST or PUT; `kind` is (apiVersion, kind) where it is not the resource's own, as for Scale."""
+    """Read the object of a POST or PUT; `kind` is (apiVersion, kind) if it differs from the resource's own, as for
+    Scale.
+    """
     resource = target.resource
     api_version, name = kind or (resource.api_version, resource.kind)
     obj = _decode(call, resource, name)
@@ -28,7 +30,7 @@ def read_object(call: Call, target: RequestTarget, kind: tuple[str, str] | None 
 
 
 def with_path_name(obj: Obj, target: RequestTarget) -> Obj:
-    """The object with the path's name and namespace; StatusError 400 when it has others, or metadata that is no map."""
+    """Fill in the path's name and namespace. Raises StatusError 400 for other ones, or metadata that is not a map."""
     given = obj.get("metadata") or {}
     if not isinstance(given, dict):
         kind, version = obj.get("kind"), obj.get("apiVersion")
@@ -47,7 +49,7 @@ def with_path_name(obj: Obj, target: RequestTarget) -> Obj:
 
 
 def read_patch(call: Call) -> Any:
-    """The JSON of a merge, strategic or JSON patch."""
+    """Read a merge, strategic or JSON patch."""
     try:
         return orjson.loads(call.body)
     except orjson.JSONDecodeError as error:
@@ -55,7 +57,7 @@ def read_patch(call: Call) -> Any:
 
 
 def read_apply(call: Call) -> Obj:
-    """The object of a server-side apply: YAML, of which JSON is a part."""
+    """Read the object of a server-side apply: YAML, which includes JSON."""
     try:
         obj = yaml.load(call.body, Loader=_LOADER) if not call.body.startswith(b"{") else orjson.loads(call.body)
     except (yaml.YAMLError, orjson.JSONDecodeError) as error:
@@ -66,7 +68,7 @@ def read_apply(call: Call) -> Obj:
 
 
 def read_options(call: Call) -> Obj:
-    """The DeleteOptions of a DELETE; none at all is fine."""
+    """Read the DeleteOptions of a DELETE; an empty body is valid."""
     if not call.body:
         return {}
     options = decode_protobuf(call.body) if call.content_type == PROTOBUF else read_patch(call)
@@ -76,7 +78,7 @@ def read_options(call: Call) -> Obj:
 
 
 def check_kind(obj: Obj, api_version: str, kind: str) -> None:
-    """StatusError 400 unless the object is of that kind or does not say."""
+    """Raise StatusError 400 for an object that states another kind."""
     sent_version, sent_kind = obj.get("apiVersion") or api_version, obj.get("kind") or kind
     if (sent_version, sent_kind) == (api_version, kind):
         return
@@ -88,8 +90,8 @@ def check_kind(obj: Obj, api_version: str, kind: str) -> None:
     raise bad_request(message + f'no kind "{sent_kind}" is registered for version "{sent_version}" here')
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # the C loader may not be built
-    """Safe YAML whose timestamps stay text, as in the API server's YAML."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # libyaml may be missing
+    """A safe YAML loader that keeps timestamps as text, like the API server's."""
 
 
 _Loader.yaml_implicit_resolvers = {

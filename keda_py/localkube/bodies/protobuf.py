@@ -1,6 +1,6 @@
 """Protobuf bodies: kubectl sends them for `create` of its own kinds, `run`, `autoscale`; client-go also for a Scale.
 
-The wire: `k8s\\0`, then a runtime.Unknown whose first field names apiVersion and kind and whose second is the object.
+The wire format is `k8s\\0`, then a runtime.Unknown: its first field has apiVersion and kind, its second the object.
 `protobuf_messages` has the field numbers. Answers are always JSON; clients accept that.
 """
 
@@ -21,7 +21,9 @@ _BODIES = frozenset(name for name, fields in MESSAGES.items() if fields.get(1, "
 
 
 def decode_protobuf(body: bytes) -> Obj:
-    """The object as JSON would have had it; StatusError 400 for a broken body, 415 for a kind not in the table."""
+    """Decode an object into its JSON form. Raises StatusError 400 for a broken body, 415 for a kind that is not in the
+    table.
+    """
     if not body.startswith(_MAGIC):
         raise bad_request("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
     try:
@@ -38,7 +40,7 @@ def decode_protobuf(body: bytes) -> Obj:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Field numbers and raw values: int for varints, bytes for everything else; IndexError when it is cut short."""
+    """Yield field numbers and raw values: int for varints, else bytes. Raises IndexError for a truncated message."""
     position = 0
     while position < len(data):
         tag, position = _varint(data, position)
@@ -79,7 +81,7 @@ def _message(data: bytes, fields: Message) -> Obj:
 
 
 def _put(obj: Obj, name: str, form: str, raw: Any) -> None:
-    """Add one occurrence of a field; empty texts and zeros are absent, as they are in the API server's JSON."""
+    """Add one occurrence of a field; empty texts and zeros are left out, as in the API server's JSON."""
     match form:
         case "" | "int" | "bool":
             if value := _scalar(raw, form):
@@ -103,7 +105,7 @@ def _put(obj: Obj, name: str, form: str, raw: Any) -> None:
 
 
 def _scalar(raw: Any, form: str) -> Any:
-    """Negative numbers travel as 64-bit two's complement."""
+    """Decode a varint; negative numbers are sent as 64-bit two's complement."""
     match form:
         case "bool":
             return bool(raw)

@@ -1,8 +1,8 @@
 """Field numbers of the messages that clients send as protobuf, from Kubernetes' published `generated.proto` files.
 
-Data for `protobuf`. A field is "name" (text) or "name form"; a form is texts, map (text to text), bytes-map (base64 in
-JSON), quantities (a map), int and bool (absent when zero, as in Go), int? and bool? (pointers: zero counts),
-int-or-string, or another message's name; a star marks a list. Kinds whose number depends on the version carry it.
+Data for `protobuf`. A field is "name" (text) or "name form". Forms are texts, map (text to text), bytes-map (base64 in
+JSON), quantities (a map), int and bool (absent if zero, as in Go), int? and bool? (pointers: zero is kept),
+int-or-string, or another message's name; a star marks a list. Kinds whose numbers depend on the version include it.
 Fields that `kubectl create` and `kubectl run` never set are left out.
 """
 

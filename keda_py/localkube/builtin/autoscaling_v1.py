@@ -1,7 +1,6 @@
-"""The autoscaling/v1 view of a HorizontalPodAutoscaler: CPU utilisation has fields, the rest lives in annotations.
+"""The autoscaling/v1 view of a HorizontalPodAutoscaler: CPU utilisation has fields, all else is in annotations.
 
-The annotations are the real server's, so that an object written in one version survives a round trip through the
-other.
+The annotations are the real server's, so that an object survives a round trip through the other version.
 """
 
 from typing import Any
@@ -16,7 +15,7 @@ _CURRENT, _CONDITIONS = _PREFIX + "current-metrics", _PREFIX + "conditions"
 
 
 def hpa_to_v1(hpa: Obj) -> Obj:
-    """An autoscaling/v2 object as v1 shows it."""
+    """Convert an autoscaling/v2 object to v1."""
     spec, status = dict(hpa.get("spec", {})), dict(hpa.get("status", {}))
     notes: dict[str, Any] = {}
     others = []
@@ -36,7 +35,7 @@ def hpa_to_v1(hpa: Obj) -> Obj:
 
 
 def hpa_from_v1(hpa: Obj) -> Obj:
-    """A v1 object as autoscaling/v2 stores it."""
+    """Convert a v1 object to autoscaling/v2, the stored version."""
     spec, metadata = dict(hpa.get("spec", {})), dict(hpa["metadata"])
     annotations = dict(metadata.pop("annotations", None) or {})
     metrics = _read(annotations.pop(_METRICS, None)) or []
@@ -69,7 +68,7 @@ def _cpu_percent(metric: Obj) -> int | None:
 
 
 def _read(text: str | None) -> Any:
-    """An annotation's JSON; one that a person broke counts as absent, as with the real server."""
+    """Parse an annotation's JSON; malformed JSON counts as absent, as with the real server."""
     try:
         return orjson.loads(text) if text else None
     except orjson.JSONDecodeError:

@@ -1,7 +1,7 @@
 """The table of built-in kinds: one row per resource, with the discovery data of a real API server 1.36.
 
-A kind without a controller here is stored and served, nothing more. Mutating webhooks and admission policies are left
-out, because a stored one that does nothing would mislead.
+A kind without a controller here is only stored and served. Mutating webhooks and admission policies are left out,
+because a stored one without effect would mislead.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from keda_py.schema.resources import ALL_VERBS, Group, Registry, Resource, ScalePaths
 
-# The real server's group priorities: discovery lists groups by them.
+# The real server's group priorities: discovery sorts groups by them.
 _PRIORITIES = {
     "": 18000,
     "apiregistration.k8s.io": 18000,
@@ -93,7 +93,7 @@ discovery.k8s.io/v1
     endpointslices           EndpointSlice            N
 """  # noqa: E501 - one row per resource reads best unbroken
 
-# The kinds whose objects count their specs.
+# The kinds whose objects have metadata.generation.
 _COUNTED = frozenset(
     ("Pod", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "CronJob", "Job", "Ingress", "NetworkPolicy")
 ) | {
@@ -107,7 +107,7 @@ _COUNTED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subresource:
-    """How discovery describes a subresource; kind "" is the parent's own."""
+    """A subresource as discovery describes it; kind "" stands for the parent's kind."""
 
     kind: str = ""
     group: str = ""
@@ -134,7 +134,7 @@ SUBRESOURCES = {
 
 
 def builtin_registry() -> Registry:
-    """A fresh registry that serves the table and no custom resource."""
+    """Build a registry of the built-in kinds, without custom resources."""
     resources = list(_rows(_TABLE.splitlines()))
     versions: dict[str, list[str]] = {}
     for resource in resources:
@@ -160,7 +160,7 @@ def _resource(api_version: str, plural: str, kind: str, scope: str, extra: dict[
 
     group, _, version = api_version.rpartition("/")
     stored_group, _, stored_plural = extra.get("as", "").partition("/")
-    # Namespaces go one by one: a real server has no deletecollection of them.
+    # A real server does not offer deletecollection for namespaces.
     verbs = tuple(verb for verb in ALL_VERBS if (plural, verb) != ("namespaces", "deletecollection"))
     return Resource(
         group=group,

@@ -1,7 +1,8 @@
-"""The built-in kinds that are served in two versions and stored in one.
+"""Conversions of the built-in kinds that are served in two versions and stored in one.
 
-Events are stored as core/v1 and shown in events.k8s.io/v1 too; HorizontalPodAutoscalers are stored as autoscaling/v2
-and shown in v1, which keeps what it has no words for in annotations. Everything else looks the same in each version.
+Events are stored as core/v1 and also shown in events.k8s.io/v1. HorizontalPodAutoscalers are stored as autoscaling/v2
+and also shown in v1, which keeps in annotations what it has no fields for. All other kinds are the same in each
+version.
 """
 
 from collections.abc import Callable
@@ -22,19 +23,19 @@ _EVENT_FIELDS = {
 
 
 def from_storage(resource: Resource, obj: Obj) -> Obj:
-    """The stored object as this resource's version shows it."""
+    """Convert a stored object to this resource's version."""
     convert = _SHOWN.get((resource.group, resource.version, resource.kind))
     return convert(obj) if convert else obj
 
 
 def to_storage(resource: Resource, obj: Obj) -> Obj:
-    """The object a client wrote in this version, as it is stored."""
+    """Convert a client's object to the stored version."""
     convert = _STORED.get((resource.group, resource.version, resource.kind))
     return convert(obj) if convert else obj
 
 
 def event_field(path: str) -> str:
-    """A field selector's path in events.k8s.io, in the words of the stored form."""
+    """Translate a field selector's path from events.k8s.io to the stored form."""
     head, dot, rest = path.partition(".")
     return _EVENT_FIELDS.get(head, head) + dot + rest
 

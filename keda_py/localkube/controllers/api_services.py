@@ -1,7 +1,7 @@
-"""APIServices: is the server behind each one there? Their Available condition, and what it serves, for discovery.
+"""APIServices: probes each one's server for the Available condition and for discovery.
 
-Looked at when the APIService or its Service's endpoints change, and every 30 s (each second while it fails), as the
-real aggregator does. These probes are I/O: they run on the loop's real time.
+A probe runs when the APIService or its Service's endpoints change, and every 30 s (each second while it fails), as in
+the real aggregator. Probes are I/O: they run on the loop's real time.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ HEALTHY_SECONDS, FAILING_SECONDS, PROBE_SECONDS = 30.0, 1.0, 5.0
 
 
 class ApiServices:
-    """Keeps the condition of each APIService; `run` must be running."""
+    """Keeps the Available condition of each APIService while `run` is running."""
 
     storages = (API_SERVICES, SERVICES, ENDPOINTS, SLICES)
 
@@ -38,13 +38,13 @@ class ApiServices:
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Keep the probes in one group until cancelled."""
+        """Own the probes' tasks until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             await asyncio.get_running_loop().create_future()
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The APIService, or those whose Service it is about."""
+        """The APIService, or all whose Service or endpoints changed."""
         if event.resource.key == API_SERVICES:
             if event.type == DELETED:
                 self._forget(event.name)
@@ -59,7 +59,7 @@ class ApiServices:
                 yield ("", api_service["metadata"]["name"])
 
     def sync(self, key: Key) -> None:
-        """Look at it now."""
+        """Probe one APIService."""
         api_service = self._context.store.find(self._api_services, *key)
         if api_service is None:
             return
@@ -67,16 +67,16 @@ class ApiServices:
             self._report(api_service, "True", "Local", "Local APIServices are always available")
         elif self._tasks is not None and key[1] not in self._probing:
             self._probing.add(key[1])
-            self._tasks.create_task(self._look(key[1]))
+            self._tasks.create_task(self._probe_again_later(key[1]))
 
     def close(self) -> None:
-        """Look no more."""
+        """Cancel all further probes."""
         self._tasks = None
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
 
-    async def _look(self, name: str) -> None:
+    async def _probe_again_later(self, name: str) -> None:
         api_service = self._context.store.find(self._api_services, "", name)
         if api_service is not None:
             available = await self._probe(api_service)
@@ -118,7 +118,7 @@ class ApiServices:
         return status == "True"
 
     def _serve(self, api_service: Obj, listed: Obj) -> None:
-        """Show what the server has in our discovery; its requests never come to our own routes."""
+        """List the server's resources in our discovery; requests for them are forwarded, never routed here."""
         spec, name = api_service["spec"], api_service["metadata"]["name"]
         served = [_resource(spec, row) for row in listed.get("resources") or () if "/" not in row["name"]]
         if served != self._served.get(name):

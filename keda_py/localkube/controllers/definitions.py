@@ -1,7 +1,7 @@
-"""CustomResourceDefinitions: the status that clients wait for, and a deletion that takes the instances along.
+"""CustomResourceDefinitions: their status, and a deletion that includes the instances.
 
-`store/custom_resources.py` serves a definition's resources from the moment it is stored, so its names are accepted at
-once. Finalizers of instances are honoured: this controller keeps a deleted definition until the last instance is gone.
+`store/custom_resources.py` serves a definition's resources as soon as it is stored, so its names are accepted at once.
+Finalizers of instances are honoured: this controller keeps a deleted definition until the last instance is gone.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ CONDITIONS = (
 
 
 class Definitions:
-    """Keeps finalizer and status of each definition."""
+    """Maintains finalizer and status of each definition."""
 
     storages = None
 
@@ -35,13 +35,13 @@ class Definitions:
         self._definitions = context.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The definition, or the one whose instance is gone."""
+        """The definition, or the definition of a deleted instance."""
         if event.resource.custom and event.type == DELETED:
             return (("", event.resource.qualified),)
         return (("", event.name),) if event.resource.key == DEFINITIONS and event.type != DELETED else ()
 
     def sync(self, key: Key) -> None:
-        """Hold it, or empty it."""
+        """Add the finalizer and the status, or delete the instances of a deleted definition."""
         definition = self._context.store.find(self._definitions, *key)
         if definition is None:
             return
@@ -49,6 +49,7 @@ class Definitions:
             self._delete_instances(definition)
             return
         finalizers = definition["metadata"].get("finalizers") or []
+        # The finalizer comes before Established: clients create instances only after that, so none can be left behind.
         if CLEANUP not in finalizers:
             metadata = {**definition["metadata"], "finalizers": [*finalizers, CLEANUP]}
             definition = self._context.store.update(self._definitions, {**definition, "metadata": metadata})

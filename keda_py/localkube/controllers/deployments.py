@@ -1,7 +1,8 @@
-"""Deployments: one ReplicaSet for each pod template, sized by `rollout.py`, and the conditions kubectl waits for.
+"""Deployments: one ReplicaSet for each pod template, sized by `rollout.py`, and the conditions that kubectl waits
+for.
 
-The revision annotation is written with the status, as the real controller does, so that it does not raise the
-generation.
+The revision annotation is written together with the status, as by the real controller: written alone, it would raise
+the generation.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ REVISION = "deployment.kubernetes.io/revision"
 
 
 class Deployments:
-    """Keeps the ReplicaSets of each Deployment."""
+    """Maintains the ReplicaSets of each Deployment."""
 
     storages = (DEPLOYMENTS, REPLICASETS)
 
@@ -33,13 +34,13 @@ class Deployments:
         self._sets = context.resource("apps/v1", "ReplicaSet")
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The Deployment itself, or the one whose ReplicaSet it is."""
+        """The Deployment, or the owner of a ReplicaSet."""
         if event.resource.key == REPLICASETS:
             return owner_keys(event, "Deployment")
         return () if event.type == DELETED else ((event.namespace, event.name),)
 
     def sync(self, key: Key) -> None:
-        """Size the ReplicaSets, then say where the rollout stands."""
+        """Resize the ReplicaSets, then write the status."""
         deployment = self._context.store.find(self._deployments, *key)
         if deployment is None:
             return
@@ -48,6 +49,7 @@ class Deployments:
             self._write_status(deployment, None, owned)
             return
         paused = deployment["spec"].get("paused", False) and bool(owned)
+        # A paused Deployment is still scaled, but its new template gets no ReplicaSet.
         new = owned[-1] if paused else self._current(deployment, owned)
         old = [replicaset for replicaset in owned if replicaset["metadata"]["uid"] != new["metadata"]["uid"]]
         new_size, old_sizes = rollout.next_sizes(deployment, _sizes(new), [_sizes(replicaset) for replicaset in old])
@@ -63,7 +65,9 @@ class Deployments:
         return sorted((replicaset for replicaset in found if replicaset is not None), key=_revision)
 
     def _current(self, deployment: Obj, owned: Sequence[Obj]) -> Obj:
-        """The ReplicaSet of the present template, made if missing, newest by its revision."""
+        """The ReplicaSet of the current template, created if missing; a roll-back gives an old one the newest
+        revision.
+        """
         label = pods.template_hash(deployment["spec"]["template"])
         name = f"{deployment['metadata']['name']}-{label}"
         newest = _revision(owned[-1]) if owned else 0
@@ -91,7 +95,7 @@ class Deployments:
         return resized
 
     def _delete_oldest(self, deployment: Obj, old: list[Obj]) -> list[Obj]:
-        """Empty ReplicaSets beyond revisionHistoryLimit are removed."""
+        """Delete empty ReplicaSets beyond revisionHistoryLimit."""
         limit = deployment["spec"].get("revisionHistoryLimit", 10)
         empty = [r for r in old if not r["spec"]["replicas"] and not (r.get("status") or {}).get("replicas")]
         surplus = empty[: max(0, len(empty) - limit)]
@@ -181,7 +185,7 @@ def _conditions(deployment: Obj, counts: dict[str, int], new: Obj | None, now: s
     complete = counts["updatedReplicas"] == counts["replicas"] == counts["availableReplicas"] == replicas
     conditions = (deployment.get("status") or {}).get("conditions")
     known = find(conditions, "Progressing")
-    # A finished rollout stays "available" when the Deployment is scaled later: only a new template progresses again.
+    # A finished rollout stays NewReplicaSetAvailable when the Deployment is scaled: only a new template progresses.
     name = new["metadata"]["name"] if new is not None else ""
     settled = known is not None and known["reason"] == "NewReplicaSetAvailable" and f'"{name}"' in known["message"]
     done = complete or settled
@@ -197,7 +201,9 @@ def _conditions(deployment: Obj, counts: dict[str, int], new: Obj | None, now: s
 
 
 def _updated(conditions: Sequence[Obj] | None, condition: Obj, now: str) -> list[Obj]:
-    """Deployments also carry lastUpdateTime, the time of the last change of anything."""
+    """Set a condition; Deployments also have lastUpdateTime, the time of the last change of status, reason or
+    message.
+    """
     old = find(conditions, condition["type"])
     same = old is not None and all(old[key] == condition[key] for key in ("status", "reason", "message"))
     if old is not None and same:

@@ -1,7 +1,8 @@
-"""Garbage collection: dependents go after their last owner (background), before it (foreground), or stay (orphan).
+"""Garbage collection: dependents are deleted after their last owner (background), before it (foreground), or kept
+(orphan).
 
-The store marks an owner with the finalizer of the policy that its DELETE asked for; this controller does what the
-finalizer stands for and takes it off. Keys are uids: an owner may be gone, and another of its name be there.
+The store marks an owner with the finalizer of the policy in its DELETE; this controller carries out the policy and
+removes the finalizer. Keys are uids: an owner may be gone while another object has its name.
 """
 
 from collections.abc import Iterable
@@ -17,7 +18,7 @@ FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
 
 class GarbageCollector:
-    """Works on owners that are gone or going, and on dependents that name an owner who never was."""
+    """Handles owners that are deleted, and dependents whose owner never existed."""
 
     storages = None
 
@@ -25,7 +26,7 @@ class GarbageCollector:
         self._context = context
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """Owners that are deleted, the owners of what is deleted, and new dependents."""
+        """Deleted owners, the owners of deleted objects, and objects with new owner references."""
         metadata = event.object["metadata"]
         owners = metadata.get("ownerReferences")
         if event.type == DELETED:
@@ -36,7 +37,7 @@ class GarbageCollector:
             yield ("", metadata["uid"])
 
     def sync(self, key: Key) -> None:
-        """Do what is left to do about the object of that uid."""
+        """Carry out the deletion policy of the object, or collect the dependents of a missing one."""
         uid = key[1]
         place = self._context.index.place(uid)
         obj = self._context.at(place) if place is not None else None
@@ -54,7 +55,7 @@ class GarbageCollector:
             self._collect(place)
 
     def _collect(self, place: Place) -> None:
-        """Delete the object when none of its owners is there; drop owners that are gone otherwise."""
+        """Delete an object without any existing owner; else remove the references to missing ones."""
         obj = self._context.at(place)
         references = obj["metadata"].get("ownerReferences") if obj is not None else None
         if obj is None or not references:
@@ -67,12 +68,12 @@ class GarbageCollector:
             self._context.store.update(place.resource, {**obj, "metadata": metadata})
 
     def _is_there(self, dependent: Place, reference: Obj) -> bool:
-        """An owner counts when its uid is stored under that name, in the dependent's namespace or cluster-wide."""
+        """Whether the owner exists: its uid is stored under that name, in the dependent's namespace or cluster-wide."""
         owner = self._context.index.place(reference["uid"])
         return owner is not None and owner.name == reference["name"] and owner.namespace in ("", dependent.namespace)
 
     def _delete_dependents(self, place: Place, obj: Obj) -> None:
-        """Foreground: dependents first; those that do not block are only told to go."""
+        """Delete the dependents, then remove the finalizer unless one with blockOwnerDeletion is left."""
         uid, blocking = obj["metadata"]["uid"], False
         for dependent in self._context.index.dependents(uid):
             child = self._context.at(dependent)
@@ -80,6 +81,7 @@ class GarbageCollector:
                 continue
             blocking = blocking or _blocks(child, uid)
             if "deletionTimestamp" not in child["metadata"]:
+                # A dependent with children of its own goes in the foreground, too: the owner waits for the tree.
                 has_children = bool(self._context.index.dependents(child["metadata"]["uid"]))
                 policy = "Foreground" if has_children else "Background"
                 self._context.store.delete(dependent.resource, dependent.namespace, dependent.name, propagation=policy)

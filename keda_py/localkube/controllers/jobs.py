@@ -1,6 +1,6 @@
-"""Jobs: pods until enough of them have succeeded, or too many have failed.
+"""Jobs: pods are started until enough of them have succeeded, or too many have failed.
 
-What a pod would do is declared: it runs for `local.keda-py.dev/run-seconds` and ends with `exit-code` (`kubelet.py`).
+A pod's run is declared: it lasts `local.keda-py.dev/run-seconds` and ends with `exit-code` (`kubelet.py`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ BACKOFF_LIMIT = 6
 
 
 class Jobs:
-    """Keeps the pods of each Job."""
+    """Maintains the pods of each Job."""
 
     storages = (JOBS, PODS)
 
@@ -31,13 +31,13 @@ class Jobs:
         self._pods = context.resource("v1", "Pod")
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The Job itself, or the Job whose pod it is."""
+        """The Job, or the owner of a pod."""
         if event.resource.key == PODS:
             return owner_keys(event, "Job")
         return () if event.type == DELETED else ((event.namespace, event.name),)
 
     def sync(self, key: Key) -> None:
-        """Start what is missing, then count; a Job that is over stays as it is."""
+        """Start missing pods, then write the status; a finished Job is left as it is."""
         job = self._context.store.find(self._jobs, *key)
         if job is None or "deletionTimestamp" in job["metadata"] or _is_over(job):
             return
@@ -69,7 +69,7 @@ def _is_over(job: Obj) -> bool:
 
 
 def _missing(job: Obj, members: Sequence[Obj]) -> int:
-    """Pods to start: as many at once as `parallelism` allows, no more than are still needed."""
+    """The number of pods to start: at most `parallelism` at once, and no more than are still needed."""
     active = sum(1 for pod in members if pods.is_active(pod))
     needed = job["spec"].get("completions", 1) - _phase_count(members, "Succeeded")
     wanted: int = min(job["spec"].get("parallelism", 1), needed)
@@ -77,7 +77,7 @@ def _missing(job: Obj, members: Sequence[Obj]) -> int:
 
 
 def _end_condition(job: Obj, members: Sequence[Obj]) -> Obj | None:
-    """The condition that ends the Job, None while it goes on."""
+    """The condition that finishes the Job; None while it runs."""
     if _phase_count(members, "Succeeded") >= job["spec"].get("completions", 1):
         message = "Reached expected number of succeeded pods"
         return {"type": "Complete", "status": "True", "reason": "CompletionsReached", "message": message}

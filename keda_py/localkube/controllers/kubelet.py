@@ -1,7 +1,7 @@
-"""The only node's agent: starts every pod that appears, makes it Ready when its start-up time is over, ends Jobs' pods.
+"""The only node's agent: starts each pod, makes it Ready after its start-up time, and finishes Jobs' pods.
 
-Works on the pods that `replicasets.py`, `statefulsets.py`, `jobs.py` and users create; what it writes comes from
-`shared/pods.py`.
+It handles the pods that `replicasets.py`, `statefulsets.py`, `jobs.py` and users create; `shared/pods.py` has the
+statuses that it writes.
 """
 
 from collections.abc import Iterable
@@ -16,11 +16,11 @@ from keda_py.localkube.store.subscriptions import DELETED, Event
 from keda_py.schema.resources import Obj
 
 SOURCE = "kubelet"
-ROUNDING = 1e-6  # seconds: a timer that fires a rounding error early must find its work due
+ROUNDING = 1e-6  # seconds: a timer may fire early by a rounding error of floats
 
 
 class Kubelet:
-    """Keeps the time of each pod; the clock's monotonic seconds, because the API's timestamps are whole ones."""
+    """Runs each pod's timers, in monotonic seconds: the API's timestamps have whole seconds."""
 
     storages = (PODS,)
 
@@ -31,7 +31,7 @@ class Kubelet:
         self._ends_at: dict[str, float] = {}
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """A pod that is new."""
+        """New pods."""
         if event.type == DELETED:
             self._ready_at.pop(event.object["metadata"]["uid"], None)
             self._ends_at.pop(event.object["metadata"]["uid"], None)
@@ -39,7 +39,7 @@ class Kubelet:
         return ((event.namespace, event.name),) if event.previous is None else ()
 
     def sync(self, key: Key) -> None:
-        """Do what is due for the pod, and come back for the rest."""
+        """Start a new pod, or advance a running one."""
         pod = self._context.store.find(self._pods, *key)
         if pod is None or not pods.is_active(pod):
             return
@@ -64,7 +64,7 @@ class Kubelet:
         self._advance(key, self._context.set_status(self._pods, pod, pods.running_status(pod, self._context.now())))
 
     def _advance(self, key: Key, pod: Obj) -> None:
-        """Ready, then finished, each when its time has come."""
+        """Make the pod Ready, then finish it, each at its time; schedule the next step."""
         now, uid = self._context.clock.monotonic() + ROUNDING, pod["metadata"]["uid"]
         ends_at = self._ends_at.get(uid)
         if ends_at is not None and now >= ends_at:

@@ -1,7 +1,7 @@
-"""Namespaces: what each one starts with, and how a deleted one is emptied.
+"""Namespaces: the objects that each one starts with, and the deletion of its contents.
 
 A new namespace gets the ServiceAccount `default` and the cluster's CA in the ConfigMap `kube-root-ca.crt`. A
-terminating one loses every object it holds; finalizers are honoured, and its conditions say what it waits for.
+terminating one loses every object that it holds; finalizers are honoured, and its conditions name what it waits for.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ _NO_FAILURE = {
 
 
 class Namespaces:
-    """Furnishes and empties namespaces."""
+    """Creates the initial objects of namespaces, and deletes the contents of terminating ones."""
 
     storages = None
 
@@ -37,7 +37,7 @@ class Namespaces:
         self._terminating: set[str] = set()
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """A namespace, or one on its way out that something has left or joined."""
+        """The namespace, or a terminating one when an object in it changes."""
         if event.resource.key != NAMESPACES:
             return (("", event.namespace),) if event.namespace in self._terminating else ()
         if "deletionTimestamp" in event.object["metadata"]:
@@ -48,7 +48,7 @@ class Namespaces:
         return (("", event.name),)
 
     def sync(self, key: Key) -> None:
-        """Furnish it, or empty it."""
+        """Create its initial objects, or delete its contents."""
         namespace = self._context.store.find(self._namespaces, *key)
         if namespace is None:
             return
@@ -77,11 +77,12 @@ class Namespaces:
         if left:
             self._report(namespace, left)
             return
+        # Only now, since the last finalizer takes the namespace along: nothing may be left in it.
         spec = {**namespace.get("spec", {}), "finalizers": []}
         self._context.store.update(self._namespaces, {**namespace, "spec": spec}, subresource="finalize")
 
     def _report(self, namespace: Obj, left: list[Place]) -> None:
-        """The conditions of a namespace that cannot go yet."""
+        """Write the conditions of a namespace whose contents have finalizers."""
         kinds = Counter(place.resource.qualified for place in left)
         finalizers = Counter(f for place in left for f in (self._context.at(place) or {})["metadata"]["finalizers"])
         resources = ", ".join(f"{kind} has {count} resource instances" for kind, count in sorted(kinds.items()))

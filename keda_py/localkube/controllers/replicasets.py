@@ -1,6 +1,6 @@
-"""ReplicaSets: as many pods as `spec.replicas` says, and a status that counts them.
+"""ReplicaSets: keeps `spec.replicas` pods, and a status that counts them.
 
-Deployments work through ReplicaSets (`deployments.py`); a ReplicaSet on its own works the same.
+Deployments work through ReplicaSets (`deployments.py`); a ReplicaSet without an owner works the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,27 +20,27 @@ SOURCE = "replicaset-controller"
 
 
 def owner_keys(event: Event, kind: str) -> tuple[Key, ...]:
-    """The key of the pod's controller when that is of `kind`: how a pod's event reaches its workload."""
+    """The key of an object's controller if that is of `kind`: routes a pod's event to its workload."""
     reference = pods.controller_of(event.object)
     return ((event.namespace, reference["name"]),) if reference is not None and reference["kind"] == kind else ()
 
 
 def owned_pods(context: ControllerContext, owner: Obj) -> list[Obj]:
-    """The pods the workload controls and that count, oldest first."""
+    """The active pods that the workload controls, oldest first."""
     places = context.index.dependents(owner["metadata"]["uid"])
     found = (context.at(place) for place in places if place.resource.key == PODS)
     return [pod for pod in found if pod is not None and pods.is_active(pod)]
 
 
 def seconds_until_available(workload: Obj, members: Sequence[Obj], now: datetime) -> list[float]:
-    """For each Ready pod how long it lacks to minReadySeconds; 0 or less: it is available."""
+    """Seconds until each Ready pod has been so for minReadySeconds; 0 or less means available."""
     needed = workload["spec"].get("minReadySeconds") or 0
     since = [datetime.fromisoformat(pods.ready_since(pod) or "") for pod in members if pods.is_ready(pod)]
     return [needed - (now - moment).total_seconds() for moment in since]
 
 
 class ReplicaSets:
-    """Keeps the pods of each ReplicaSet."""
+    """Maintains the pods of each ReplicaSet."""
 
     storages = (REPLICASETS, PODS)
 
@@ -50,13 +50,13 @@ class ReplicaSets:
         self._pods = context.resource("v1", "Pod")
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The set itself, or the set whose pod it is."""
+        """The ReplicaSet, or the owner of a pod."""
         if event.resource.key == PODS:
             return owner_keys(event, "ReplicaSet")
         return () if event.type == DELETED else ((event.namespace, event.name),)
 
     def sync(self, key: Key) -> None:
-        """Create or remove what is missing or too much, then count."""
+        """Create missing pods or delete surplus ones, then write the status."""
         replicaset = self._context.store.find(self._sets, *key)
         if replicaset is None:
             return
@@ -75,7 +75,7 @@ class ReplicaSets:
             self._context.loop.add_after(self, key, min(later))
 
     def _adopt(self, replicaset: Obj) -> list[Obj]:
-        """Pods that fit the selector and have no controller."""
+        """Adopt pods that match the selector and have no controller."""
         selector = LabelSelector.of(replicaset["spec"]["selector"])
         labels = replicaset["spec"]["selector"].get("matchLabels")
         places = self._context.index.pods(replicaset["metadata"]["namespace"], labels) if labels else ()

@@ -1,7 +1,7 @@
-"""How a Deployment moves from its old ReplicaSets to the new one: the arithmetic of the rolling update, pure.
+"""The rolling update of a Deployment: pure arithmetic on the sizes of its ReplicaSets.
 
 `deployments.py` asks for the next sizes on every event and writes those that differ, so a rollout advances as pods
-become available. Follows the real controller: surge first, then remove as many old pods as availability allows.
+become available. It follows the real controller: surge first, then remove as many old pods as availability allows.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,16 @@ from keda_py.schema.resources import Obj
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaSetSize:
-    """A ReplicaSet as the rollout sees it."""
+    """Desired and available pods of a ReplicaSet."""
 
     desired: int
     available: int
 
 
 def limits(deployment: Obj) -> tuple[int, int]:
-    """maxSurge and maxUnavailable in pods; percentages round up and down, and never both to zero."""
+    """maxSurge (percentages rounded up) and maxUnavailable (down) in pods; never both 0, or no rollout would
+    advance.
+    """
     rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
     replicas = deployment["spec"].get("replicas", 1)
     surge = _pods_of(rolling.get("maxSurge", "25%"), replicas, up=True)
@@ -29,7 +31,7 @@ def limits(deployment: Obj) -> tuple[int, int]:
 
 
 def next_sizes(deployment: Obj, new: ReplicaSetSize, old: Sequence[ReplicaSetSize]) -> tuple[int, list[int]]:
-    """What the new ReplicaSet and each old one should have now; the oldest shrinks first."""
+    """The next sizes of the new ReplicaSet and of each old one; the oldest shrinks first."""
     replicas = deployment["spec"].get("replicas", 1)
     if (deployment["spec"].get("strategy") or {}).get("type") == "Recreate":
         return (0 if any(size.desired for size in old) else replicas), [0 for _ in old]
@@ -48,7 +50,9 @@ def _grown(desired: int, replicas: int, surge: int, old: int) -> int:
 
 
 def _shrunk(new: ReplicaSetSize, old: Sequence[ReplicaSetSize], least_available: int) -> list[int]:
-    """First the old pods that are not available, then available ones as far as the minimum allows."""
+    """Shrink old ReplicaSets: unavailable pods first, then available ones down to the minimum."""
+    # Pods of the new ReplicaSet that are not available yet must not be counted as removable: a broken template would
+    # otherwise take down the pods that still work.
     everything = new.desired + sum(size.desired for size in old)
     removable = everything - least_available - (new.desired - new.available)
     sizes: list[ReplicaSetSize] = []

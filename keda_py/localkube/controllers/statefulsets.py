@@ -1,4 +1,4 @@
-"""StatefulSets: pods with numbers, made in order, removed from the highest down, replaced when the template changes."""
+"""StatefulSets: numbered pods, created in order, deleted from the highest down, replaced when the template changes."""
 
 from collections.abc import Iterable, Sequence
 
@@ -17,7 +17,7 @@ HASH_LABEL = "controller-revision-hash"
 
 
 class StatefulSets:
-    """Keeps the pods of each StatefulSet; one step at a time unless podManagementPolicy is Parallel."""
+    """Maintains the pods of each StatefulSet, one step at a time unless podManagementPolicy is Parallel."""
 
     storages = (STATEFULSETS, PODS)
 
@@ -27,13 +27,13 @@ class StatefulSets:
         self._pods = context.resource("v1", "Pod")
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The set itself, or the set whose pod it is."""
+        """The StatefulSet, or the owner of a pod."""
         if event.resource.key == PODS:
             return owner_keys(event, "StatefulSet")
         return () if event.type == DELETED else ((event.namespace, event.name),)
 
     def sync(self, key: Key) -> None:
-        """Take the next steps, then count."""
+        """Take the next steps, then write the status."""
         statefulset = self._context.store.find(self._sets, *key)
         if statefulset is None:
             return
@@ -41,7 +41,7 @@ class StatefulSets:
         if "deletionTimestamp" not in statefulset["metadata"]:
             self._grow(statefulset, members)
             self._shrink(statefulset, members)
-            self._renew(statefulset, members)
+            self._replace_outdated(statefulset, members)
         present = list(members.values())
         waits = seconds_until_available(statefulset, present, self._context.clock.now())
         self._context.set_status(self._sets, statefulset, _status(statefulset, present, waits))
@@ -64,7 +64,9 @@ class StatefulSets:
             "statefulset.kubernetes.io/pod-name": name,
         }
         pod = pods.new_pod(statefulset, name=name, labels=labels, spec={"hostname": name})
-        self._say(statefulset, "SuccessfulCreate", f"create Pod {name} in StatefulSet {_name(statefulset)} successful")
+        self._record_event(
+            statefulset, "SuccessfulCreate", f"create Pod {name} in StatefulSet {_name(statefulset)} successful"
+        )
         return self._context.store.create(self._pods, pod)
 
     def _shrink(self, statefulset: Obj, members: dict[int, Obj]) -> None:
@@ -72,8 +74,8 @@ class StatefulSets:
         for ordinal in surplus if _in_parallel(statefulset) else surplus[:1]:
             self._delete(statefulset, members, ordinal)
 
-    def _renew(self, statefulset: Obj, members: dict[int, Obj]) -> None:
-        """The highest pod of an old template goes once everybody is Ready; `_grow` makes it anew."""
+    def _replace_outdated(self, statefulset: Obj, members: dict[int, Obj]) -> None:
+        """Delete the highest pod of an old template once all pods are Ready; `_grow` creates its successor."""
         strategy = statefulset["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete" or any(not pods.is_ready(pod) for pod in members.values()):
             return
@@ -87,9 +89,9 @@ class StatefulSets:
         pod = members.pop(ordinal)
         self._context.store.delete(self._pods, pod["metadata"]["namespace"], pod["metadata"]["name"])
         text = f"delete Pod {pod['metadata']['name']} in StatefulSet {_name(statefulset)} successful"
-        self._say(statefulset, "SuccessfulDelete", text)
+        self._record_event(statefulset, "SuccessfulDelete", text)
 
-    def _say(self, statefulset: Obj, reason: str, message: str) -> None:
+    def _record_event(self, statefulset: Obj, reason: str, message: str) -> None:
         self._context.events.record(statefulset, EventText(reason=reason, message=message, source=SOURCE))
 
 

@@ -1,4 +1,4 @@
-"""What the embedded cluster speaks of: resources, requests, refusals, selectors, JSON paths.
+"""The vocabulary of the embedded cluster: requests, answers, selectors, conditions, JSON paths.
 
-Plain values without behaviour of their own; everything else of the cluster builds on them.
+Plain values without behaviour of their own; the rest of the package builds on them.
 """

@@ -1,8 +1,7 @@
-"""A request and its answer as plain values, free of the HTTP server's types.
+"""Requests and answers as plain values, free of the HTTP server's types.
 
-`apiserver/server.py` makes a `Call` of each request; `apiserver/routes.py` finds out what it asks for and returns an
-`ApiAnswer`. Query parameters are read as the real server reads them (booleans as Go does: kubernetes_asyncio sends
-`watch=True`).
+`apiserver/server.py` makes a `Call` of each request; `apiserver/routes.py` resolves it and returns an `ApiAnswer`.
+Query parameters are read as by the real server (booleans as by Go: kubernetes_asyncio sends `watch=True`).
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -23,7 +22,7 @@ _FALSE = frozenset(["", "0", "f", "F", "false", "FALSE", "False"])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """Who asks."""
+    """The authenticated caller of a request."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -35,7 +34,7 @@ ANONYMOUS = User(name="system:anonymous", groups=("system:unauthenticated",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTarget:
-    """What a path names: a resource, and in it an object and its subresource ("" if it names none)."""
+    """The resource that a path names, and the object and subresource in it ("" if absent)."""
 
     resource: Resource
     namespace: str = ""
@@ -45,7 +44,7 @@ class RequestTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request; header names are in lower case."""
+    """A request; header names are in lower case."""
 
     method: str
     path: str
@@ -65,7 +64,7 @@ class Call:
         return self.headers.get("content-type", "").partition(";")[0].strip()
 
     def flag(self, name: str) -> bool:
-        """A boolean parameter; StatusError 400 when it is none."""
+        """A boolean parameter. Raises StatusError 400 for another value."""
         text = self.query.get(name, "")
         if text in _TRUE:
             return True
@@ -74,7 +73,7 @@ class Call:
         raise bad_request(f'strconv.ParseBool: parsing "{text}": invalid syntax')
 
     def number(self, name: str) -> int:
-        """A parameter that counts, 0 when absent; StatusError 400 when it is not a number."""
+        """A numeric parameter, 0 if absent. Raises StatusError 400 for another value."""
         text = self.query.get(name, "")
         try:
             return int(text or 0)
@@ -83,7 +82,7 @@ class Call:
 
     @property
     def dry_run(self) -> bool:
-        """`dryRun=All`; StatusError 400 for any other value."""
+        """Whether the request has `dryRun=All`. Raises StatusError 400 for any other value."""
         text = self.query.get("dryRun", "")
         if text not in ("", "All"):
             raise bad_request(f'invalid dryRun: "{text}": must be All or absent')
@@ -92,7 +91,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiAnswer:
-    """A status code and a body: JSON, or bytes of another content type, or a stream of lines."""
+    """A status code and a body: JSON, bytes of another content type, or a stream of lines."""
 
     status: int = 200
     body: Any = None
@@ -101,17 +100,17 @@ class ApiAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        """The body on the wire."""
+        """The body as bytes."""
         return self.body if isinstance(self.body, bytes) else orjson.dumps(self.body)
 
 
 def text(words: str, status: int = 200) -> ApiAnswer:
-    """A plain text answer."""
+    """Build a plain text answer."""
     return ApiAnswer(status=status, body=words.encode(), content_type=TEXT)
 
 
 def refusal(error: StatusError) -> ApiAnswer:
-    """A `Status` body."""
+    """Build an answer with a `Status` body."""
     retry: Obj = error.details or {}
     headers = {"Retry-After": str(retry["retryAfterSeconds"])} if "retryAfterSeconds" in retry else {}
     return ApiAnswer(status=error.code, body=error.body(), headers=headers)

@@ -1,4 +1,4 @@
-"""Conditions as every Kubernetes controller keeps them: found by type, with the time of the last change of status."""
+"""Conditions as all Kubernetes controllers keep them: found by type, with the time of the last change of status."""
 
 from collections.abc import Sequence
 
@@ -6,18 +6,18 @@ from keda_py.schema.resources import Obj
 
 
 def find(conditions: Sequence[Obj] | None, kind: str) -> Obj | None:
-    """The condition of that type, or None."""
+    """The condition of a type, or None."""
     return next((condition for condition in conditions or () if condition["type"] == kind), None)
 
 
 def is_true(conditions: Sequence[Obj] | None, kind: str) -> bool:
-    """Whether the condition is there and True."""
+    """Whether a condition exists and is True."""
     found = find(conditions, kind)
     return found is not None and found["status"] == "True"
 
 
 def with_condition(conditions: Sequence[Obj] | None, new: Obj, now: str) -> list[Obj]:
-    """The list with `new` in its place, or at the end; lastTransitionTime moves only when the status does."""
+    """Replace or append a condition; lastTransitionTime changes only with the status."""
     old = find(conditions, new["type"])
     since = old["lastTransitionTime"] if old is not None and old["status"] == new["status"] else now
     fresh = {"type": new["type"], "status": new["status"], "lastTransitionTime": since, **new}

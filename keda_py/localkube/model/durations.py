@@ -1,4 +1,4 @@
-"""Ages as kubectl shows them: two units at most, coarser with distance (119s, 9m30s, 3h5m, 47h, 6d23h, 324d)."""
+"""Ages in kubectl's format: two units at most, coarser with distance (119s, 9m30s, 3h5m, 47h, 6d23h, 324d)."""
 
 from datetime import datetime, timedelta
 
@@ -6,7 +6,7 @@ UNKNOWN = "<unknown>"
 
 
 def age(moment: object, now: datetime) -> str:
-    """The time since an RFC 3339 `moment`; `<unknown>` if missing."""
+    """Format the time since an RFC 3339 `moment`; `<unknown>` if missing."""
     if not isinstance(moment, str) or not moment:
         return UNKNOWN
     try:
@@ -17,7 +17,7 @@ def age(moment: object, now: datetime) -> str:
 
 
 def human_duration(duration: timedelta) -> str:
-    """The API server's wording of a duration; clocks may differ by two seconds before it is `<invalid>`."""
+    """Format a duration; up to two seconds of clock skew are 0s, below that it is `<invalid>`."""
     seconds = int(duration.total_seconds())
     if seconds < 0:
         return "<invalid>" if seconds < -1 else "0s"

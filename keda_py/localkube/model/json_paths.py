@@ -1,7 +1,7 @@
 """The part of JSONPath that printer columns, scale paths and selectable fields use.
 
 `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`, `.metadata.labels['a.b']`, `.items[0]`, `[*]`, and a
-backslash before a dot that belongs to the name. Paths are compiled once.
+backslash before a dot that belongs to the name. Compiled paths are cached.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,16 +12,16 @@ Step: TypeAlias = Callable[[Any], Iterable[Any]]
 
 
 class PathError(ValueError):
-    """Not a path that this project reads."""
+    """A path outside of the supported grammar."""
 
 
 def find_first(obj: Any, path: str) -> Any:
-    """The first value at `path`, None if missing."""
+    """The first value at `path`; None if missing."""
     return next(find(obj, path), None)
 
 
 def find(obj: Any, path: str) -> Iterator[Any]:
-    """Every value at `path`, in order; PathError if the path cannot be read."""
+    """Yield all values at `path`, in order. Raises PathError for an invalid path."""
     values: Iterable[Any] = (obj,)
     for step in compile_path(path):
         values = [found for value in values for found in step(value)]
@@ -30,7 +30,7 @@ def find(obj: Any, path: str) -> Iterator[Any]:
 
 @lru_cache(maxsize=1024)
 def compile_path(path: str) -> tuple[Step, ...]:
-    """The steps of a path."""
+    """Compile a path to functions, one for each step."""
     steps: list[Step] = []
     rest = path.strip().removeprefix("{").removesuffix("}").removeprefix("$")
     while rest:
@@ -47,7 +47,7 @@ def compile_path(path: str) -> tuple[Step, ...]:
 
 
 def _name(text: str) -> tuple[str, str]:
-    """A field name up to the next dot or bracket; a backslash takes the next character as it is."""
+    """Split off a field name, which ends at a dot or bracket; a backslash escapes the next character."""
     name, position = "", 0
     while position < len(text) and text[position] not in ".[":
         if text[position] == "\\" and position + 1 < len(text):
@@ -58,7 +58,7 @@ def _name(text: str) -> tuple[str, str]:
 
 
 def _bracket(text: str) -> tuple[str, str]:
-    """What is inside the first pair of brackets, quotes and nesting respected, and the rest."""
+    """Split the text into the content of its first brackets, with regard to quotes and nesting, and the rest."""
     depth, quote = 0, ""
     for position, character in enumerate(text):
         if quote:
@@ -116,7 +116,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _filter(condition: str) -> Step:
-    """`@.type=="Ready"`, or `@.type` alone for "has it"."""
+    """Compile a filter: `@.type=="Ready"`, or `@.type` for existence."""
     operator = next((known for known in _COMPARISONS if known in condition), "")
     left, _, right = condition.partition(operator) if operator else (condition, "", "")
     path = left.strip().removeprefix("@")
@@ -130,7 +130,7 @@ def _filter(condition: str) -> Step:
             return found is not None
         try:
             return found is not None and _COMPARISONS[operator](found, wanted)
-        except TypeError:  # a number is neither more nor less than a text
+        except TypeError:  # a number and a text have no order
             return False
 
     return lambda value: [item for item in _every(value) if keeps(item)]

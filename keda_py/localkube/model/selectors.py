@@ -1,6 +1,6 @@
 """Label and field selectors: parsed once, matched against plain objects.
 
-Refusals use the real parser's words. Next in the flow: `store/store.py`, which filters lists and watches with them.
+Errors have the real parser's texts. Next in the flow: `store/store.py`, which filters lists and watches with them.
 """
 
 from dataclasses import dataclass
@@ -11,19 +11,17 @@ from keda_py.schema.resources import Obj
 from keda_py.schema.status import bad_request
 
 _COUNTS = {"status.successful": "status.succeeded", "status.replicas": "status.replicas"}
-"""Fields that are numbers, absent or not, and where an object has them: a Job's selector has a name of its own."""
+"""Numeric fields and their paths in an object, where absent means 0; a Job's selector uses another name."""
 
 
 class Selector(Protocol):
-    """Anything that picks objects."""
+    """Selects objects."""
 
-    def matches(self, obj: Obj) -> bool:
-        """Whether the object is picked."""
-        ...
+    def matches(self, obj: Obj) -> bool: ...
 
 
 def parse_labels(text: str) -> LabelSelector:
-    """Read the query form, `team in (core,infra),!absent`; StatusError 400 in the real parser's words."""
+    """Parse the query form, `team in (core,infra),!absent`. Raises StatusError 400 in the real parser's words."""
     try:
         return LabelSelector.parse(text)
     except ValueError as error:
@@ -32,21 +30,21 @@ def parse_labels(text: str) -> LabelSelector:
 
 @dataclass(frozen=True, slots=True)
 class FieldSelector:
-    """Equalities and inequalities on dotted paths; `terms` are (path, wanted, equal?)."""
+    """Equalities and inequalities on dotted paths; `terms` are (path, value, is equality)."""
 
     terms: tuple[tuple[str, str, bool], ...] = ()
 
     def matches(self, obj: Obj) -> bool:
-        """Whether every path has (or has not) its value; an absent field reads as ""."""
+        """Whether all terms hold; an absent field counts as ""."""
         return all((_text_at(obj, path) == wanted) is equal for path, wanted, equal in self.terms)
 
     @classmethod
     def parse(cls, text: str) -> "FieldSelector":
-        """Read `metadata.name=web,status.phase!=Running`; StatusError 400 on anything else."""
+        """Parse `metadata.name=web,status.phase!=Running`. Raises StatusError 400 for anything else."""
         return cls(tuple(_field_term(part) for part in text.split(",") if part))
 
     def equal_to(self, path: str) -> str | None:
-        """The one value the path must have, where the selector fixes it."""
+        """The only value that the selector allows for a path; None if it allows several."""
         return next((wanted for at, wanted, equal in self.terms if equal and at == path), None)
 
 

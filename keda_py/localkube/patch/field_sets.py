@@ -1,8 +1,8 @@
-"""Sets of field paths, the currency of server-side apply, and their wire form FieldsV1.
+"""Sets of field paths, on which server-side apply computes, and their wire form FieldsV1.
 
 A path is a tuple of FieldsV1 segments: `f:spec`, `k:{"name":"c"}` (list item by key), `v:"a"` (item of a set). A
-`FieldSet` is a frozenset of paths, so union, difference and intersection are Python's own. `values_of` says which
-fields an applied object states: every leaf, every keyed list item, and atomic lists and maps as one.
+`FieldSet` is a frozenset of paths, so union, difference and intersection are Python's own. `values_of` has the fields
+that an applied object states: every leaf, every keyed list item, and each atomic list or map as one.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class OmittedKey(Exception):
 
 
 def decode(fields: Obj) -> FieldSet:
-    """The set that a `fieldsV1` object stands for."""
+    """Decode a `fieldsV1` object to a set."""
     return frozenset(_decode(fields, ()))
 
 
@@ -36,7 +36,7 @@ def _decode(node: Obj, path: Path) -> Iterator[Path]:
 
 
 def encode(paths: FieldSet) -> Obj:
-    """The `fieldsV1` object of a set; a member that has members below it carries a dot."""
+    """Encode a set as a `fieldsV1` object; a member that has members below it gets a dot."""
     root: Obj = {}
     for path in sorted(paths):
         node = root
@@ -54,7 +54,7 @@ def encode(paths: FieldSet) -> Obj:
 
 
 def values_of(obj: Obj, schema: Schema) -> dict[Path, Any]:
-    """Every field that `obj` states, with its value; an item of a keyed list stands for its presence alone."""
+    """All fields that `obj` states, with their values; an item of a keyed list has None, for its presence alone."""
     return dict(_values(obj, schema, ()))
 
 
@@ -76,14 +76,14 @@ def _values(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Path, Any]
 
 
 def is_atomic(value: Any, schema: Schema) -> bool:
-    """Whether a map or list has one owner as a whole: maps if the schema says so, lists unless it says otherwise."""
+    """Whether a map or list has one owner as a whole: by default lists do, maps do not."""
     if isinstance(value, list):
         return bool(schema.get("x-kubernetes-list-type", "atomic") == "atomic")
     return bool(schema.get("x-kubernetes-map-type") == "atomic")
 
 
 def item_segment(item: Any, schema: Schema) -> str:
-    """How a list item is named: by its keys (defaults count), or by its value in a set."""
+    """The segment of a list item: its keys (defaults included), or its value in a set."""
     if schema.get("x-kubernetes-list-type") == "set":
         return f"v:{orjson.dumps(item).decode()}"
     keys = item_keys(item, schema)
@@ -91,7 +91,7 @@ def item_segment(item: Any, schema: Schema) -> str:
 
 
 def item_keys(item: Any, schema: Schema) -> Obj:
-    """The values that tell an item of a keyed list from the others."""
+    """The keys of an item in a keyed list. Raises OmittedKey."""
     properties = (schema.get("items") or {}).get("properties") or {}
     keys = {}
     for name in schema.get("x-kubernetes-list-map-keys", []):
@@ -106,7 +106,7 @@ def item_keys(item: Any, schema: Schema) -> Obj:
 
 
 def printed(path: Path) -> str:
-    """A path for people: `.spec.template.spec.containers[name="c"].image`."""
+    """Format a path for messages: `.spec.template.spec.containers[name="c"].image`."""
     return "".join(_printed_segment(segment) for segment in path)
 
 

@@ -1,7 +1,7 @@
 """JSON merge patch (RFC 7386) and JSON patch (RFC 6902) on plain dicts.
 
 The server calls these for PATCH requests; `strategic_merge` and `server_apply` are the other two kinds. Nothing is
-changed in place: containers on the way to a change are copied, all others are shared with the original.
+changed in place: containers on the path of a change are copied, all others are shared with the original.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ _MISSING: Any = object()
 
 
 def merge_patch(obj: Obj, patch: Obj) -> Obj:
-    """`obj` with `patch` merged in: null removes, objects merge, everything else replaces."""
+    """Merge `patch` into `obj`: null removes, objects merge, everything else replaces."""
     merged = dict(obj)
     for key, value in patch.items():
         if value is None:
@@ -28,11 +28,11 @@ def merge_patch(obj: Obj, patch: Obj) -> Obj:
 
 
 class _Refused(Exception):
-    """An operation does not fit the document; the client is told no more than that, as by the real server."""
+    """An operation that does not fit the document; the real server tells the client no more than that, either."""
 
 
 def json_patch(obj: Obj, operations: Sequence[Any]) -> Obj:
-    """`obj` after all operations; StatusError 422 if one does not fit, 400 if one is no operation at all."""
+    """Apply all operations. Raises StatusError 422 if one does not fit, 400 for a malformed one."""
     document: Any = obj
     for operation in operations:
         if not isinstance(operation, dict) or not isinstance(operation.get("path"), str):
@@ -82,7 +82,7 @@ def _tokens(path: Any) -> list[str]:
 
 
 def _index(items: list[Any], token: str, *, end: int) -> int:
-    """A position in 0..end; anything else is refused."""
+    """Parse a position in 0..end; anything else is refused."""
     if not (token.isascii() and token.isdigit()) or int(token) > end:
         raise _Refused
     return int(token)
@@ -107,7 +107,7 @@ def _test(document: Any, path: list[str], expected: Any) -> Any:
         actual = _find(document, path)
     except _Refused:
         actual = _MISSING
-    if actual is _MISSING and expected is None:  # a missing value passes for null, as with the real server
+    if actual is _MISSING and expected is None:  # the real server takes a missing value for null
         return document
     if actual is _MISSING or not _same(actual, expected):
         raise _Refused
@@ -115,14 +115,14 @@ def _test(document: Any, path: list[str], expected: Any) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """JSON equality: True is not 1, as it would be in Python."""
+    """Compare as JSON, where true is not 1 as in Python."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     return bool(one == other)
 
 
 def _edit(node: Any, path: list[str], change: Callable[[Any, str], Any]) -> Any:
-    """A copy of `node` in which the container at the end of `path` was changed."""
+    """Copy `node` with a change to the container at the end of `path`."""
     if not path:
         return change(None, "")
     if len(path) == 1:

@@ -1,4 +1,4 @@
-"""Which patch a PATCH is: by its content type, to the one of four algorithms that it names."""
+"""Selects the patch algorithm of a PATCH by its content type."""
 
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,7 @@ _STRATEGIC = "application/strategic-merge-patch+json"
 
 
 def patched(call: Call, target: RequestTarget, old: Obj, now: datetime) -> Obj:
-    """The object with the request's patch; StatusError 415 for a kind of patch the resource does not take."""
+    """Apply the request's patch. Raises StatusError 415 for a kind of patch that the resource does not support."""
     if call.content_type == APPLY:
         return applied(call, target, old, now)
     if call.content_type == _STRATEGIC and not target.resource.custom:
@@ -30,12 +30,12 @@ def patched(call: Call, target: RequestTarget, old: Obj, now: datetime) -> Obj:
         if not isinstance(operations, list):
             raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
         return json_patch(old, operations)
-    # Built-in kinds are refused by the router, custom ones by the patch itself: two sets of words.
+    # In a real server the router refuses for built-in kinds, the patch handler for custom ones: the texts differ.
     raise unsupported_media_type([_JSON, _MERGE, APPLY] if target.resource.custom else [])
 
 
 def applied(call: Call, target: RequestTarget, live: Obj | None, now: datetime) -> Obj:
-    """Server-side apply of the request's object onto `live`, which is None if the object does not exist yet."""
+    """Server-side apply of the request's object to `live`, which is None if the object does not exist yet."""
     if not call.query.get("fieldManager"):
         cause = Cause(
             reason="FieldValueRequired", message="Required value: is required for apply patch", field="fieldManager"
@@ -52,9 +52,9 @@ def applied(call: Call, target: RequestTarget, live: Obj | None, now: datetime) 
 
 
 def with_managed_fields(call: Call, target: RequestTarget, old: Obj, new: Obj, now: datetime) -> Obj:
-    """The changed object with its managedFields brought up to date.
+    """Update the managedFields of a changed object.
 
-    An apply has done that itself; one that states what is there already, defaults included, changes no time either.
+    An apply has done so already; if it states nothing new, defaults included, the old object is kept, times and all.
     """
     if call.content_type == APPLY:
         return old if _without_times(old) == _without_times(new) else new
@@ -63,7 +63,7 @@ def with_managed_fields(call: Call, target: RequestTarget, old: Obj, new: Obj, n
 
 
 def writer_of(call: Call, target: RequestTarget, now: datetime) -> Writer:
-    """Who writes: the fieldManager, or else the client's name for itself."""
+    """The writer of a request: the fieldManager, else the client's user agent."""
     agent = call.headers.get("user-agent", "").partition("/")[0]
     return Writer(
         manager=call.query.get("fieldManager") or agent or "unknown",

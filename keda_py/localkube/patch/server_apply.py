@@ -1,8 +1,8 @@
 """Server-side apply: merge by ownership, with managedFields and conflicts.
 
 `server_side_apply` is called for PATCH with `application/apply-patch+yaml`; `note_update` after every other write, so
-that a field another manager changed is no longer the applier's. The algebra is in `field_sets`. What is kept: one entry
-for each applier, and one for each updater once any manager has applied (before that none can conflict with it).
+that an applier loses the fields that another manager changes. The algebra is in `field_sets`. managedFields has one
+entry for each applier, and one for each updater once any manager has applied (before that none can conflict).
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from keda_py.schema.resources import Obj
 from keda_py.schema.schemas import Schema, property_schema, prune, rooted
 from keda_py.schema.status import StatusError
 
-# Identity and bookkeeping, which no manager owns.
+# Identity and bookkeeping are not owned by any manager.
 _STRIPPED: FieldSet = frozenset(
     {("f:apiVersion",), ("f:kind",), ("f:metadata",)}
     | {
@@ -42,7 +42,7 @@ _MISSING: Any = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """Who writes: the request's fieldManager, through which apiVersion and subresource, at what time (RFC 3339)."""
+    """The writer of a request: its fieldManager, apiVersion, subresource and time (RFC 3339)."""
 
     manager: str
     api_version: str
@@ -50,7 +50,7 @@ class Writer:
     subresource: str = ""
 
     def ownership(self, operation: str, fields: FieldSet) -> "Ownership":
-        """The writer's entry in managedFields."""
+        """Build the writer's entry in managedFields."""
         return Ownership(
             manager=self.manager,
             operation=operation,
@@ -63,7 +63,7 @@ class Writer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ownership:
-    """One entry of managedFields: what one manager owns, and how it came to it."""
+    """One entry of managedFields: a manager, its kind of write, and the fields that it owns."""
 
     manager: str
     operation: str
@@ -74,17 +74,17 @@ class Ownership:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """Two writes of the same identity share an entry."""
+        """Writes of the same identity share an entry."""
         return self.manager, self.operation, self.subresource
 
     def entry(self) -> Obj:
-        """The entry on the wire."""
+        """Encode the entry for the wire."""
         head = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version, "time": self.time}
         tail = {"subresource": self.subresource} if self.subresource else {}
         return {**head, "fieldsType": "FieldsV1", "fieldsV1": field_sets.encode(self.fields), **tail}
 
     def described(self) -> str:
-        """The manager as a conflict names it."""
+        """Describe the manager as conflict messages do."""
         name = f'"{self.manager}"'
         if self.operation == "Apply":
             return name
@@ -93,7 +93,7 @@ class Ownership:
 
 
 def ownerships(obj: Obj) -> list[Ownership]:
-    """Who owns what, from an object's managedFields."""
+    """Parse an object's managedFields."""
     return [
         Ownership(
             manager=text_at(entry, "manager"),
@@ -108,10 +108,10 @@ def ownerships(obj: Obj) -> list[Ownership]:
 
 
 def server_side_apply(live: Obj | None, applied: Obj, *, writer: Writer, force: bool, schema: Schema) -> Obj:
-    """What the object becomes when the writer states `applied`; `live` None creates it.
+    """Apply the writer's statement `applied` to `live`; None creates the object.
 
-    The result is not completed with defaults: decode it as any other. StatusError 409 names every field that another
-    manager owns with another value, unless `force` takes them over.
+    The result lacks defaults: decode it as any other. Raises StatusError 409 with every field that another manager owns
+    with another value, unless `force` takes these over.
     """
     schema = rooted(schema)
     _, unknown = prune(applied, schema)
@@ -124,7 +124,7 @@ def server_side_apply(live: Obj | None, applied: Obj, *, writer: Writer, force: 
 
 
 def _untyped(applied: Obj, problems: Sequence[str]) -> StatusError:
-    """Apply has to know the type of every field that it states."""
+    """Build the refusal of fields without a schema: apply has to know the type of every field."""
     metadata = applied.get("metadata") or {}
     name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
     kind = f"{applied.get('apiVersion')}, Kind={applied.get('kind')}"
@@ -145,14 +145,16 @@ def _apply(live: Obj, applied: Obj, writer: Writer, schema: Schema, *, force: bo
     previous = next((owner for owner in owners if owner.identity == mine.identity), None)
     merged: Obj = _merge(live, applied, schema)
     if previous is not None:
+        # Fields that the applier no longer states go, unless another manager owns them: this is how apply deletes.
         given_up = previous.fields - mine.fields
         merged = _remove(merged, _unowned(given_up, [mine, *others]), schema)
+        # An apply that changes nothing keeps its time, or each repeat would be a write and an event to all watchers.
         mine = replace(mine, time=previous.time) if not changed and previous.fields == mine.fields else mine
     return _with_owners(merged, [mine, *others] if mine.fields else others)
 
 
 def _refuse_conflicts(others: Sequence[Ownership], changed: FieldSet) -> None:
-    """StatusError 409 if another manager owns a field that would change."""
+    """Raise StatusError 409 if another manager owns a field that would change."""
     found = [
         (owner.described(), field_sets.printed(path)) for owner in others for path in sorted(owner.fields & changed)
     ]
@@ -172,13 +174,13 @@ def _refuse_conflicts(others: Sequence[Ownership], changed: FieldSet) -> None:
 
 
 def _without(owners: Sequence[Ownership], fields: FieldSet) -> list[Ownership]:
-    """The owners after they lost `fields`; who owns nothing any more is forgotten."""
+    """Remove `fields` from all owners; those without any left are dropped."""
     left = [replace(owner, fields=owner.fields - fields) for owner in owners]
     return [owner for owner in left if owner.fields]
 
 
 def _unowned(fields: FieldSet, owners: Sequence[Ownership]) -> FieldSet:
-    """Those that no manager owns, not even something below them."""
+    """The fields that no manager owns, neither themselves nor anything below them."""
     held = {path[:length] for owner in owners for path in owner.fields for length in range(1, len(path) + 1)}
     return fields - held
 
@@ -192,7 +194,7 @@ def _with_owners(obj: Obj, owners: Sequence[Ownership]) -> Obj:
 
 
 def _merge(live: Any, applied: Any, schema: Schema) -> Any:
-    """`applied` laid over `live`: maps and keyed lists merge, everything else replaces."""
+    """Merge `applied` into `live`: maps and keyed lists merge, everything else replaces."""
     if type(live) is not type(applied) or field_sets.is_atomic(applied, schema):
         return applied
     if isinstance(applied, dict):
@@ -213,7 +215,7 @@ def _merge_list(live: list[Any], applied: list[Any], schema: Schema) -> list[Any
 
 
 def _remove(value: Any, paths: FieldSet, schema: Schema) -> Any:
-    """`value` without the fields at `paths`; a map or list that becomes empty goes, too."""
+    """Remove the fields at `paths`; a map or list that becomes empty is removed, too."""
     below: dict[str, set[Path]] = {}
     for path in paths:
         below.setdefault(path[0], set()).add(path[1:])
@@ -241,9 +243,10 @@ def _removed(child: Any, paths: set[Path] | None, schema: Schema) -> Any:
 
 
 def note_update(live: Obj, new: Obj, *, writer: Writer, schema: Schema) -> Obj:
-    """Who owns what after a write that was no apply: the writer takes the fields that it changed.
+    """Update the ownership after a write other than apply: the writer takes the fields that it changed.
 
-    Without appliers nothing is kept. A client that leaves managedFields out keeps them, one that empties them resets.
+    Without appliers nothing is recorded. A client that omits managedFields keeps them, one that empties them resets
+    them.
     """
     owners = ownerships(live)
     sent = (new.get("metadata") or {}).get("managedFields")

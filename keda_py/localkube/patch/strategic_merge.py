@@ -1,8 +1,9 @@
 """Strategic merge patch: lists merge by key, as kubectl apply, set and rollout send it for built-in kinds.
 
-The schema says how: `x-kubernetes-patch-strategy` (merge, retainKeys) and `x-kubernetes-patch-merge-key`. Directives
-understood: `$patch` (merge, replace, delete), `$retainKeys`, `$setElementOrder/F`, `$deleteFromPrimitiveList/F`. Custom
-resources have no strategic merge. The caller's next step is decoding: `schemas.prune`, `apply_defaults`.
+The schema has the rules: `x-kubernetes-patch-strategy` (merge, retainKeys) and `x-kubernetes-patch-merge-key`.
+Supported directives: `$patch` (merge, replace, delete), `$retainKeys`, `$setElementOrder/F`,
+`$deleteFromPrimitiveList/F`. Custom resources have no strategic merge. The caller decodes the result: `schemas.prune`,
+`apply_defaults`.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -19,7 +20,7 @@ _DELETE = "$deleteFromPrimitiveList/"
 
 
 def strategic_merge(obj: Obj, patch: Obj, schema: Schema) -> Obj:
-    """`obj` with `patch` merged in; StatusError 400 for a senseless directive, 500 for a missing merge key."""
+    """Merge `patch` into `obj`. Raises StatusError 400 for an invalid directive, 500 for a missing merge key."""
     match patch.get("$patch"):
         case None | "merge":
             pass
@@ -45,7 +46,7 @@ def strategic_merge(obj: Obj, patch: Obj, schema: Schema) -> Obj:
 
 
 def _retain(obj: Obj, patch: Obj) -> Obj:
-    """`$retainKeys`: a union such as a Deployment's strategy loses the members that the patch does not name."""
+    """Apply `$retainKeys`: a union such as a Deployment's strategy loses the members that the patch omits."""
     if "$retainKeys" not in patch:
         return obj
     keep = _list("$retainKeys", patch["$retainKeys"])
@@ -102,7 +103,7 @@ def _key_of(item: Any, merge_key: str) -> Hashable:
 def ordered(
     items: Sequence[Any], wanted: Sequence[Any], live: Sequence[Any], key: Callable[[Any], Hashable]
 ) -> list[Any]:
-    """Items named in `wanted` in that order; the others keep their place in `live` before the next named one."""
+    """Sort the items of `wanted` in its order; the others stay before the wanted item that follows them in `live`."""
     wanted_at = {key(item): position for position, item in reversed(list(enumerate(wanted)))}
     live_at = {key(item): position for position, item in reversed(list(enumerate(live)))}
     named = sorted((item for item in items if key(item) in wanted_at), key=lambda item: wanted_at[key(item)])
@@ -121,5 +122,5 @@ def _by(merge_key: str) -> Callable[[Any], Hashable]:
 
 
 def _hashable(value: Any) -> Hashable:
-    """What a patch may write for a key: scalars as they are, a list or map as its text."""
+    """Make a key of any JSON value: patches may state lists and maps where scalars are due."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS) if isinstance(value, list | dict) else value

@@ -1,4 +1,4 @@
-"""Printer columns of everything around the workloads: configuration, services, access, events, extensions."""
+"""Printer columns of the kinds around workloads: configuration, services, access, events, extensions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -72,7 +72,7 @@ def _endpoint_slice(endpoint_slice: Obj, now: datetime) -> Sequence[Any]:
 
 
 def _listed(items: Sequence[str], nothing: str = NONE) -> str:
-    """Three, and how many more."""
+    """Join up to three items, and count the rest."""
     more = f" + {len(items) - 3} more..." if len(items) > 3 else ""
     return ",".join(items[:3]) + more if items else nothing
 
@@ -88,7 +88,7 @@ def _node(node: Obj, now: datetime) -> Sequence[Any]:
 
 
 def _event(event: Obj, now: datetime) -> Sequence[Any]:
-    """An event in the core form; newer writers set eventTime and series instead of the timestamps and count."""
+    """The cells of a core Event; newer writers set eventTime and series instead of timestamps and count."""
     first = age(event.get("firstTimestamp") or event.get("eventTime"), now)
     last = age(event["lastTimestamp"], now) if event.get("lastTimestamp") else first
     count = event.get("count") or 1

@@ -1,7 +1,7 @@
-"""Tables: what `kubectl get` prints, made by the server.
+"""Tables for `kubectl get`, made by the server.
 
 Columns of custom resources come from the CRD (`Resource.columns`), those of built-in kinds from `workload_columns` and
-`cluster_columns`, where the order and the wording follow a real API server. The server calls `build_table` for each
+`cluster_columns`, in the order and with the titles of a real API server. The server calls `build_table` for each
 request or watch event that accepts `as=Table`, and adds the list's metadata.
 """
 
@@ -27,7 +27,7 @@ _AGE_OF_CUSTOM = PrinterColumn(name="Age", type="date", path=".metadata.creation
 
 
 def build_table(resource: Resource, objects: Sequence[Obj], now: datetime) -> Obj:
-    """A Table of stored objects, each row with its PartialObjectMetadata; `now` is what ages count from."""
+    """Build a Table of stored objects, each row with its PartialObjectMetadata; ages are counted from `now`."""
     if resource.custom:
         columns = resource.columns or (_AGE_OF_CUSTOM,)
         definitions = [NAME, *columns]
@@ -60,7 +60,7 @@ def _row(obj: Obj, cells: Sequence[Any], *, named: bool = True) -> Obj:
 
 
 def _custom_cell(obj: Obj, column: PrinterColumn, now: datetime) -> Any:
-    """A cell of the column's type; null where the object has nothing of that type."""
+    """The cell of a custom column; null if the object has no value of the column's type."""
     try:
         value = find_first(obj, column.path)
     except PathError:

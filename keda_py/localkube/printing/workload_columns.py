@@ -1,4 +1,4 @@
-"""Printer columns of what runs: pods, workloads, jobs and the HorizontalPodAutoscaler."""
+"""Printer columns of workloads: pods, their controllers, jobs and the HorizontalPodAutoscaler."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -44,7 +44,7 @@ def _pod(pod: Obj, now: datetime) -> Sequence[Any]:
 
 
 def _pod_phase(pod: Obj) -> str:
-    """The word in the STATUS column: what a container waits for says more than the phase."""
+    """The STATUS column; a container's waiting reason takes precedence over the phase."""
     status = status_of(pod)
     if pod["metadata"].get("deletionTimestamp"):
         return "Terminating"
@@ -150,7 +150,7 @@ def _hpa(hpa: Obj, now: datetime) -> Sequence[Any]:
 
 
 def _targets(metrics: Sequence[Obj], current: Sequence[Obj]) -> str:
-    """`<unknown>/500m (avg), cpu: 12%/50% + 1 more...`: current values stand at the same place as their metric."""
+    """Format `<unknown>/500m (avg), cpu: 12%/50% + 1 more...`: current values have the index of their metric."""
     if not metrics:
         return NONE
     seen = [*current, *({} for _ in metrics)]

@@ -1,6 +1,6 @@
-"""CustomResourceDefinitions become served resources: every stored CRD is watched and registered, version by version.
+"""CustomResourceDefinitions as served resources: every stored CRD is registered, version by version.
 
-The `Established` condition that clients wait for is written by `controllers/definitions.py`. Next in the flow:
+`controllers/definitions.py` writes the `Established` condition that clients wait for. Next in the flow:
 `preparation.py`, which defaults, prunes and validates by the resource's schema.
 """
 
@@ -15,7 +15,7 @@ KEY = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 class CustomResources:
-    """Keeps a registry in step with the CRDs of a store."""
+    """Keeps a registry up to date with the CRDs of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -36,7 +36,7 @@ class CustomResources:
 
 
 def resources_of(crd: Obj) -> Iterator[Resource]:
-    """One resource per served version."""
+    """Build one resource per served version."""
     spec = crd["spec"]
     names = spec["names"]
     for version in spec["versions"]:
@@ -61,7 +61,7 @@ def resources_of(crd: Obj) -> Iterator[Resource]:
 
 
 def defaulted(crd: Obj) -> Obj:
-    """A CRD with the names a writer may leave out; what has no kind to make them of is left to the validation."""
+    """Fill in the names that a writer may omit; without a kind this is left to the validation."""
     spec, names = map_at(crd, "spec"), map_at(crd, "spec", "names")
     if not (kind := text_at(names, "kind")):
         return crd

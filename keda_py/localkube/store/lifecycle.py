@@ -1,7 +1,7 @@
-"""From the object a writer sends to the object that is stored: metadata, generation, finalizers, deletion.
+"""The life of an object: metadata, generation, finalizers and deletion on each write.
 
 Pure functions on dicts: they build a new object and share what did not change. `store.py` calls them, checks
-preconditions and gives the resourceVersion.
+preconditions and assigns the resourceVersion.
 """
 
 import secrets
@@ -14,12 +14,12 @@ from keda_py.schema.status import Cause, bad_request, invalid, precondition_fail
 
 SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 NAMESPACES = ("", "namespaces")
-_GENERATED = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: generated names spell nothing
+_GENERATED = "bcdfghjklmnpqrstvwxz2456789"  # without vowels, so that generated names spell no words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creation:
-    """When, and at which version, an object comes to be."""
+    """The time and version of a creation."""
 
     now: datetime
     revision: int
@@ -27,7 +27,7 @@ class Creation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteOptions:
-    """What a DELETE may ask: preconditions ("" is none) and what happens to dependents ("" is up to the object)."""
+    """The options of a DELETE: preconditions ("" for none) and the policy for dependents ("" for the object's own)."""
 
     uid: str = ""
     resource_version: str = ""
@@ -35,7 +35,7 @@ class DeleteOptions:
     dry_run: bool = False
 
     def check(self, resource: Resource, obj: Obj) -> None:
-        """StatusError 409 unless the object is the one that is meant."""
+        """Raise StatusError 409 if a precondition does not hold."""
         metadata = obj["metadata"]
         if self.uid and self.uid != metadata["uid"]:
             raise precondition_failed(resource, metadata["name"], "UID", self.uid, metadata["uid"])
@@ -45,29 +45,31 @@ class DeleteOptions:
 
 
 def timestamp(moment: datetime) -> str:
-    """A metav1.Time: whole seconds, UTC."""
+    """Format a metav1.Time: whole seconds, UTC."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def with_name(obj: Obj) -> Obj:
-    """The object with its name: a `generateName` is made whole by five random characters. StatusError 400 without."""
+    """Complete a `generateName` with five random characters. Raises StatusError 400 for an object without any name."""
     metadata = obj["metadata"]
     if metadata.get("name"):
         return obj
     prefix = metadata.get("generateName")
     if not prefix:
         raise bad_request("name or generateName is required")
-    # What is not text stays as it is: the check of types says so.
+    # A value of another type stays: the check of types refuses it later, in the server's words.
     return {**obj, "metadata": {**metadata, "name": generated_name(prefix)}} if isinstance(prefix, str) else obj
 
 
 def generated_name(prefix: str) -> str:
-    """A `generateName` made whole."""
+    """Append five random characters to a prefix."""
     return prefix + "".join(secrets.choice(_GENERATED) for _ in range(5))
 
 
 def created(resource: Resource, obj: Obj, creation: Creation) -> Obj:
-    """The new object; the writer's uid, version and status of a kind with a status subresource do not count."""
+    """The object to store; uid, version and, for kinds with a status subresource, the status of the writer are
+    ignored.
+    """
     metadata = _metadata_of(with_name(obj))
     metadata["uid"] = str(uuid.uuid4())
     metadata["resourceVersion"] = str(creation.revision)
@@ -78,7 +80,7 @@ def created(resource: Resource, obj: Obj, creation: Creation) -> Obj:
 
 
 def updated(resource: Resource, old: Obj, obj: Obj, subresource: str) -> Obj:
-    """The object after a write, or `old` itself when nothing changed."""
+    """The object after a write; `old` itself if nothing changed."""
     was = old["metadata"]
     kept = {key: was[key] for key in SYSTEM_FIELDS if key in was}
     new = {
@@ -98,7 +100,7 @@ def updated(resource: Resource, old: Obj, obj: Obj, subresource: str) -> Obj:
 
 
 def marked_deleted(resource: Resource, old: Obj, options: DeleteOptions, now: datetime) -> Obj:
-    """The object after a DELETE: without deletionTimestamp it is gone, `old` itself was on its way already."""
+    """The object after a DELETE: gone if it has no deletionTimestamp, `old` itself if it was being deleted already."""
     if resource.key == NAMESPACES:
         return _deleted_namespace(old, now)
     finalizers = _finalizers_of(old["metadata"].get("finalizers") or [], options.propagation)
@@ -117,12 +119,12 @@ def marked_deleted(resource: Resource, old: Obj, options: DeleteOptions, now: da
 
 
 def _metadata_of(obj: Obj) -> Obj:
-    """The writer's own metadata; what is empty is as good as absent."""
+    """The metadata that a writer may set; empty values count as absent."""
     return {k: v for k, v in obj["metadata"].items() if k not in SYSTEM_FIELDS and v not in (None, "", [], {})}
 
 
 def _typed(resource: Resource, obj: Obj) -> Obj:
-    """Stored objects say what they are; another version's view was converted by its writer."""
+    """Set apiVersion and kind; another version's view has been converted already."""
     return obj if resource.storage else {**obj, "apiVersion": resource.api_version, "kind": resource.kind}
 
 
@@ -142,7 +144,7 @@ def _finalizers_of(finalizers: list[str], propagation: str) -> list[str]:
 
 
 def _allowed_change(resource: Resource, old: Obj, new: Obj, subresource: str) -> Obj:
-    """What a write to a subresource may change: its own part, and for built-in kinds some metadata."""
+    """Limit a write to its subresource: to its own part and, for built-in kinds, the annotations."""
     if subresource == "finalize":
         spec = {**old.get("spec", {}), "finalizers": new.get("spec", {}).get("finalizers") or []}
         return {**old, "metadata": {**old["metadata"]}, "spec": spec}
@@ -160,7 +162,7 @@ def _with(obj: Obj, key: str, value: object) -> Obj:
 
 
 def _raises_generation(resource: Resource, old: Obj, new: Obj) -> bool:
-    """Whether the generation grows: for anything but metadata and status, and for a Deployment's annotations."""
+    """Whether the generation grows: on any change besides metadata and status, and of a Deployment's annotations."""
     if resource.kind == "Deployment" and old["metadata"].get("annotations") != new["metadata"].get("annotations"):
         return True
     apart = ("metadata", "status", "apiVersion", "kind")

@@ -1,4 +1,4 @@
-"""What a namespace means to the objects in it: none is created where it is missing or on its way out."""
+"""The lifecycle of namespaces: objects are created only in one that exists and is not being deleted."""
 
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj, Resource
@@ -6,7 +6,7 @@ from keda_py.schema.status import forbidden
 
 
 def check_open(store: Store, resource: Resource, namespace: str, name: str) -> None:
-    """StatusError 404 when the namespace does not exist, 403 when it is being deleted."""
+    """Raise StatusError 404 if the namespace does not exist, 403 if it is being deleted."""
     if not resource.namespaced:
         return
     found = store.get(store.resources.get("v1", "Namespace"), "", namespace)
@@ -24,7 +24,7 @@ def check_open(store: Store, resource: Resource, namespace: str, name: str) -> N
 
 
 def defaulted(namespace: Obj) -> Obj:
-    """A namespace as it is created: labelled with its name, held by a finalizer of its own, Active."""
+    """Complete a new namespace: the label with its name, its finalizer, phase Active."""
     metadata = namespace["metadata"]
     labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata.get("name", "")}
     spec = {**(namespace.get("spec") or {}), "finalizers": ["kubernetes"]}

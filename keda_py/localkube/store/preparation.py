@@ -1,6 +1,6 @@
-"""From a decoded body to an object fit to be stored: pruned, completed, validated by the schema of its kind.
+"""Preparation of a decoded body for storage: pruned, completed and validated by the schema of its kind.
 
-Unknown fields are dropped with a warning, or refused when the client asks for strict validation. Next in the flow:
+Unknown fields are dropped with a warning, or refused if the client asks for strict validation. Next in the flow:
 `access/admission.py`, then the store.
 """
 
@@ -19,7 +19,7 @@ from keda_py.schema.schemas import Schema, prune
 from keda_py.schema.status import Cause, bad_request, invalid
 from keda_py.schema.validation import validate
 
-# What a kind is completed with beyond its schema.
+# Completions of new objects that a schema cannot express.
 _COMPLETIONS: dict[tuple[str, str], Callable[[Obj], Obj]] = {
     ("", "namespaces"): namespaces.defaulted,
     custom_resources.KEY: custom_resources.defaulted,
@@ -28,21 +28,21 @@ _COMPLETIONS: dict[tuple[str, str], Callable[[Obj], Obj]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedObject:
-    """An object ready to be stored, and what the client is warned of."""
+    """An object ready for storage, with the warnings for the client."""
 
     obj: Obj
     warnings: tuple[str, ...] = ()
 
 
 def schema_for(resource: Resource) -> Schema | None:
-    """The schema of a kind; None for a built-in kind that is stored as it comes."""
+    """The schema of a kind; None for a built-in kind that is stored unchecked."""
     if resource.custom:
         return dict(resource.schema) if resource.schema is not None else None
     return schema_of(resource.group, resource.version, resource.kind)
 
 
 def prepared_new(call: Call, resource: Resource, obj: Obj) -> PreparedObject:
-    """A new object: its status is not the writer's to set."""
+    """Prepare a new object: its writer cannot set the status."""
     if "status" in resource.subresources:
         obj = {key: value for key, value in obj.items() if key != "status"}
     return prepared(call, resource, obj)
@@ -51,7 +51,7 @@ def prepared_new(call: Call, resource: Resource, obj: Obj) -> PreparedObject:
 def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -> PreparedObject:
     """Check types, prune, complete and validate; `old` is the object that it replaces, None at creation.
 
-    StatusError 400 for a field of the wrong type or, in strict mode, an unknown one; 422 for wrong values.
+    Raises StatusError 400 for a field of the wrong type or, in strict mode, an unknown one; 422 for wrong values.
     """
     schema = schema_for(resource)
     check_types(obj, schema or {})

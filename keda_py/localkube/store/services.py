@@ -1,7 +1,7 @@
-"""Where a Service can be reached from this process: its EndpointSlices, its Endpoints, or its externalName.
+"""Addresses of Services as this process can reach them: by EndpointSlices, Endpoints or externalName.
 
-There is no service network: an address is whatever the objects say, usually a loopback port. Asked by the aggregation
-and by admission webhooks.
+There is no service network: the objects state the address, usually a loopback port. Used by the aggregation and by
+admission webhooks.
 """
 
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ from keda_py.schema.resources import Obj
 from keda_py.schema.status import unavailable
 
 SERVICE_NAME = "kubernetes.io/service-name"
-"""The label by which an EndpointSlice says whose it is."""
+"""The label that names an EndpointSlice's Service."""
 
 
 class UnresolvedError(Exception):
-    """The Service leads nowhere; `reason` as in an APIService's Available condition."""
+    """A Service without an address; `reason` as in an APIService's Available condition."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class UnresolvedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """Where a Service listens, and the name that its certificate must carry."""
+    """A Service's address, and the name that its certificate must have."""
 
     host: str
     port: int
@@ -34,12 +34,12 @@ class Backend:
 
     @property
     def url(self) -> str:
-        """Without a path."""
+        """The base address, without a path."""
         return f"https://{self.host}:{self.port}"
 
 
 class ServiceAddresses:
-    """Resolves Services of one store."""
+    """Resolves the Services of one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -48,13 +48,13 @@ class ServiceAddresses:
         self._slices = store.resources.get("discovery.k8s.io/v1", "EndpointSlice")
 
     def backend_of(self, reference: Obj) -> Backend:
-        """The address behind a reference to a Service: namespace, name, port (443); UnresolvedError."""
+        """The address behind a reference to a Service: namespace, name, port (default 443). Raises UnresolvedError."""
         namespace, name = reference["namespace"], reference["name"]
         host, port = self._resolve(namespace, name, reference.get("port") or 443)
         return Backend(host=host, port=port, server_name=f"{name}.{namespace}.svc")
 
     def address_of(self, namespace: str, name: str, port: int) -> tuple[str, int]:
-        """Host and port behind the Service's `port`; StatusError 503 when nothing serves it."""
+        """Host and port behind the Service's `port`. Raises StatusError 503 if nothing serves it."""
         try:
             return self._resolve(namespace, name, port)
         except UnresolvedError as error:

@@ -1,9 +1,8 @@
-"""The objects and their history: the rules of metadata that every writer obeys, and the events that follow.
+"""The objects and their history: the rules of metadata that every writer obeys, and the resulting events.
 
-In memory and synchronous: a write is done when the call returns. One counter gives every write its resourceVersion.
-The routes write here after validation, controllers directly. A stored object is never mutated, neither here nor by
-a reader: writers build a new one. Next in the flow: `subscriptions.py` (watches) and the controllers, which
-`listen`.
+In memory and synchronous: a write is done when the call returns. One counter assigns every write its resourceVersion.
+The routes write here after validation, controllers directly. Neither the store nor its readers ever mutate a stored
+object: writers build a new one. Next in the flow: `subscriptions.py` (watches) and the controllers, which `listen`.
 """
 
 from bisect import bisect_right
@@ -19,15 +18,15 @@ from keda_py.schema.resources import Obj, Registry, Resource
 from keda_py.schema.status import already_exists, conflict, continue_expired, expired, not_found, uid_changed
 
 HISTORY = 4096
-"""Events kept for each kind; a watch from before the oldest is told 410."""
+"""Events kept for each kind; a watch that begins before the oldest answers 410."""
 
 SNAPSHOTS = 4
-"""Lists that are kept for their next page."""
+"""Lists kept for their next page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup:
-    """Everything that is stored: by kind, the objects by namespace and name."""
+    """The whole content of a store: by kind, the objects by namespace and name."""
 
     kinds: dict[tuple[str, str], tuple[Resource, dict[tuple[str, str], Obj]]]
     revision: int
@@ -35,13 +34,13 @@ class Backup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """A consistent list: the objects by namespace and name, and the version they were read at."""
+    """A consistent list: the objects by namespace and name, and their common version."""
 
     objects: list[Obj]
     revision: int
 
     def index_after(self, place: tuple[str, str]) -> int:
-        """Where the first object after that namespace and name stands."""
+        """The index of the first object after that namespace and name."""
         return bisect_right(self.objects, place, key=_place)
 
 
@@ -55,19 +54,20 @@ class _KindStorage:
         self.objects: dict[str, dict[str, Obj]] = {}
         self.history: deque[Event] = deque()
         self.forgotten = 0
-        # By the one name that a watcher waits for, "" for all others: hundreds of Secrets may be watched by name.
+        # By the only name that a watcher selects, "" for all others: operators watch hundreds of Secrets by name, and a
+        # write should not ask each of these watches.
         self.subscriptions: dict[str, set[Subscription]] = {}
 
     def watching(self, name: str) -> list[Subscription]:
-        """The subscriptions that may want to know of the object."""
+        """The subscriptions that may select an object of that name."""
         return [*self.subscriptions.get("", ()), *self.subscriptions.get(name, ())]
 
     def by_place(self) -> dict[tuple[str, str], Obj]:
-        """A copy of the objects by namespace and name."""
+        """Copy the objects by namespace and name."""
         return {(space, name): obj for space, names in self.objects.items() for name, obj in names.items()}
 
     def replace_objects(self, objects: dict[tuple[str, str], Obj], revision: int) -> None:
-        """Hold exactly these, with no memory of anything before `revision`, and without watchers."""
+        """Replace all objects, drop the history before `revision`, and close every watch."""
         self.objects = {}
         for (space, name), obj in objects.items():
             self.objects.setdefault(space, {})[name] = obj
@@ -78,7 +78,7 @@ class _KindStorage:
 
 
 class Store:
-    """All objects of the cluster."""
+    """The objects of all kinds, with versions, history, watches and listeners."""
 
     def __init__(self, clock: Clock, resources: Registry) -> None:
         self.clock, self.resources = clock, resources
@@ -90,14 +90,13 @@ class Store:
         self._delivering = False
 
     def get(self, resource: Resource, namespace: str, name: str) -> Obj:
-        """One object, namespace "" at cluster scope; StatusError 404."""
+        """Return one object, namespace "" at cluster scope. Raises StatusError 404."""
         obj = self._storage(resource).objects.get(namespace, {}).get(name)
         if obj is None:
             raise not_found(resource, name)
         return obj
 
     def find(self, resource: Resource, namespace: str, name: str) -> Obj | None:
-        """One object, or None."""
         return self._storage(resource).objects.get(namespace, {}).get(name)
 
     def list(
@@ -108,7 +107,7 @@ class Store:
         labels: Selector | None = None,
         fields: Selector | None = None,
     ) -> list[Obj]:
-        """The objects of a namespace ("" is all of them) by namespace and name."""
+        """List the objects of a namespace ("" for all) by namespace and name."""
         spaces = self._storage(resource).objects
         chosen = [namespace] if namespace else sorted(spaces)
         found = [obj for space in chosen for _, obj in sorted(spaces.get(space, {}).items())]
@@ -118,9 +117,9 @@ class Store:
         return found
 
     def list_at(self, resource: Resource, namespace: str, revision: int) -> Snapshot:
-        """The objects as they were at `revision`; StatusError 410 when that is forgotten.
+        """List the objects as they were at `revision`. Raises StatusError 410 if the history does not reach back.
 
-        The pages of one list come from one snapshot: made anew for each, they would cost the square of the objects.
+        The pages of one list share a snapshot: a new one for each page would make paging quadratic in the objects.
         """
         storage = self._storage(resource)
         if revision < storage.forgotten:
@@ -137,7 +136,7 @@ class Store:
         return self._snapshots[key]
 
     def create(self, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
-        """Store a new object with its metadata filled in; StatusError 409 when the name is taken."""
+        """Store a new object with its metadata filled in. Raises StatusError 409 if the name is taken."""
         creation = Creation(now=self.clock.now(), revision=self.revision + 1)
         new = created(resource, obj, creation)
         if self.find(resource, *_place(new)) is not None:
@@ -147,10 +146,10 @@ class Store:
         return new
 
     def update(self, resource: Resource, obj: Obj, *, subresource: str = "", dry_run: bool = False) -> Obj:
-        """Replace an object, or the part of it a subresource owns; a write that changes nothing is no write.
+        """Replace an object, or the part that a subresource owns; without a change nothing is written.
 
-        A resourceVersion or uid in `obj` is a precondition (StatusError 409). The last finalizer of a deleted object
-        takes the object along.
+        A resourceVersion or uid in `obj` is a precondition (StatusError 409). Removing the last finalizer of a deleted
+        object deletes it.
         """
         metadata = obj["metadata"]
         old = self.get(resource, metadata.get("namespace", ""), metadata["name"])
@@ -173,7 +172,7 @@ class Store:
         *,
         propagation: str = "",
     ) -> Obj:
-        """Remove an object, or mark it deleted while finalizers hold it; the answer has a deletionTimestamp then."""
+        """Delete an object, or set its deletionTimestamp while finalizers hold it."""
         options = options or DeleteOptions(propagation=propagation)
         old = self.get(resource, namespace, name)
         options.check(resource, old)
@@ -195,7 +194,10 @@ class Store:
         labels: Selector | None = None,
         fields: FieldSelector | None = None,
     ) -> Subscription:
-        """The events after version `since`, selector transitions turned into ADDED and DELETED; StatusError 410."""
+        """Watch the events after version `since`; an object that enters or leaves the selection is ADDED or DELETED.
+
+        Raises StatusError 410 if the history does not reach back.
+        """
         storage = self._storage(resource)
         if since < storage.forgotten:
             raise expired(since, storage.forgotten)
@@ -212,11 +214,11 @@ class Store:
 
     @property
     def watchers(self) -> int:
-        """How many subscriptions are open."""
+        """The number of open subscriptions."""
         return sum(len(watching) for storage in self._storages.values() for watching in storage.subscriptions.values())
 
     def forget(self, before: int) -> None:
-        """Drop the history up to version `before`, as etcd's compaction does."""
+        """Drop the history up to version `before`, like etcd's compaction."""
         self._snapshots.clear()
         for storage in self._storages.values():
             while storage.history and storage.history[0].revision <= before:
@@ -224,14 +226,14 @@ class Store:
             storage.forgotten = max(storage.forgotten, before)
 
     def backup(self) -> Backup:
-        """What `restore` takes, as etcd's snapshot."""
+        """Copy the content for `restore`, like etcd's snapshot."""
         kinds = {key: (storage.resource, storage.by_place()) for key, storage in self._storages.items()}
         return Backup(kinds=kinds, revision=self.revision)
 
     def restore(self, backup: Backup) -> None:
-        """Everything is as it was at the backup, the version too, and every watch has ended.
+        """Return to a backup, version included, and close every watch.
 
-        As with a real server, a watch from a version that lies ahead now is not refused: nothing is heard on it.
+        As in a real server, a watch from a version that is now in the future is accepted, and gets no events.
         """
         self.revision = backup.revision
         self._snapshots.clear()
@@ -274,12 +276,15 @@ class Store:
         storage.history.append(event)
         if len(storage.history) > HISTORY:
             storage.forgotten = storage.history.popleft().revision
+        # Watchers get the event before the listeners: a controller's reaction must not overtake its cause on a watch.
         for subscription in storage.watching(name):
             subscription.offer(event)
         self._notify(event)
 
     def _notify(self, event: Event) -> None:
-        """Listeners may write, so events wait their turn: everybody sees them in order."""
+        """Deliver an event to all listeners, after those before it: a listener may write, and all must see the same
+        order.
+        """
         self._undelivered.append(event)
         if self._delivering:
             return
@@ -294,7 +299,7 @@ class Store:
 
 
 def _as_of(revision: int, objects: list[Obj], storage: _KindStorage, namespace: str) -> list[Obj]:
-    """What `objects` of now were at `revision`, by namespace and name."""
+    """Undo the events after `revision`: the earlier state of `objects`, by namespace and name."""
     state = {_place(obj): obj for obj in objects}
     for event in reversed(storage.history):
         if event.revision <= revision:

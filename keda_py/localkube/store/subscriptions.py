@@ -1,7 +1,7 @@
-"""What a watcher sees of the store's events, and what it costs virtual time.
+"""Watches of the store: the events of one watcher, and its hold on virtual time.
 
 An event that a watcher has not taken yet is work in flight: the subscription holds the clock from the first undelivered
-event until the watcher asks for one more. Next in the flow: `apiserver/watches.py`, which writes events to sockets.
+event until the watcher asks for the next. Next in the flow: `apiserver/watches.py`, which writes events to sockets.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from keda_py.schema.resources import Obj, Resource
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 BACKLOG = 10_000
-"""Undelivered events after which a watcher is cut off; it comes back with its last version, or lists again."""
+"""Undelivered events after which a watcher is closed; it resumes from its last version, or lists again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One write: `object` is the new state (the last one for DELETED), `previous` the state before, None if new."""
+    """A write: `object` is the new state (the last one for DELETED), `previous` the state before, None if new."""
 
     type: str
     resource: Resource
@@ -30,9 +30,9 @@ class Event:
 
     @property
     def shown(self) -> Obj:
-        """The state a watcher is sent: of an object that left its selection, the last selected one at this version.
+        """The state that a watcher is sent: for an object that left its selection, the last selected state.
 
-        A client resumes from the newest version it has seen, so the old state carries the new version.
+        A client resumes from the newest version that it has seen, so the old state gets the new version.
         """
         if self.type != DELETED or self.previous is None or "deletionTimestamp" in self.object["metadata"]:
             return self.object
@@ -41,20 +41,19 @@ class Event:
 
     @property
     def namespace(self) -> str:
-        """Where the object lives; "" at cluster scope."""
+        """The object's namespace; "" at cluster scope."""
         namespace: str = self.object["metadata"].get("namespace", "")
         return namespace
 
     @property
     def name(self) -> str:
-        """The object's name."""
         name: str = self.object["metadata"]["name"]
         return name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchFilter:
-    """What a watcher asked for: events after version `since`, in one namespace or all, of the selected objects."""
+    """A watcher's selection: events after version `since`, in one namespace or all, of the selected objects."""
 
     namespace: str
     labels: Selector | None
@@ -62,7 +61,9 @@ class WatchFilter:
     since: int
 
     def view(self, event: Event) -> Event | None:
-        """The event as this watcher sees it: an object that enters the selection is ADDED, one that leaves DELETED."""
+        """The event for this watcher, None if not selected: an object that enters the selection is ADDED, one that
+        leaves DELETED.
+        """
         if event.revision <= self.since or (self.namespace and event.namespace != self.namespace):
             return None
         if self.labels is None and self.fields is None:
@@ -79,7 +80,7 @@ class WatchFilter:
 
 
 class Subscription:
-    """An asynchronous iterator of events; it ends when closed or when the watcher is hopelessly behind."""
+    """The events of one watcher; iteration ends when it is closed, or too far behind."""
 
     def __init__(self, clock: Clock, watch_filter: WatchFilter, subscriptions: set["Subscription"]) -> None:
         self._clock, self._filter, self._subscriptions = clock, watch_filter, subscriptions
@@ -90,10 +91,11 @@ class Subscription:
         subscriptions.add(self)
 
     def offer(self, event: Event) -> None:
-        """Queue the event if the watcher wants it."""
+        """Queue an event if the watcher selects it."""
         seen = self._filter.view(event)
         if seen is None or self._closed:
             return
+        # A watcher that never reads would hold the clock for ever, and the memory of all events since.
         if len(self._pending) >= BACKLOG:
             self.close()
             return
@@ -107,14 +109,14 @@ class Subscription:
         return self
 
     async def __anext__(self) -> Event:
-        """The next event; asking for it says that the one before has been dealt with."""
+        """The next event; asking for it means that the one before has been handled."""
         await self._wait()
         if not self._pending:
             raise StopAsyncIteration
         return self._pending.popleft()
 
     async def take(self) -> list[Event]:
-        """All queued events, at least one; none at all means that the subscription has ended."""
+        """Take all queued events, at least one; an empty list means that the subscription has ended."""
         await self._wait()
         events = list(self._pending)
         self._pending.clear()
@@ -130,17 +132,17 @@ class Subscription:
 
     @property
     def is_behind(self) -> bool:
-        """Whether there are events that were not taken yet."""
+        """Whether events are queued."""
         return bool(self._pending)
 
     def close(self) -> None:
-        """Stop; what is queued can still be read."""
+        """Stop; queued events can still be taken."""
         self._closed = True
         self._subscriptions.discard(self)
         self._arrived.set()
 
     async def aclose(self) -> None:
-        """Stop, and let go of the clock."""
+        """Stop, drop queued events and release the clock."""
         self.close()
         self._pending.clear()
         self._release()

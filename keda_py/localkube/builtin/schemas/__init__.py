@@ -1,8 +1,8 @@
 """Schemas of the built-in kinds: fields, list keys, defaults and bounds, as far as clients can notice them.
 
-`schema_of` is the door. One file for each API area; `builders` has the vocabulary. Where depth has no use here (a
-volume's driver options, a webhook's match conditions) the shape is open. Rules that compare fields are in
-`builtin_defaults` and `builtin_rules`.
+`schema_of` is the entry point; there is one file for each API area, in the vocabulary of `builders`. Where depth has no
+use here (a volume's driver options, a webhook's match conditions) any fields are accepted. Rules that compare fields
+are in `builtin_defaults` and `builtin_rules`.
 """
 
 from keda_py.localkube.builtin.schemas import access, apps, autoscaling, core, extensions, pods, policy, records

@@ -1,4 +1,4 @@
-"""rbac, authentication and authorization: who may do what."""
+"""Schemas of RBAC, authentication and authorisation."""
 
 from keda_py.schema.builders import array, atomic, boolean, mapping, obj, opened, string
 from keda_py.schema.meta import LABEL_SELECTOR, kind

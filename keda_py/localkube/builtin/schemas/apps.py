@@ -1,4 +1,4 @@
-"""apps/v1 and batch/v1: the workloads."""
+"""Schemas of the workloads: apps/v1 and batch/v1."""
 
 from keda_py.localkube.builtin.schemas.pods import POD_TEMPLATE
 from keda_py.schema.builders import (
@@ -17,7 +17,7 @@ from keda_py.schema.builders import (
 )
 from keda_py.schema.meta import CONDITIONS, LABEL_SELECTOR, OBJECT_META, kind
 
-# In the order in which the API server lists what is missing.
+# In the order in which the API server reports missing fields.
 ROLLING = obj(maxUnavailable=int_or_string(), maxSurge=int_or_string())
 
 DEPLOYMENT_SPEC = obj(

@@ -1,4 +1,4 @@
-"""autoscaling/v2 and /v1: the HorizontalPodAutoscaler."""
+"""Schemas of the HorizontalPodAutoscaler: autoscaling/v2 and /v1."""
 
 from keda_py.schema.builders import (
     array,
@@ -15,7 +15,7 @@ from keda_py.schema.meta import CONDITIONS, LABEL_SELECTOR, kind
 
 TARGET_REFERENCE = atomic(obj("kind", "name", kind=string(), name=string(), apiVersion=string()))
 IDENTIFIER = obj(name=string(), selector=LABEL_SELECTOR)
-# What is required of a metric is in `hpa_rules`: each source has words of its own.
+# `hpa_rules` checks the required fields of metrics: the API server has a text for each source.
 METRIC_TARGET = obj(
     type=string(),
     value=quantity(),

@@ -1,4 +1,6 @@
-"""core/v1: Namespace, Service, ConfigMap, Secret, ServiceAccount, Node, Endpoints, LimitRange; EndpointSlice."""
+"""Schemas of core/v1 (Namespace, Service, ConfigMap, Secret, ServiceAccount, Node, Endpoints, LimitRange) and
+EndpointSlice.
+"""
 
 from keda_py.schema.builders import (
     array,
@@ -29,7 +31,7 @@ SERVICE_PORT = obj(
     targetPort=int_or_string(),
     nodePort=int32(),
 )
-# Server-side apply tells ports apart by number and protocol, strategic merge by number alone.
+# Server-side apply identifies ports by number and protocol, strategic merge by number alone.
 SERVICE_SPEC = obj(
     ports=keyed(["port", "protocol"], SERVICE_PORT),
     selector=atomic(mapping()),

@@ -1,4 +1,4 @@
-"""What extends the API: CustomResourceDefinitions, APIServices, admission webhooks."""
+"""Schemas of API extensions: CustomResourceDefinitions, APIServices, admission webhooks."""
 
 from keda_py.schema.builders import (
     Schema,

@@ -1,4 +1,4 @@
-"""core/v1 Pod and the pod template that workloads carry."""
+"""Schemas of core/v1 Pod and of the pod template of workloads."""
 
 from keda_py.schema.builders import (
     anything,
@@ -134,7 +134,7 @@ _KNOWN_VOLUMES = obj(
     downwardAPI=obj(items=array(opened()), defaultMode=int32(default=420)),
 )
 
-# The other volume sources are kept as they are written.
+# All other volume sources are accepted unchecked.
 VOLUME = optional(_KNOWN_VOLUMES, **{"x-kubernetes-preserve-unknown-fields": True})
 
 TOLERATION = obj(key=string(), operator=string(), value=string(), effect=string(), tolerationSeconds=int64())

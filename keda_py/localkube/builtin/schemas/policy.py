@@ -1,4 +1,4 @@
-"""What limits pods from outside: disruption budgets and network policies. Stored and shown, but not acted on."""
+"""Schemas of disruption budgets and network policies, which are stored and shown but have no effect here."""
 
 from keda_py.schema.builders import array, enum, int32, int64, int_or_string, obj, string
 from keda_py.schema.meta import CONDITIONS, LABEL_SELECTOR, kind

@@ -1,4 +1,4 @@
-"""Leases and Events (the core kind and its events.k8s.io view), and pod metrics."""
+"""Schemas of Leases, pod metrics and Events (the core kind and its events.k8s.io view)."""
 
 from keda_py.schema.builders import (
     array,

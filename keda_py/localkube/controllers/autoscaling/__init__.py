@@ -1,4 +1,4 @@
-"""The HPA controller: what it asks, and how an HPA becomes the arithmetic of `core/hpa`.
+"""The HPA controller: its metric queries, and the conversion of an HPA to the arithmetic of `core/hpa`.
 
 In: HorizontalPodAutoscalers, scales and metrics. Out: scales, conditions and Events.
 """

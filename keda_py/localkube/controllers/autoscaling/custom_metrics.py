@@ -1,7 +1,8 @@
-"""What the HPA controller asks custom.metrics.k8s.io, through the aggregation, in the words a real one reports.
+"""The HPA controller's queries to custom.metrics.k8s.io, through the aggregation, with the real controller's error
+texts.
 
-Pods metrics are one question for all pods of the scale's selector, Object metrics one for the object. Nothing here
-serves that group: an APIService hands it to a server of its own, as on any cluster.
+A Pods metric is one query for all pods of the scale's selector, an Object metric one for the object. Nothing in this
+package serves the group: an APIService names a server for it, as on any cluster.
 """
 
 from collections.abc import Mapping
@@ -26,15 +27,15 @@ NONE_RETURNED = "no metrics returned from custom metrics API"
 
 
 class CustomMetrics:
-    """Asks for one metric at a time."""
+    """Queries one metric at a time."""
 
     def __init__(self, aggregation: Aggregation, store: Store) -> None:
         self._aggregation, self._store = aggregation, store
 
     async def pods(self, namespace: str, selector: str, source: Obj) -> PodsSample:
-        """What each pod of the scale's selector has of a `pods` metric source, or why that is not known."""
+        """Query a `pods` metric source: a value for each pod of the scale's selector, or an error."""
         name = source["metric"]["name"]
-        # The controller looks at averageValue, whatever `target.type` says.
+        # The real controller uses averageValue even if `target.type` says otherwise.
         target = MetricTarget(
             type=TargetType.AVERAGE_VALUE, amount=usage.milli(source["target"]["averageValue"], field="averageValue")
         )
@@ -47,7 +48,7 @@ class CustomMetrics:
         return PodsSample(name=name, target=target, values=values, error=error or ("" if values else NONE_RETURNED))
 
     async def object(self, namespace: str, source: Obj) -> ObjectSample:
-        """The value of an `object` metric source, or why it is not known."""
+        """Query an `object` metric source: its value, or an error."""
         described, metric = source["describedObject"], source["metric"]
         value, error = await self._value_of(namespace, source)
         selector = metric.get("selector")
@@ -64,7 +65,7 @@ class CustomMetrics:
     async def _value_of(self, namespace: str, source: Obj) -> tuple[int, str]:
         described, name = source["describedObject"], source["metric"]["name"]
         group, _, version = described.get("apiVersion", "").rpartition("/")
-        if (group, described["kind"]) == ("", "Namespace"):  # its own namespace, whatever name is written
+        if (group, described["kind"]) == ("", "Namespace"):  # the real client asks for the HPA's own namespace
             path, asked = f"namespaces/{namespace}/metrics/{name}", f"metrics.{GROUP} {name}"
         elif resource := self._resource(group, version, described["kind"]):
             path = f"namespaces/{namespace}/{resource}/{described['name']}/{name}"
@@ -84,14 +85,14 @@ class CustomMetrics:
             return 0, f"{FETCH_FAILED}{wrong}"
 
     def _resource(self, group: str, version: str, kind: str) -> str:
-        """`ingresses.networking.k8s.io`; "" where no such kind is served."""
+        """The qualified resource, as `ingresses.networking.k8s.io`; "" for a kind that is not served."""
         known = self._store.resources.group(group)
         versions = (version, *(known.versions if known is not None else ()))
         found = [resource for each in versions if (resource := self._store.resources.of_kind(group, each, kind))]
         return (f"{found[0].plural}.{group}" if group else found[0].plural) if found else ""
 
     async def _items(self, path: str, asked: str, query: Mapping[str, str]) -> tuple[list[Obj], str]:
-        """The items of the answer, and an error where there are none."""
+        """The items of the answer, and an error text if it has none."""
         version = next((each for each in VERSIONS if self._aggregation.serves(GROUP, each)), "")
         if not version:
             return [], f"{FETCH_FAILED}no custom metrics API ({GROUP}) registered"
@@ -123,5 +124,5 @@ def _read(answer: ApiAnswer) -> tuple[list[Obj], str]:
 
 
 def _value(item: Obj) -> int:
-    """Milli."""
+    """The item's quantity in milli-units."""
     return usage.milli(item["value"], field="value")

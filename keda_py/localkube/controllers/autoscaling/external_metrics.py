@@ -1,4 +1,6 @@
-"""What the HPA controller asks external.metrics.k8s.io, through the aggregation, in the words a real one reports."""
+"""The HPA controller's queries to external.metrics.k8s.io, through the aggregation, with the real controller's error
+texts.
+"""
 
 import orjson
 
@@ -21,13 +23,13 @@ NONE_RETURNED = "no metrics returned from external metrics API"
 
 
 class ExternalMetrics:
-    """Asks for one metric at a time."""
+    """Queries one metric at a time."""
 
     def __init__(self, aggregation: Aggregation) -> None:
         self._aggregation = aggregation
 
     async def sample(self, namespace: str, source: Obj) -> ExternalSample:
-        """The values of an `external` metric source, or why there are none."""
+        """Query an `external` metric source: its values, or an error."""
         name = source["metric"]["name"]
         selector = source["metric"].get("selector") or {}
         answer = await self._ask(namespace, name, selector)

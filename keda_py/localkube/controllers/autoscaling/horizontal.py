@@ -1,7 +1,7 @@
-"""The HPA controller: each period it reads scales, asks for metrics, has `core/hpa/controller.py` decide, and writes.
+"""The HPA controller: each period it reads scales and metrics, lets `core/hpa/controller.py` decide, and writes.
 
-No arithmetic here: `hpa_inputs.py` brings the core its inputs, this file carries out the verdict, in the order and the
-words of the real controller. Every HPA has a timer of its own, as there; nothing else makes it due.
+No arithmetic here: `hpa_inputs.py` provides the inputs, this file carries out the verdict in the order and with the
+texts of the real controller. Each HPA has a timer of its own, as there; nothing else makes it due.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ SYNC_SECONDS = 15.0
 
 
 class HorizontalPodAutoscalers:
-    """Syncs every HPA; `run` must be running."""
+    """Syncs every HPA while `run` is running."""
 
     storages = (HPAS,)
 
@@ -60,16 +60,16 @@ class HorizontalPodAutoscalers:
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Keep the syncs in one group until cancelled."""
+        """Own the syncs' tasks until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             try:
                 await asyncio.get_running_loop().create_future()
             finally:
-                self.close()  # a timer that fires while the group ends has nowhere to put its sync
+                self.close()  # a timer that fires while the group ends could start no task
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """HPAs that come and go."""
+        """New HPAs; the state of deleted ones is dropped."""
         if event.type == DELETED:
             self._histories.pop(event.object["metadata"]["uid"], None)
             self._inputs.forget((event.namespace, event.name))
@@ -79,11 +79,11 @@ class HorizontalPodAutoscalers:
         return ((event.namespace, event.name),) if event.previous is None else ()
 
     def sync(self, key: Key) -> None:
-        """A new HPA: its first sync is one period away."""
+        """Start the timer of a new HPA: its first sync is one period away."""
         self._arm(key)
 
     def close(self) -> None:
-        """Sync nothing any more."""
+        """Cancel all further syncs."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -96,6 +96,7 @@ class HorizontalPodAutoscalers:
     def _due(self, key: Key) -> None:
         self._timers.pop(key, None)
         self._arm(key)
+        # A sync may outlast its period, since metrics come by HTTPS: skip a period, or two syncs would write at once.
         if self._tasks is not None and key not in self._syncing:
             self._syncing.add(key)
             self._tasks.create_task(self._sync_one(key))
@@ -106,7 +107,7 @@ class HorizontalPodAutoscalers:
             try:
                 if hpa is not None and "deletionTimestamp" not in hpa["metadata"]:
                     await self._reconcile(hpa)
-            except Exception:  # one bad HPA does not affect the others: they go on
+            except Exception:  # one bad HPA does not affect the others
                 log.exception("hpa sync failed", extra={"namespace": key[0], "hpa": key[1]})
             finally:
                 self._syncing.discard(key)
@@ -129,7 +130,7 @@ class HorizontalPodAutoscalers:
             self._context.set_status(self._hpas, newest, written_status(newest, verdict, self._context.now()))
 
     async def _decide(self, hpa: Obj) -> Verdict:
-        """Read, let the core decide, and write the scale where it says so."""
+        """Read the inputs, let the core decide, and write the scale if it changes."""
         spec, target = read_spec(hpa), self._inputs.target(hpa)
         history = self._histories.get(hpa["metadata"]["uid"], History())
         metrics: tuple[MetricSample, ...] = ()
@@ -147,7 +148,7 @@ class HorizontalPodAutoscalers:
         return self._rescale(spec, verdict, target) if verdict.rescale else verdict
 
     def _rescale(self, spec: HpaSpec, verdict: Verdict, target: TargetScale) -> Verdict:
-        """Write the scale; a refusal is a condition and an Event, and is tried again at the next sync."""
+        """Write the scale; a refusal becomes a condition and an Event, and the next sync tries again."""
         scale = {"metadata": target.obj["metadata"], "spec": {"replicas": verdict.desired}}
         try:
             changed = with_replicas(target.resource, target.obj, scale)
@@ -162,7 +163,7 @@ class HorizontalPodAutoscalers:
             self._context.events.record(hpa, text)
 
     def _newest(self, hpa: Obj) -> Obj | None:
-        """The HPA as it is now: it may have been written, or replaced, while metrics were asked."""
+        """The current HPA, None if it was deleted or replaced while metrics were asked for."""
         metadata = hpa["metadata"]
         found = self._context.store.find(self._hpas, metadata["namespace"], metadata["name"])
         return found if found is not None and found["metadata"]["uid"] == metadata["uid"] else None

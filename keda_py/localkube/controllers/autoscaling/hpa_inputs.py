@@ -1,7 +1,7 @@
-"""What one HPA sync looks at: the target's scale, its metrics, its pods with what they use.
+"""The inputs of one HPA sync: the target's scale, its metrics, its pods and their usage.
 
-Anything that ends the sync early is a `SyncFailure`, in the real controller's words. Called by `horizontal.py`; shapes
-come from `hpa_wire.py`.
+A `SyncFailure` ends the sync early, in the real controller's words. Called by `horizontal.py`; shapes come from
+`hpa_wire.py`.
 """
 
 from collections.abc import Mapping
@@ -31,28 +31,28 @@ GOT_SCALE = able_to_scale("SucceededGetScale", "the HPA controller was able to g
 
 
 class ExternalMetricsSource(Protocol):
-    """Where External metrics come from."""
+    """Provides External metrics."""
 
     async def sample(self, namespace: str, source: Obj) -> ExternalSample:
-        """The values of an `external` metric source, or why there are none."""
+        """Query an `external` metric source: its values, or an error."""
         ...
 
 
 class CustomMetricsSource(Protocol):
-    """Where Pods and Object metrics come from."""
+    """Provides Pods and Object metrics."""
 
     async def pods(self, namespace: str, selector: str, source: Obj) -> PodsSample:
-        """What each pod has of a `pods` metric source, or why that is not known."""
+        """Query a `pods` metric source: a value for each pod, or an error."""
         ...
 
     async def object(self, namespace: str, source: Obj) -> ObjectSample:
-        """The value of an `object` metric source, or why it is not known."""
+        """Query an `object` metric source: its value, or an error."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetScale:
-    """The scale target as it was when the sync began."""
+    """The scale target at the start of the sync."""
 
     resource: Resource
     obj: Obj
@@ -62,7 +62,7 @@ class TargetScale:
 
 
 class SyncFailure(KedaPyError):
-    """The sync ends here: what is left is to write the conditions and the Event."""
+    """A sync that cannot go on; conditions and Event are still written."""
 
     def __init__(self, event: HpaEvent, *conditions: HpaCondition) -> None:
         super().__init__(event.message)
@@ -70,14 +70,14 @@ class SyncFailure(KedaPyError):
 
 
 class _Selectors:
-    """Which HPAs scale by which selector: two on the same pods would fight, so both stop."""
+    """The HPAs by the selector of their target: two on the same pods would work against each other, so both stop."""
 
     def __init__(self) -> None:
         self._claims: dict[Key, str] = {}
         self._claimants: dict[Key, dict[str, None]] = {}
 
     def claim(self, key: Key, selector: str) -> list[str]:
-        """Names of all HPAs of the namespace with this selector, this one among them."""
+        """Note this HPA's selector; returns the names of all HPAs of the namespace with the same one."""
         namespace, name = key
         if self._claims.get(key) != selector:
             self.drop(key)
@@ -86,14 +86,13 @@ class _Selectors:
         return sorted(self._claimants[(namespace, selector)])
 
     def drop(self, key: Key) -> None:
-        """The HPA is gone."""
         selector = self._claims.pop(key, None)
         if selector is not None:
             self._claimants[(key[0], selector)].pop(key[1], None)
 
 
 class HpaInputs:
-    """Reads for every HPA of the cluster."""
+    """Reads the inputs of every HPA of the cluster."""
 
     def __init__(
         self, context: ControllerContext, external: ExternalMetricsSource, custom: CustomMetricsSource, usage: Usage
@@ -104,11 +103,10 @@ class HpaInputs:
         self._selectors = _Selectors()
 
     def forget(self, key: Key) -> None:
-        """The HPA is gone."""
         self._selectors.drop(key)
 
     def target(self, hpa: Obj) -> TargetScale:
-        """The scale of the HPA's target."""
+        """Read the target's /scale. Raises SyncFailure if it cannot be read."""
         reference, namespace = hpa["spec"]["scaleTargetRef"], hpa["metadata"]["namespace"]
         try:
             resource = self._resource_of(reference)
@@ -135,7 +133,7 @@ class HpaInputs:
         return resource
 
     async def samples(self, hpa: Obj, target: TargetScale) -> tuple[MetricSample, ...]:
-        """One for each metric of the spec, asked in their order as the real controller does."""
+        """Query each metric of the spec, in their order, as the real controller does."""
         metrics = hpa["spec"].get("metrics") or ()
         return tuple([await self._sample(hpa["metadata"]["namespace"], target.selector, each) for each in metrics])
 
@@ -153,7 +151,7 @@ class HpaInputs:
                 return ResourceSample(resource=source["name"], target=target, container=container)
 
     def pods(self, hpa: Obj, target: TargetScale) -> tuple[Pod, ...]:
-        """What the target's selector finds, with what each pod uses."""
+        """The pods of the target's selector, each with its usage."""
         namespace, text = hpa["metadata"]["namespace"], target.selector
         self._check_selector(hpa, text)
         selector = parse_labels(text)

@@ -1,8 +1,7 @@
-"""Between an autoscaling/v2 object and `core/hpa/controller.py`: pods read, the status written. Pure.
+"""Conversions between an autoscaling/v2 object and `core/hpa/controller.py`: pods in, the status out. Pure.
 
-The spec is read by `core/hpa/wire.py`, for every forecast as well.
-
-Next in the flow: `horizontal.py`, which asks for the metrics and writes what the core decides.
+`core/hpa/wire.py` reads the spec, for forecasts as well. Next in the flow: `horizontal.py`, which asks for the metrics
+and writes the decision.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,11 +23,11 @@ SOURCES = {
     "Pods": "pods",
     "Resource": "resource",
 }
-"""Type of a metric -> the field that holds it."""
+"""The field that holds a metric, by its type."""
 
 
 def read_pod(pod: Obj, sample: usage.PodUsage | None) -> Pod:
-    """The pod as the arithmetic sees it."""
+    """Convert a pod and its usage for the arithmetic."""
     status = pod.get("status") or {}
     ready = find(status.get("conditions"), "Ready")
     return Pod(
@@ -55,7 +54,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def written_status(hpa: Obj, verdict: Verdict, now: str) -> Obj:
-    """The whole status after one sync."""
+    """Build the whole status after one sync."""
     before = hpa.get("status") or {}
     scaled = {"lastScaleTime": now} if verdict.rescale and verdict.desired is not None else {}
     desired = before.get("desiredReplicas", 0) if verdict.desired is None else verdict.desired
@@ -70,7 +69,7 @@ def written_status(hpa: Obj, verdict: Verdict, now: str) -> Obj:
 
 
 def written_conditions(before: Sequence[Obj] | None, conditions: Iterable[HpaCondition], now: str) -> list[Obj]:
-    """The conditions after these have been set, in their order."""
+    """Set these conditions, in their order."""
     result = list(before or ())
     for c in conditions:
         row = {"type": str(c.type), "status": c.status, "reason": c.reason, "message": c.message}

@@ -1,4 +1,4 @@
-"""What every controller works with: the work queue, relations between objects, Events, pods and what they use.
+"""The parts that all controllers share: work queue, index of relations, Events, pods and their usage.
 
 In: events of the store. Out: keys to sync.
 """

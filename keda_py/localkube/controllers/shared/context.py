@@ -1,4 +1,4 @@
-"""What every controller works with: the store, the clock, the relations between objects, the Events it may write."""
+"""The context of every controller: store, clock, index of relations, recorder of Events."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from keda_py.schema.resources import Obj, Resource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
-    """The world of the controllers."""
+    """The parts that every controller reads and writes through."""
 
     store: Store
     clock: Clock
@@ -22,19 +22,18 @@ class ControllerContext:
     events: EventRecorder
 
     def resource(self, api_version: str, kind: str) -> Resource:
-        """A built-in resource; KeyError where it is not served."""
+        """A built-in resource. Raises KeyError for one that is not served."""
         return self.store.resources.get(api_version, kind)
 
     def now(self) -> str:
-        """The time as the API writes it."""
+        """The clock's time in the API's format."""
         return timestamp(self.clock.now())
 
     def at(self, place: Place) -> Obj | None:
-        """The object there, or None."""
         return self.store.find(place.resource, place.namespace, place.name)
 
     def set_status(self, resource: Resource, obj: Obj, status: Obj) -> Obj:
-        """Write the status where it differs from what is stored."""
+        """Write the status if it differs from the stored one."""
         if obj.get("status") == status:
             return obj
         return self.store.update(resource, {**obj, "status": status}, subresource="status")

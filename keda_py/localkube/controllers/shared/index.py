@@ -1,8 +1,8 @@
-"""Who belongs to whom: kept up to date by every store event, so that no controller ever scans.
+"""The relations between objects: owners, namespaces and labels, updated by every store event.
 
-Read by the garbage collector (owners and dependents), the namespace controller (what a namespace still holds) and
-everyone who looks for pods (by a label, by their owner). First listener of the store: the loop's controllers come after
-it and see it current. Objects are named by uid here.
+No controller ever scans the store. The garbage collector reads owners and dependents, the namespace controller what a
+namespace holds, and the workload controllers find pods by label or owner. It has to be the first listener of the store:
+the controllers' loop comes after it and must see it current. Objects are identified by uid here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ K = TypeVar("K")
 
 
 class Place(NamedTuple):
-    """Where an object is found."""
+    """Resource, namespace and name of an object."""
 
     resource: Resource
     namespace: str
@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 class Index:
-    """The relations between all stored objects."""
+    """Finds objects by uid, owner, namespace or pod label."""
 
     def __init__(self) -> None:
         self._places: dict[str, Place] = {}
@@ -35,7 +35,6 @@ class Index:
         self._labelled: dict[tuple[str, str, str], dict[str, None]] = {}
 
     def on_event(self, event: Event) -> None:
-        """The store's listener."""
         metadata = event.object["metadata"]
         uid = metadata["uid"]
         self._forget_links(uid)
@@ -50,19 +49,20 @@ class Index:
         self._link(uid, event.resource, metadata)
 
     def place(self, uid: str) -> Place | None:
-        """Where the object of that uid is, None when it is gone."""
+        """The place of the object with that uid; None if it is gone."""
         return self._places.get(uid)
 
     def dependents(self, uid: str) -> list[Place]:
-        """The objects that name `uid` among their owners, oldest first."""
+        """The objects that have `uid` among their owners, oldest first."""
         return [self._places[dependent] for dependent in self._dependents.get(uid, ())]
 
     def in_namespace(self, namespace: str) -> list[Place]:
-        """Everything that lives in a namespace."""
+        """All objects of a namespace."""
         return [self._places[uid] for uid in self._namespaces.get(namespace, ())]
 
     def pods(self, namespace: str, labels: Mapping[str, str]) -> Iterator[Place]:
-        """Pods that carry all of `labels`, at least one of them."""
+        """Pods that have all of `labels`, of which there must be at least one."""
+        # Starting from the rarest label keeps the intersection as small as its smallest member.
         found = [self._labelled.get((namespace, key, value), {}) for key, value in labels.items()]
         smallest = min(found, key=len)
         return (self._places[uid] for uid in tuple(smallest) if all(uid in others for others in found))

@@ -1,8 +1,8 @@
-"""The work queue of all controllers: an event makes keys due, a due key is worked once, however many events named it.
+"""The work queue of all controllers: an event makes keys due, and a due key is synced once, whatever made it due.
 
-The loop listens to the store, asks each interested controller which of its objects the event concerns, and calls their
-`sync` on the event loop soon after, outside the write that caused it. A `sync` sees the whole current state and is safe
-to repeat. While a key is due the clock is held, so that virtual time cannot pass over unfinished work.
+The loop listens to the store, asks each interested controller for the keys of the event, and calls their `sync` soon
+after, outside the write that caused it. A `sync` sees the whole current state and can be repeated. The clock is held
+while a key is due, so that virtual time cannot pass over unfinished work.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ BATCH = 200
 
 
 class Controller(Protocol):
-    """One control loop: which events concern it, and what it does for one of its objects."""
+    """A control loop: the keys that an event concerns, and the sync of one key."""
 
     @property
     def storages(self) -> Iterable[Storage] | None:
-        """Whose events it is shown; None is everything, kinds that are defined later too."""
+        """The storages whose events it gets; None means all, including kinds that are defined later."""
         ...
 
     def keys_of(self, event: Event) -> Iterable[Key]:
@@ -39,12 +39,12 @@ class Controller(Protocol):
         ...
 
     def sync(self, key: Key) -> None:
-        """Bring the world of one object to what it should be; the object may be gone."""
+        """Bring one object's world to its desired state; the object may be gone."""
         ...
 
 
 class ControlLoop:
-    """Works due keys in the order in which they became due."""
+    """Syncs due keys in the order in which they became due."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -57,7 +57,7 @@ class ControlLoop:
         self._closed = False
 
     def register(self, *controllers: Controller) -> None:
-        """Show these controllers the events of their storages from now on."""
+        """Deliver the events of their storages to these controllers."""
         for controller in controllers:
             if controller.storages is None:
                 self._everywhere.append(controller)
@@ -65,13 +65,12 @@ class ControlLoop:
                 self._interested.setdefault(storage, []).append(controller)
 
     def on_event(self, event: Event) -> None:
-        """The store's listener."""
         for controller in (*self._interested.get(event.resource.key, ()), *self._everywhere):
             for key in controller.keys_of(event):
                 self.add(controller, key)
 
     def add(self, controller: Controller, key: Key) -> None:
-        """Make `key` due now."""
+        """Queue a key; a queued key stays at its place."""
         if self._closed:
             return
         self._due[(controller, key)] = None
@@ -80,7 +79,7 @@ class ControlLoop:
             self._scheduled = asyncio.get_running_loop().call_soon(self._work)
 
     def add_after(self, controller: Controller, key: Key, seconds: float) -> None:
-        """Make `key` due in `seconds`, instead of any later time asked for before."""
+        """Queue a key in `seconds`, replacing its earlier timer."""
         item = (controller, key)
         previous = self._later.pop(item, None)
         if previous is not None:
@@ -89,7 +88,7 @@ class ControlLoop:
             self._later[item] = self._clock.call_later(seconds, lambda: self._make_due(item))
 
     def close(self) -> None:
-        """Work nothing any more."""
+        """Drop all due keys and timers, and release the clock."""
         self._closed = True
         self._due.clear()
         for timer in self._later.values():
@@ -105,7 +104,7 @@ class ControlLoop:
         self.add(*item)
 
     def _work(self) -> None:
-        """One batch, so that a burst does not keep requests waiting; the rest has its turn at once."""
+        """Sync one batch of keys, and the rest in the next turn of the loop: a burst must not keep requests waiting."""
         try:
             for _ in range(min(BATCH, len(self._due))):
                 item = next(iter(self._due))
@@ -128,5 +127,5 @@ class ControlLoop:
             }
             log.debug("controller will try again", extra=fields)
             self.add_after(controller, key, RETRY_SECONDS)
-        except Exception:  # one bad object does not affect the other keys: they go on
+        except Exception:  # one bad object does not affect the other keys
             log.exception("controller failed", extra={"namespace": key[0], "object": key[1]})

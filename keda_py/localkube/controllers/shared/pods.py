@@ -1,7 +1,8 @@
-"""A pod's life as pure functions: made from a template, started on the only node, Ready after its start-up time.
+"""The life of a pod as pure functions: created from a template, started on the only node, Ready after its start-up
+time.
 
-Pods execute nothing. What they would do is declared by annotations on the pod template, all under `local.keda-py.dev/`:
-`startup-seconds` (until Ready, 1 by default), `run-seconds` and `exit-code` (pods of Jobs), and the usage that
+Pods execute nothing. Annotations of the pod template declare what they would do, all under `local.keda-py.dev/`:
+`startup-seconds` (until Ready, default 1), `run-seconds` and `exit-code` (pods of Jobs), and the usage that
 `keda_py/localkube/controllers/shared/usage.py` reads. `kubelet.py` and the workload controllers call this file.
 """
 
@@ -21,39 +22,39 @@ RUN_SECONDS = 1.0
 NODE = "local"
 NODE_ADDRESS = "127.0.0.1"
 BOUND = {"nodeName": NODE}
-"""What binding adds to a pod's spec."""
+"""The part of a pod's spec that binding sets."""
 
-# Kubernetes leaves out vowels and look-alikes here too.
+# Kubernetes, too, leaves out vowels and characters that look alike: a hash should spell no words.
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def owner_reference(owner: Obj) -> Obj:
-    """The reference that makes `owner` the controller of its dependent."""
+    """Build the reference that makes `owner` the controller of its dependent."""
     metadata = owner["metadata"]
     reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": metadata["name"]}
     return {**reference, "uid": metadata["uid"], "controller": True, "blockOwnerDeletion": True}
 
 
 def controller_of(obj: Obj) -> Obj | None:
-    """The ownerReference of the object's controller, None for an object on its own."""
+    """The reference to the object's controller; None without one."""
     references = obj["metadata"].get("ownerReferences") or ()
     return next((reference for reference in references if reference.get("controller")), None)
 
 
 def adopted(obj: Obj, owner: Obj) -> Obj:
-    """The object with `owner` as its controller: how an orphan finds a new home."""
+    """The object with `owner` as its controller."""
     references = [*(obj["metadata"].get("ownerReferences") or ()), owner_reference(owner)]
     return {**obj, "metadata": {**obj["metadata"], "ownerReferences": references}}
 
 
 def template_hash(template: Obj) -> str:
-    """Ten characters that tell pod templates apart."""
+    """Hash a pod template to ten characters."""
     digest = hashlib.sha256(orjson.dumps(template, option=orjson.OPT_SORT_KEYS)).digest()
     return "".join(_SAFE[byte % len(_SAFE)] for byte in digest[:10])
 
 
 def new_pod(owner: Obj, *, name: str = "", labels: Obj | None = None, spec: Obj | None = None) -> Obj:
-    """A pod from the owner's template; "" lets it be named `OWNER-xxxxx`, `labels` and `spec` are added."""
+    """Build a pod from the owner's template, with extra `labels` and `spec`; name "" becomes `OWNER-xxxxx`."""
     template = owner["spec"]["template"]
     meta = template.get("metadata") or {}
     metadata: Obj = {
@@ -71,7 +72,7 @@ def new_pod(owner: Obj, *, name: str = "", labels: Obj | None = None, spec: Obj 
 
 
 def seconds_declared(pod: Obj, name: str, default: float) -> float:
-    """A duration among our annotations; ConfigError when it is not one."""
+    """Read one of our annotations as seconds. Raises ConfigError for an invalid duration."""
     text = (pod["metadata"].get("annotations") or {}).get(ANNOTATIONS + name)
     try:
         seconds = default if text is None else float(text)
@@ -84,7 +85,7 @@ def seconds_declared(pod: Obj, name: str, default: float) -> float:
 
 
 def running_status(pod: Obj, now: str) -> Obj:
-    """The status of a pod on its node whose containers run and are not Ready yet."""
+    """The status of a pod whose containers run and are not Ready yet."""
     containers = pod["spec"].get("containers", ())
     done = ("PodReadyToStartContainers", "Initialized", "PodScheduled")
     conditions: list[Obj] = []
@@ -104,7 +105,7 @@ def running_status(pod: Obj, now: str) -> Obj:
 
 
 def made_ready(pod: Obj, now: str) -> Obj:
-    """The pod with all its containers Ready."""
+    """The pod with all containers Ready."""
     return _with_readiness(pod, ready=True, now=now)
 
 
@@ -121,23 +122,23 @@ def finished(pod: Obj, now: str, exit_code: int) -> Obj:
 
 
 def is_active(pod: Obj) -> bool:
-    """Whether the pod counts for its owner: not finished and not on its way out."""
+    """Whether the pod counts for its owner: neither finished nor being deleted."""
     return pod["status"].get("phase") not in ("Succeeded", "Failed") and "deletionTimestamp" not in pod["metadata"]
 
 
 def is_ready(pod: Obj) -> bool:
-    """The Ready condition."""
+    """Whether the pod's Ready condition is True."""
     return is_true(pod["status"].get("conditions"), "Ready")
 
 
 def ready_since(pod: Obj) -> str | None:
-    """Since when the Ready condition has been what it is, in the API's wording."""
+    """The time of the Ready condition's last change, in the API's format."""
     condition = find(pod["status"].get("conditions"), "Ready")
     return condition["lastTransitionTime"] if condition is not None else None
 
 
 def first_to_go(pods: Sequence[Obj]) -> list[Obj]:
-    """In the order of removal when there are too many: those not Ready, then the youngest."""
+    """Sort surplus pods for deletion: those that are not Ready first, then the youngest."""
     by_age = sorted(pods, key=lambda pod: pod["metadata"]["creationTimestamp"], reverse=True)
     return sorted(by_age, key=is_ready)
 

@@ -1,7 +1,7 @@
-"""Events of the embedded controllers, repeated ones counted on one object, and the hour after which Events expire.
+"""Events of the embedded controllers: repeated ones are counted on one object, and all expire after an hour.
 
-`kubectl describe` and `kubectl events` show what is written here. Expiry covers everybody's Events, as the real API
-server's time to live does.
+`kubectl describe` and `kubectl events` show them. Expiry covers Events of all writers, like the real API server's time
+to live.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ TIME_TO_LIVE = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventText:
-    """What a controller has to say about an object; `source` is the controller's name in a real cluster."""
+    """The content of an Event; `source` is the controller's name in a real cluster."""
 
     reason: str
     message: str
@@ -29,7 +29,7 @@ class EventText:
 
 
 class EventRecorder:
-    """Writes Events, and removes those that are an hour old."""
+    """Writes Events, and deletes those older than an hour."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
@@ -40,24 +40,24 @@ class EventRecorder:
         self._expiring: deque[tuple[float, str, str]] = deque()
         self._timer: Timer | None = None
 
-    def record(self, about: Obj, remark: EventText) -> None:
-        """Write the Event, or count it on the one that says the same."""
+    def record(self, about: Obj, text: EventText) -> None:
+        """Write an Event, or raise the count of an equal one."""
         namespace = self._store.find(self._namespaces, "", about["metadata"].get("namespace") or "default")
         if namespace is None or "deletionTimestamp" in namespace["metadata"]:
-            return  # a namespace on its way out takes no Events
-        key = (about["metadata"]["uid"], remark)
+            return  # a terminating namespace accepts no Events
+        key = (about["metadata"]["uid"], text)
         known = self._recorded.get(key)
         event = self._store.find(self._resource, *known) if known is not None else None
         if event is not None:
             again = {**event, "count": event["count"] + 1, "lastTimestamp": self._now()}
             self._store.update(self._resource, again)
             return
-        written = self._store.create(self._resource, self._event(about, remark))
+        written = self._store.create(self._resource, self._event(about, text))
         name = (written["metadata"]["namespace"], written["metadata"]["name"])
         self._recorded[key], self._names[name] = name, key
 
     def on_event(self, event: Event) -> None:
-        """The store's listener: note when an Event expires, forget one that is gone."""
+        """Schedule the expiry of new Events, and drop deleted ones."""
         if event.resource.key != EVENTS:
             return
         if event.type == DELETED:
@@ -70,7 +70,7 @@ class EventRecorder:
                 self._timer = self._clock.call_later(TIME_TO_LIVE, self._expire)
 
     def close(self) -> None:
-        """Expire nothing any more."""
+        """Cancel the expiry."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -81,10 +81,10 @@ class EventRecorder:
             if self._store.find(self._resource, namespace, name) is not None:
                 self._store.delete(self._resource, namespace, name)
         wait = self._expiring[0][0] - now if self._expiring else None
-        # Sixty seconds of Events go together: expiry is not worth a timer each.
+        # Events of a minute expire together: a timer for each would cost more than a late expiry.
         self._timer = None if wait is None else self._clock.call_later(wait + 60.0, self._expire)
 
-    def _event(self, about: Obj, remark: EventText) -> Obj:
+    def _event(self, about: Obj, text: EventText) -> Obj:
         metadata, now = about["metadata"], self._now()
         namespace = metadata.get("namespace") or "default"
         unique = f"{metadata['name']}.{int(self._clock.now().timestamp() * 1e6):x}{self._store.revision:x}"
@@ -99,15 +99,15 @@ class EventRecorder:
             "kind": "Event",
             "metadata": {"name": unique, "namespace": namespace},
             "involvedObject": {**involved, **place},
-            "reason": remark.reason,
-            "message": remark.message,
-            "source": {"component": remark.source},
+            "reason": text.reason,
+            "message": text.message,
+            "source": {"component": text.source},
             "firstTimestamp": now,
             "lastTimestamp": now,
             "count": 1,
-            "type": remark.type,
+            "type": text.type,
             "eventTime": None,
-            "reportingComponent": remark.source,
+            "reportingComponent": text.source,
             "reportingInstance": "",
         }
 

@@ -1,14 +1,15 @@
-"""What pods use, as they declare it: nothing runs here, so cpu and memory are what annotations say.
+"""The cpu and memory usage of pods, as annotations declare it: nothing runs here.
 
-On a pod (through its workload's template) or on the workload itself, which wins and changes usage without a rollout:
+On a pod (through its workload's template), or on the workload itself, which takes precedence and changes usage without
+a rollout:
 
     local.keda-py.dev/cpu: 60m             each container uses this much
     local.keda-py.dev/memory: 95Mi
     local.keda-py.dev/memory.sidecar: 5Mi  one container's own figure
     local.keda-py.dev/memory-shared: 2Gi   all Ready pods of the workload use this much together
 
-`local.keda-py.dev/cpu: none` is a pod of which the metrics server knows nothing. Others report when they are Ready, or
-have run for a window without being so; the latter have no share of what all Ready pods use together. Read by the HPA
+`local.keda-py.dev/cpu: none` marks a pod that the metrics server does not know. Other pods report when they are Ready,
+or have run for a window without being so; the latter get no share of what all Ready pods use together. Read by the HPA
 controller and by `metrics_api.py`, which serves metrics.k8s.io.
 """
 
@@ -29,24 +30,24 @@ FORMATS = {"cpu": QuantityFormat.DECIMAL, "memory": QuantityFormat.BINARY}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodUsage:
-    """One pod's sample: container -> "cpu" and "memory" -> milli."""
+    """A pod's sample: milli-units of "cpu" and "memory" by container."""
 
     timestamp: datetime
     containers: Mapping[str, Mapping[str, int]]
 
 
 milli = lru_cache(maxsize=4096)(parse_milli)
-"""`parse_milli`, remembered: the same few quantities are read at every sync."""
+"""`parse_milli` with a cache: every sync reads the same few quantities."""
 
 
 class Usage:
-    """Answers for every pod of the cluster."""
+    """Computes the usage of every pod of the cluster."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
 
     def of(self, pod: Obj) -> PodUsage | None:
-        """The pod's sample now, None while it has none. ConfigError when its declaration is no quantity."""
+        """The pod's current sample; None without one. Raises ConfigError for a declaration that is not a quantity."""
         ready, now = pods.is_ready(pod), self._context.clock.now()
         if not pods.is_active(pod) or not (ready or _has_run(pod, now)):
             return None
@@ -60,7 +61,7 @@ class Usage:
         return PodUsage(timestamp=now, containers=containers)
 
     def _workload(self, pod: Obj) -> Obj | None:
-        """The object at the top of the pod's owners, None for a pod on its own."""
+        """The top-level owner of a pod; None without one."""
         top, reference = None, pods.controller_of(pod)
         while reference is not None:
             place = self._context.index.place(reference["uid"])
@@ -72,7 +73,7 @@ class Usage:
 
 
 def _has_run(pod: Obj, now: datetime) -> bool:
-    """For as long as one sample takes."""
+    """Whether the pod has run for the length of one sample."""
     status = pod["status"]
     started = status.get("startTime")
     return status.get("phase") == "Running" and bool(started) and datetime.fromisoformat(started) + WINDOW <= now
@@ -88,7 +89,7 @@ def _ready_replicas(workload: Obj | None) -> int:
 
 
 def _amount(declared: Mapping[str, str], resource: str, container: str, sharers: int) -> int:
-    """The most specific declaration wins; none at all is no usage."""
+    """The amount of the most specific declaration; 0 without one."""
     base = pods.ANNOTATIONS + resource
     own = declared.get(f"{base}.{container}")
     if own is not None:
@@ -100,6 +101,6 @@ def _amount(declared: Mapping[str, str], resource: str, container: str, sharers:
 
 
 def written(resource: str, amount: int) -> str:
-    """An amount as metrics.k8s.io prints it: memory in Ki, Mi ..., rounded up to whole bytes."""
+    """Format an amount as metrics.k8s.io does: memory in Ki, Mi ..., rounded up to whole bytes."""
     format = FORMATS[resource]
     return print_milli(-(-amount // 1000) * 1000 if format is QuantityFormat.BINARY else amount, format)
