@@ -73,6 +73,7 @@ def read_ics(text: bytes, since: date, until: date, zone: ZoneInfo, *, field: st
         (_parse_event(block, where := f"{field}: event {number}"), where)
         for number, block in enumerate(_split(text, field), start=1)
     ]
+    # Replaced occurrences come first: a replacement may stand before or after the event whose rule has the day.
     found = _Holidays()
     for event, where in events:
         with _readable(where):

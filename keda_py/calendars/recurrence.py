@@ -161,6 +161,7 @@ def days_of_rule(rule: Rule, start: date, since: date, until: date) -> Iterator[
 
     last = until if rule.until is None else min(until, rule.until)
     first, skipped = rule.period(start), 0
+    # Whole intervals before the window are skipped; with COUNT each day before it has to be counted.
     if rule.count is None and start < since:
         skipped = (rule.period(since) - first) // rule.interval * rule.interval
     steps = (rule.period(last) - first - skipped) // rule.interval

@@ -7,7 +7,7 @@ import orjson
 
 from keda_py.localkube.access.identity import FRONT_PROXY, Identity
 from keda_py.localkube.access.rbac import GROUP, MASTERS
-from keda_py.localkube.store.namespaces import defaulted
+from keda_py.localkube.store.namespaces import with_defaults
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj
 
@@ -60,7 +60,7 @@ READER = "extension-apiserver-authentication-reader"
 def create_initial_objects(store: Store, identity: Identity) -> None:
     """Create namespaces, roles, bindings and the authentication ConfigMap in an empty store."""
     for name in NAMESPACES:
-        _create(store, "v1", "Namespace", defaulted({"metadata": {"name": name}}))
+        _create(store, "v1", "Namespace", with_defaults({"metadata": {"name": name}}))
     for role, rules in _CLUSTER_ROLES.items():
         _create(store, f"{GROUP}/v1", "ClusterRole", {"metadata": {"name": role}, "rules": rules})
     for role, groups in _CLUSTER_BINDINGS.items():

@@ -72,7 +72,7 @@ def read_manifests(path: Path) -> Iterable[Obj]:
 
 def _objects(file: Path, document: object) -> Iterable[Obj]:
     if not isinstance(document, dict) or not document.get("kind") or not document.get("apiVersion"):
-        raise ConfigError(f"--filename {file}: a document is no Kubernetes object; it needs apiVersion and kind")
+        raise ConfigError(f"--filename {file}: a document is not a Kubernetes object; it needs apiVersion and kind")
     if document["kind"] == "List":
         for item in document.get("items") or ():
             yield from _objects(file, item)

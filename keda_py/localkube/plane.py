@@ -68,6 +68,7 @@ class ControlPlane:
             self._hpas,
             self.api_services,
         )
+        # The index comes first: recorder and controllers look up relations while they handle the same event.
         for listener in (self.index.on_event, self._events.on_event, self._loop.on_event):
             store.listen(listener)
         self._running = asyncio.TaskGroup()
@@ -76,6 +77,7 @@ class ControlPlane:
     async def __aenter__(self) -> Self:
         await self._running.__aenter__()
         self._tasks = [self._running.create_task(self._hpas.run()), self._running.create_task(self.api_services.run())]
+        # In this turn of the loop both tasks open their groups; a sync before that could start no task.
         await asyncio.sleep(0)
         return self
 
@@ -83,6 +85,7 @@ class ControlPlane:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Cancel running work and stop."""
+        # Timers stop before tasks: one that fires in between would start work in a group that is ending.
         self._hpas.close()
         self.api_services.close()
         self._events.close()

@@ -19,10 +19,10 @@ from keda_py.schema.cel_functions import (
     CelError,
     Expression,
     checked,
-    decides,
     has,
     macro,
     select,
+    short_circuit,
     variable,
 )
 
@@ -32,10 +32,11 @@ _TOKEN = re2.compile(
 )
 
 
+# A rule is compiled once and evaluated on every write of every object of its kind.
 @lru_cache(maxsize=512)
 def compile_rule(rule: str) -> Expression:
     """Compile a rule to a function of its variables (`self`, `oldSelf`). Raises CelError for an unsupported rule."""
-    parser = _Parser(_tokens(rule))
+    parser = _RuleParser(_tokens(rule))
     expression = parser.ternary()
     if parser.kind != "end":
         raise CelError(f"CEL rule {rule!r}: unexpected {parser.text!r}")
@@ -55,7 +56,7 @@ def _tokens(rule: str) -> list[tuple[str, str]]:
     return [*tokens, ("end", "")]
 
 
-class _Parser:
+class _RuleParser:
     """A recursive-descent parser, with one method for each level of precedence."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
@@ -101,13 +102,13 @@ class _Parser:
     def _either(self) -> Expression:
         left = self._both()
         while self._accept("||"):
-            left = decides(left, self._both(), verdict=True)
+            left = short_circuit(left, self._both(), verdict=True)
         return left
 
     def _both(self) -> Expression:
         left = self._binary(0)
         while self._accept("&&"):
-            left = decides(left, self._binary(0), verdict=False)
+            left = short_circuit(left, self._binary(0), verdict=False)
         return left
 
     def _binary(self, level: int) -> Expression:

@@ -63,7 +63,7 @@ def checked(function: Callable[..., Any], *operands: Expression) -> Expression:
     return evaluate
 
 
-def decides(left: Expression, right: Expression, *, verdict: bool) -> Expression:
+def short_circuit(left: Expression, right: Expression, *, verdict: bool) -> Expression:
     """Build `||` (verdict True) or `&&` (False): one deciding side is enough, even if the other raises CelError."""
 
     def evaluate(scope: Scope) -> Any:

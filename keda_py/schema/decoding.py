@@ -38,22 +38,22 @@ def check_types(obj: Obj, schema: Schema) -> None:
 _ZEROS: dict[str, Callable[[], Any]] = {"object": dict, "string": str, "integer": int, "boolean": bool}
 
 
-def zeroed(obj: Obj, schema: Schema) -> Obj:
+def replace_nulls(obj: Obj, schema: Schema) -> Obj:
     """Replace nulls in lists by the zero value of their items, as Go's decoder does."""
     if is_builtin(schema):
-        completed: Obj = _zeroed(obj, schema)
+        completed: Obj = _replace_nulls(obj, schema)
         return completed
-    return {**obj, "metadata": _zeroed(obj.get("metadata"), OBJECT_META)} if "metadata" in obj else obj
+    return {**obj, "metadata": _replace_nulls(obj.get("metadata"), OBJECT_META)} if "metadata" in obj else obj
 
 
-def _zeroed(value: Any, schema: Schema) -> Any:
+def _replace_nulls(value: Any, schema: Schema) -> Any:
     if isinstance(value, dict):
-        return {key: _zeroed(child, property_schema(schema, key)) for key, child in value.items()}
+        return {key: _replace_nulls(child, property_schema(schema, key)) for key, child in value.items()}
     items = schema.get("items")
     if not isinstance(value, list) or not isinstance(items, dict):
         return value
     zero = _ZEROS.get(items.get("type", ""), lambda: None)
-    return [_zeroed(item, items) if item is not None else zero() for item in value]
+    return [_replace_nulls(item, items) if item is not None else zero() for item in value]
 
 
 def _check(value: Any, schema: Schema, path: tuple[str, ...], struct: str) -> None:

@@ -78,6 +78,7 @@ def _prune_object(obj: Obj, schema: Schema, path: str, dropped: list[str]) -> Ob
         else:
             dropped.append(_joined(path, key))
             changed = True
+    # The same object tells callers, without a comparison, that nothing was dropped.
     return pruned if changed else obj
 
 

@@ -94,6 +94,7 @@ def type_name(value: Any) -> str:
 
 
 def _check_value(value: Any, schema: Schema, path: str, *, builtin: bool) -> Iterator[Cause]:
+    # "" is Go's zero value: for built-in kinds the check of required fields reports it.
     allowed = schema.get("enum")
     if allowed is not None and value not in allowed and not (builtin and value == ""):
         yield causes.unsupported(path, value, allowed)

@@ -113,13 +113,13 @@ def test_a_file_that_cannot_be_read_in_little_time_is_refused(text: bytes, told:
     ],
     ids=["two ids", "two rules", "the last day of all", "a period", "an end that is a period", "two durations"],
 )
-def test_lines_that_the_library_reads_as_another_thing_are_refused(lines: tuple[str, ...]) -> None:
+def test_lines_that_the_library_reads_as_another_type_are_refused(lines: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="event 1 cannot be read"):
         read(event(*lines, start=":20261224T090000Z"))
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """The number of functions that are called meanwhile."""
+    """Count the calls of functions during `work`."""
     calls = 0
 
     def count(_frame: object, event: str, _arg: object) -> None:

@@ -1,4 +1,4 @@
-"""An operator without calendars pays nothing for them."""
+"""The libraries for calendars cost an operator without calendars nothing."""
 
 import subprocess
 import sys

@@ -86,7 +86,7 @@ async def test_bounds_that_contradict_each_other_are_refused(scene: Scene, sourc
     assert "IdleReplicaCount=3 must be less than MinReplicaCount=2" in ready["message"]
 
 
-async def test_an_unknown_kind_of_target_is_told(scene: Scene, source: Source) -> None:
+async def test_an_unknown_kind_of_target_is_reported(scene: Scene, source: Source) -> None:
     wrong = scaled_object(
         metrics_api(source.url), scaleTargetRef={"apiVersion": "example.com/v1", "kind": "Robot", "name": "app"}
     )

@@ -1,7 +1,7 @@
-"""A small server of external and custom metrics behind TLS, as another team's adapter would be: a test's aggregated API.
+"""A small server of external and custom metrics behind TLS, like another team's adapter.
 
-The name of an external metric is its value: `v-1500m` is 1.5, `s-7-9` two series, anything else fails. Custom metrics are
-what a test writes into `custom`.
+The name of an external metric is its value: `v-1500m` is 1.5, `s-7-9` has two series, anything else fails. Custom
+metrics are those that a test puts into `custom`.
 """
 
 import base64
@@ -23,14 +23,14 @@ Obj = dict[str, Any]
 
 
 class Adapter:
-    """Serves inside its context, and remembers who asked for what."""
+    """A metrics server that serves while its context is entered, and records its callers."""
 
     def __init__(self, identity: Identity, authority: Authority, name: str = f"{SERVICE}.{NAMESPACE}.svc") -> None:
         self._identity, self._authority, self._name = identity, authority, name
         self.asked: list[tuple[str, str, list[str]]] = []
-        """Path, user and groups of each question."""
+        """Path, user and groups of each request."""
         self.custom: dict[str, dict[str, str]] = {}
-        """Custom metric -> object -> value."""
+        """The value of each object, by custom metric."""
         self.port = 0
 
     async def __aenter__(self) -> Self:
@@ -58,7 +58,7 @@ class Adapter:
         await self._runner.cleanup()
 
     def register(self, store: Store, *, endpoints: bool = True, insecure: bool = False, group: str = GROUP) -> None:
-        """What makes the aggregation find this server: APIService, Service, EndpointSlice."""
+        """Register this server with the aggregation: APIService, Service, EndpointSlice."""
         bundle = base64.b64encode(self._authority.certificate).decode()
         trust: Obj = {"insecureSkipTLSVerify": True} if insecure else {"caBundle": bundle}
         for obj in (_service(), *([_endpoint_slice(self.port)] if endpoints else []), _api_service(trust, group)):

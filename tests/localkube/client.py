@@ -1,4 +1,4 @@
-"""Asking a cluster's routes directly, without sockets: the answers are those that a client would get."""
+"""A client of a cluster's routes without sockets: the answers are those of a real connection."""
 
 import json
 from collections.abc import AsyncGenerator, Mapping
@@ -18,7 +18,7 @@ SCALED_OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/default/scaledobjects"
 
 
 class Client:
-    """One user of one cluster."""
+    """A client of one cluster, as one user."""
 
     def __init__(self, cluster: LocalCluster, user: User = ADMIN) -> None:
         self._cluster, self._user = cluster, user
@@ -26,7 +26,7 @@ class Client:
     async def ask(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, **query: str
     ) -> ApiAnswer:
-        """The answer, refusals included."""
+        """Send a request; a refusal is an answer, too."""
         data = b"" if body is None else json.dumps(body).encode()
         call = Call(method=method, path=path, query=query, headers=headers or {}, body=data, user=self._user)
         try:
@@ -35,33 +35,33 @@ class Client:
             return refusal(error)
 
     async def get(self, path: str, **query: str) -> Any:
-        """The body of a GET that must succeed."""
+        """Get the body; the request must succeed."""
         return done(await self.ask("GET", path, **query))
 
     async def create(self, path: str, body: Any, **query: str) -> Any:
-        """The body of a POST that must succeed."""
+        """Create an object; the request must succeed."""
         return done(await self.ask("POST", path, body, **query))
 
     async def merge(self, path: str, patch: Any, **query: str) -> Any:
-        """The body of a merge patch that must succeed."""
+        """Send a merge patch, which must succeed."""
         return done(await self.ask("PATCH", path, patch, MERGE, **query))
 
     async def watch(self, path: str, **query: str) -> "Events":
-        """An open watch."""
+        """Open a watch."""
         answer = await self.ask("GET", path, watch="true", **query)
         assert answer.stream is not None, answer.body
         return Events(answer.stream)
 
 
 class Events:
-    """The events of a watch, one by one."""
+    """The events of a watch, taken one by one."""
 
     def __init__(self, stream: AsyncGenerator[bytes, None]) -> None:
         self._stream = stream
         self._lines: list[bytes] = []
 
     async def next(self) -> Any:
-        """The next event."""
+        """Return the next event."""
         if not self._lines:
             self._lines = (await anext(self._stream)).splitlines()
         return orjson.loads(self._lines.pop(0))
@@ -72,7 +72,7 @@ class Events:
 
 
 def done(answer: ApiAnswer) -> Any:
-    """The body as a client reads it."""
+    """Decode the body of an answer, which must be a success."""
     body = orjson.loads(answer.encode())
     assert answer.status < 300, body
     return body

@@ -1,4 +1,4 @@
-"""A cluster on a clock that stands still, and its administrator."""
+"""A cluster on a clock that does not move, and its administrator."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime

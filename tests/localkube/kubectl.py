@@ -1,4 +1,4 @@
-"""The real kubectl against a LocalCluster in this process; whoever runs it says where it caches what it discovers."""
+"""Runs the real kubectl against a LocalCluster in this process; the caller names its folder for discovery caches."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ class Kubectl:
     kubeconfig: Path
     cache: Path
     namespace: str = ""
-    """Of every command; "" leaves it to its words, its manifests and the kubeconfig."""
+    """The namespace of every command; "" leaves it to arguments, manifests and the kubeconfig."""
     timeout: float = 30
 
     async def try_run(self, *words: str, stdin: Any = None) -> Outcome:
@@ -53,7 +53,7 @@ class Kubectl:
             f"--cache-dir={self.cache}",
             *((f"--namespace={self.namespace}",) if self.namespace else ()),
             *words,
-            env={**os.environ, "GOGC": "off"},  # it ends before it could do with its garbage's memory
+            env={**os.environ, "GOGC": "off"},  # it ends before garbage collection would pay
             stdin=asyncio.subprocess.PIPE if stdin is not None else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

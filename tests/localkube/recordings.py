@@ -1,4 +1,4 @@
-"""Reading and comparing tests/golden/apiserver.json by the rules of its readMe."""
+"""Reads and compares tests/golden/apiserver.json by the rules of its readMe."""
 
 import json
 import re  # noqa: TID251 - constant patterns over recorded text
@@ -13,7 +13,7 @@ REQUIRED_GROUPS = {
     *("rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io"),
     *("apiregistration.k8s.io", "coordination.k8s.io"),
 }
-# Values that differ by run: they must be there, whatever they are.
+# Values that differ by run: they must exist, with any content.
 _BY_RUN = {
     *("uid", "resourceVersion", "storageVersionHash", "time", "creationTimestamp", "deletionTimestamp"),
     *("lastTransitionTime", "lastUpdateTime"),
@@ -24,13 +24,13 @@ _PLACEHOLDER = re.compile(r"<[^<>]*>")
 
 
 def exchanges() -> list[dict[str, Any]]:
-    """Every exchange, in the order sent."""
+    """Return every exchange, in the order sent."""
     recorded: list[dict[str, Any]] = json.loads(RECORDED.read_text())["exchanges"]
     return recorded
 
 
 def resolved(value: Any, answers: Mapping[str, Any]) -> Any:
-    """A request with `{{note: path}}` replaced by the values of earlier answers."""
+    """Replace `{{note: path}}` in a request by the values of earlier answers."""
     if isinstance(value, dict):
         return {key: resolved(item, answers) for key, item in value.items()}
     if isinstance(value, list):
@@ -44,7 +44,7 @@ def resolved(value: Any, answers: Mapping[str, Any]) -> Any:
 
 
 def differences(recorded: Any, actual: Any, path: str = "") -> Iterable[str]:
-    """Where the answer is not what was recorded; nothing when they are equal."""
+    """Yield the differences between a recorded and an actual answer."""
     if isinstance(recorded, dict) and isinstance(actual, dict):
         yield from _object_differences(recorded, actual, path)
     elif isinstance(recorded, list) and isinstance(actual, list):
@@ -84,7 +84,7 @@ def _list_differences(recorded: list[Any], actual: list[Any], path: str) -> Iter
 
 
 def _row_differences(recorded: dict[str, Any], actual: dict[str, Any], path: str) -> Iterable[str]:
-    """Ages differ by run, and so does a generated name."""
+    """Compare table rows, whose ages and generated names differ by run."""
     ages = {at for at, column in enumerate(recorded["columnDefinitions"]) if column["name"] in _AGES}
     masked = []
     for table in (recorded, actual):
@@ -101,7 +101,7 @@ def _row_differences(recorded: dict[str, Any], actual: dict[str, Any], path: str
 
 
 def _comparable(obj: dict[str, Any]) -> dict[str, Any]:
-    """Without what the recordings leave out of every answer."""
+    """Remove the fields that the recordings leave out of every answer."""
     kept = dict(obj)
     if kept.get("continue") == "":
         del kept["continue"]
@@ -119,7 +119,9 @@ def _comparable(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_recorded(recorded: dict[str, Any], actual: dict[str, Any]) -> dict[str, Any]:
-    """Without managedFields but for applies, and what a controller may write at any moment, where they are left out."""
+    """Remove managedFields, except of applies, and the fields that a controller may write at any moment, if not
+    recorded.
+    """
     left_out = []
     if "managedFields" not in recorded:
         left_out.append("managedFields")
@@ -145,7 +147,7 @@ def _fits(recorded: str, actual: str) -> bool:
 
 
 def served(recorded: Any, actual: Any) -> tuple[Any, Any]:
-    """Discovery narrowed to what both know: the recording lists all of Kubernetes, a server what it serves."""
+    """Reduce discovery to the kinds that both have: the recording lists all of Kubernetes."""
     if "groups" in recorded:
         return _narrowed(recorded, actual, "groups", lambda group: group["name"])
     if "resources" in recorded:

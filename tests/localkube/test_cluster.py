@@ -37,7 +37,7 @@ async def who_am_i(cluster: LocalCluster, context: ssl.SSLContext) -> dict[str, 
         return user
 
 
-async def test_a_client_is_whom_its_certificate_says() -> None:
+async def test_a_client_is_the_user_of_its_certificate() -> None:
     async with LocalCluster() as cluster:
         user = await who_am_i(cluster, cluster.client_context(User(name="jane", groups=("dev",))))
     assert user["username"] == "jane"
@@ -57,7 +57,7 @@ async def test_a_manifest_of_an_unknown_kind_is_refused_with_its_kind() -> None:
             await cluster.apply([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": "a"}}])
 
 
-async def test_a_fresh_cluster_has_furnished_namespaces() -> None:
+async def test_the_namespaces_of_a_fresh_cluster_have_their_initial_objects() -> None:
     async with LocalCluster(SteppedClock(datetime(2026, 3, 2, tzinfo=UTC))) as cluster:
         await cluster.clock.sleep(0)
         await cluster.apply([yaml.safe_load(CONFIG_MAP)])
@@ -113,7 +113,7 @@ async def test_without_an_operator_the_process_runs_until_it_is_cancelled(tmp_pa
         pytest.param("just: text\n", "no Kubernetes object", id="no kind"),
     ],
 )
-def test_a_file_that_is_no_manifest_is_named(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_file_without_manifests_is_named(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=problem) as raised:
@@ -139,7 +139,7 @@ def test_standard_input_is_read_like_a_file() -> None:
     assert ran.stdout == "['ConfigMap']\n"
 
 
-async def test_namespaces_and_definitions_come_before_what_stands_on_them(tmp_path: Path) -> None:
+async def test_namespaces_and_definitions_are_applied_first(tmp_path: Path) -> None:
     inside = CONFIG_MAP.replace("{name: one}", "{name: one, namespace: shop}")
     (tmp_path / "a.yaml").write_text(inside)
     (tmp_path / "b.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n")

@@ -1,4 +1,6 @@
-"""HPAs that others write, by the real kubectl: Pods and Object metrics of an adapter behind TLS, and `kubectl autoscale`."""
+"""HPAs that other tools write, by the real kubectl: Pods and Object metrics of an adapter behind TLS, and `kubectl
+autoscale`.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -86,7 +88,7 @@ async def test_pods_and_object_metrics_of_an_adapter_scale(cluster: LocalCluster
 
 
 async def test_kubectl_autoscale_makes_an_hpa_that_scales(cluster: LocalCluster, kubectl: Kubectl) -> None:
-    """The pods use 60m of no request: a request first, as everywhere."""
+    """The pods use 60m of cpu without a request, so the Deployment gets one first, as on any cluster."""
     request = ["set", "resources", "deployment", "web", "--requests=cpu=100m"]
     await kubectl.run(*request)
     words = ["autoscale", "deployment", "web", "--min=3", "--max=5", "--cpu-percent=50"]

@@ -1,4 +1,4 @@
-"""Whatever is sent to the embedded API server: it answers as an API server, and nothing strange is stored."""
+"""Any request to the embedded API server gets the answer of an API server, and no malformed object is stored."""
 
 import asyncio
 import logging
@@ -112,17 +112,17 @@ OPERATIONS = [
     {"op": "remove", "path": "/spec"},
 ]
 NO_MERGE_KEY = "does not contain declared merge key"
-"""A real server answers 500 for a strategic merge patch of a list whose items do not say which they are."""
+"""A real server answers 500 to a strategic merge patch of a list whose items lack the merge key."""
 Request = tuple[str, str, Any, str]
 """Method, path, body, content type."""
 
 
 TURNS = 20
-"""Of the loop, without time passing: the controllers see what was stored."""
+"""Turns of the loop, without time passing, in which the controllers see the stored objects."""
 
 
 class Complaints(logging.Handler):
-    """What a controller that fails would log."""
+    """Collects the log of failing controllers."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -134,13 +134,13 @@ class Complaints(logging.Handler):
 
 @dataclass
 class Fuzzed:
-    """One cluster for all cases, and the loop that it lives on."""
+    """One cluster for all cases, with the loop that runs it."""
 
     runner: asyncio.Runner
     cluster: LocalCluster
 
     def play(self, *requests: Request) -> None:
-        """Each gets an answer of an API server; then the cluster is as it was."""
+        """Send the requests, check that each gets an answer of an API server, and restore the cluster."""
         self.runner.run(self._play(requests))
 
     async def _play(self, requests: tuple[Request, ...]) -> None:
@@ -173,7 +173,7 @@ def fuzzed() -> Iterator[Fuzzed]:
 
 
 def spoilt(value: Any, draw: st.DrawFn) -> Any:
-    """Here and there another value than what belongs there."""
+    """Replace some values by others of any type."""
     if draw(st.integers(0, 14)) == 0:
         return draw(junk)
     match value:

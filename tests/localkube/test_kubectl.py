@@ -1,4 +1,4 @@
-"""Every kubectl command that people use on this cluster, by the real kubectl."""
+"""Every kubectl command that people use on this cluster, run by the real kubectl."""
 
 import asyncio
 import itertools
@@ -48,7 +48,7 @@ NAMESPACES = (f"test-{number}" for number in itertools.count())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """One cluster for all tests, and a kubectl that knows its kinds already."""
+    """One cluster for all tests, and a kubectl that has discovered its kinds."""
 
     cluster: LocalCluster
     kubectl: Kubectl
@@ -66,7 +66,7 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shar
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def kubectl(shared: Shared) -> Kubectl:
-    """In a namespace of this test."""
+    """A kubectl in a namespace of this test."""
     namespace = next(NAMESPACES)
     await shared.cluster.apply([a_namespace(namespace)])
     return replace(shared.kubectl, namespace=namespace)
@@ -74,7 +74,7 @@ async def kubectl(shared: Shared) -> Kubectl:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def web(shared: Shared, kubectl: Kubectl) -> None:
-    """A Deployment whose pods are Ready, and a ScaledObject; as if a client had made them that is not kubectl."""
+    """Create a Deployment with Ready pods and a ScaledObject, as a client other than kubectl would."""
     for manifest in (DEPLOYMENT, SCALED_OBJECT):
         named = {**manifest["metadata"], "namespace": kubectl.namespace}
         await shared.cluster.apply([{**manifest, "metadata": named}])
@@ -242,7 +242,7 @@ async def test_get_watch_prints_changes_as_they_happen(kubectl: Kubectl, web: No
             pass
 
 
-async def test_describe_tells_status_and_events(kubectl: Kubectl, web: None) -> None:
+async def test_describe_shows_status_and_events(kubectl: Kubectl, web: None) -> None:
     deployment = await kubectl.run("describe", "deployment", "web")
     assert "2 desired | 2 updated | 2 total | 2 available | 0 unavailable" in deployment
     assert "ScalingReplicaSet" in deployment
@@ -307,7 +307,7 @@ async def test_delete_waits_until_the_object_and_its_pods_are_gone(kubectl: Kube
     assert await kubectl.run("delete", "so", "web", "--ignore-not-found") == ""
 
 
-async def test_a_finalizer_holds_an_object_until_it_is_taken_off(kubectl: Kubectl) -> None:
+async def test_a_finalizer_holds_an_object_until_it_is_removed(kubectl: Kubectl) -> None:
     held = {**SCALED_OBJECT, "metadata": {"name": "web", "finalizers": ["example.com/hold"]}}
     await kubectl.run("create", "-f", "-", stdin=held)
     await kubectl.run("delete", "so", "web", "--wait=false")

@@ -44,7 +44,7 @@ def test_a_rule_has_its_value(rule: str, value: Any) -> None:
 @pytest.mark.parametrize(
     "rule", ["", "self.", "1 +", "self ? 1", "foo(1)", "self.s.frob()", "1 2", "[1", "#", "has(self)"]
 )
-def test_what_cannot_be_read_is_refused_when_it_is_compiled(rule: str) -> None:
+def test_an_unreadable_rule_is_refused_when_it_is_compiled(rule: str) -> None:
     with pytest.raises(CelError):
         compile_rule(rule)
 
@@ -52,7 +52,7 @@ def test_what_cannot_be_read_is_refused_when_it_is_compiled(rule: str) -> None:
 @pytest.mark.parametrize(
     "rule", ["self.missing", "self.s + 1", "1 / 0", "self.l[9]", "self.n.x", "self.l < 3", "other"]
 )
-def test_what_has_no_value_is_an_error_when_it_is_evaluated(rule: str) -> None:
+def test_an_expression_without_a_value_is_an_error_when_it_is_evaluated(rule: str) -> None:
     expression = compile_rule(rule)
     with pytest.raises(CelError):
         expression({"self": SELF})

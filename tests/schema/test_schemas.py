@@ -33,7 +33,7 @@ def custom(**spec: Any) -> dict[str, Any]:
 
 
 def builtin(api_version: str, kind: str, **parts: Any) -> dict[str, Any]:
-    """The object as it is stored after a create."""
+    """Prune and complete an object as a create does."""
     group, _, version = api_version.rpartition("/")
     schema = schema_of(group, version, kind) or {}
     obj = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x", "namespace": "n"}, **parts}
@@ -171,7 +171,7 @@ def test_a_mistyped_field_of_a_built_in_kind_is_a_bad_request(spec: dict[str, An
     assert refusal.value.message == f'Deployment in version "v1" cannot be handled as a Deployment: {problem}'
 
 
-def test_of_a_custom_resource_only_the_metadata_is_decoded() -> None:
+def test_decoding_checks_the_metadata_alone_of_a_custom_resource() -> None:
     check_types(custom(size="x"), CUSTOM)
     with pytest.raises(StatusError, match=r"ObjectMeta\.metadata\.labels of type string"):
         check_types({**custom(), "metadata": {"labels": {"a": 1}}}, CUSTOM)

@@ -14,14 +14,14 @@ def problems(obj: dict[str, Any], schema: dict[str, Any], old: dict[str, Any] | 
 
 
 def custom(spec_schema: dict[str, Any], value: Any, old: Any = None) -> Problems:
-    """What is wrong with `value` as the spec of a custom resource."""
+    """Validate `value` as the spec of a custom resource."""
     head = {"apiVersion": "x.example/v1", "kind": "X", "metadata": {"name": "x"}}
     schema = {"type": "object", "properties": {"spec": spec_schema}}
     return problems({**head, "spec": value}, schema, None if old is None else {**head, "spec": old})
 
 
 def builtin(api_version: str, kind: str, old: dict[str, Any] | None = None, **parts: Any) -> Problems:
-    """What is wrong with a built-in object, after its defaults."""
+    """Validate a built-in object, with its defaults."""
     group, _, version = api_version.rpartition("/")
     schema = schema_of(group, version, kind) or {}
     head = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x", "namespace": "n"}}
@@ -157,7 +157,7 @@ def test_a_selector_must_find_the_pods_of_its_template() -> None:
     assert builtin("apps/v1", "Deployment", spec=spec) == [("spec.template.metadata.labels", text)]
 
 
-def test_an_empty_manifest_is_told_everything_it_needs() -> None:
+def test_an_empty_manifest_is_refused_with_every_missing_field() -> None:
     assert builtin("apps/v1", "Deployment") == [
         ("spec.selector", "Required value"),
         ("spec.template.metadata.labels", "Invalid value: null: `selector` does not match template `labels`"),

@@ -78,6 +78,7 @@ class Admission:
                     yield webhook
 
     def _selected(self, webhook: Obj, review: Review) -> bool:
+        # Either state may match: a write that removes the label still concerns the webhook, as in the real server.
         objects = [obj for obj in (review.obj, review.old) if obj is not None]
         if not any(LabelSelector.of(webhook.get("objectSelector")).matches(obj) for obj in objects):
             return False
@@ -110,6 +111,7 @@ class Admission:
                 async with session.post(url, data=body, headers=headers, server_hostname=server) as answer:
                     answer.raise_for_status()
                     response: Obj = orjson.loads(await answer.read())["response"]
+        # The uid shows that the answer belongs to this review; a real server refuses any other, too.
         if response.get("uid") != uid:
             raise ValueError(f"expected response.uid={uid}, got {response.get('uid')}")
         return response

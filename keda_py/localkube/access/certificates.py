@@ -39,7 +39,7 @@ class Authority:
 
     @property
     def certificate(self) -> bytes:
-        """The authority's own certificate, PEM."""
+        """The certificate that clients and servers trust, PEM."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def server(self, names: Sequence[str], addresses: Sequence[str]) -> KeyPair:

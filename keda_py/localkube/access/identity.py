@@ -63,6 +63,7 @@ class Identity:
         pair = self._authority.server(_SERVER_NAMES, sorted({address, "127.0.0.1", "::1"} - {"0.0.0.0"}))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         load_pair(context, pair)
+        # Clients with a token, or anonymous ones, have no certificate; the handshake verifies those that are sent.
         context.verify_mode = ssl.CERT_OPTIONAL
         context.load_verify_locations(cadata=self.certificate_authority.decode())
         return context

@@ -90,6 +90,7 @@ class Authorizer:
         ]
 
     def _all_bindings(self) -> list[tuple[Obj, str]]:
+        # Kept until an RBAC object changes: an enforcing cluster asks on each request, and a list sorts all bindings.
         if self._bindings is None:
             self._bindings = [
                 (binding, binding["metadata"].get("namespace", ""))

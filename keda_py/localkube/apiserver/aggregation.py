@@ -74,6 +74,8 @@ class Aggregation:
             return text("service unavailable\n", 503)
         try:
             response = await self._request(api_service, backend, call)
+            # A watch does not end, so it is passed on as it comes; all else is read whole, so that a connection which
+            # breaks half-way becomes a 503 instead of a truncated answer.
             if call.query.get("watch") or call.query.get("follow"):
                 return _answer(response, stream=_chunks(response))
             async with response:
@@ -98,6 +100,7 @@ class Aggregation:
 
     async def _request(self, api_service: Obj, backend: Backend, call: Call) -> aiohttp.ClientResponse:
         if self._session is None:
+            # Limited by host alone: a slow backend must not use up the connections of the others.
             connector = aiohttp.TCPConnector(limit=0, limit_per_host=CONNECTIONS_PER_HOST)
             self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False)
         return await self._session.request(

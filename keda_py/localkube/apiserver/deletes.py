@@ -3,7 +3,7 @@
 from keda_py.apis.foreign import list_at, text_at
 from keda_py.localkube.access.admission import Admission, Review
 from keda_py.localkube.apiserver.reads import ListSelection
-from keda_py.localkube.apiserver.views import View, shown
+from keda_py.localkube.apiserver.views import View, in_version
 from keda_py.localkube.bodies.bodies import read_options
 from keda_py.localkube.model.calls import ApiAnswer, Call, RequestTarget
 from keda_py.localkube.store.lifecycle import DeleteOptions
@@ -31,7 +31,7 @@ class Deletes:
         await self._review(call, target, old)
         obj = self._store.delete(resource, target.namespace, target.name, options)
         if "deletionTimestamp" in obj["metadata"] or resource.key in _RETURNED:
-            return ApiAnswer(body=shown(resource, obj))
+            return ApiAnswer(body=in_version(resource, obj))
         return ApiAnswer(body=success(resource, target.name, obj["metadata"]["uid"]))
 
     async def many(self, call: Call, target: RequestTarget) -> ApiAnswer:
@@ -50,7 +50,7 @@ class Deletes:
         return ApiAnswer(body=view.many(chosen, {"resourceVersion": str(self._store.revision)}))
 
     async def _review(self, call: Call, target: RequestTarget, old: Obj) -> None:
-        review = Review(call=call, target=target, operation="DELETE", obj=None, old=shown(target.resource, old))
+        review = Review(call=call, target=target, operation="DELETE", obj=None, old=in_version(target.resource, old))
         await self._admission.check(review)
 
 

@@ -17,7 +17,7 @@ _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create",
 
 
 def core_versions(call: Call, registry: Registry) -> ApiAnswer:
-    """List the core versions."""
+    """Answer GET /api, which legacy clients ask for the core group."""
     if _AGGREGATED in call.accept:
         return _aggregated(call, registry, [Group(name="", versions=("v1",))])
     addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": call.headers.get("host", "")}]

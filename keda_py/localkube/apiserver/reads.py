@@ -112,10 +112,12 @@ class _Page:
 def _page(target: RequestTarget, selection: ListSelection, store: Store, view: View, page: _Page) -> Obj:
     snapshot = store.list_at(target.resource, target.namespace, page.revision)
     start = snapshot.index_after(page.place)
-    picked = filter(selection.selects, islice(snapshot.objects, start, None))
-    shown = list(islice(picked, page.limit or None))
+    selected = filter(selection.selects, islice(snapshot.objects, start, None))
+    shown = list(islice(selected, page.limit or None))
     metadata = _list_metadata(target.resource, page.revision)
-    if next(picked, None) is not None:
+    # Whether a page follows is known only by finding one more object. A selector hides how many follow, so the real
+    # server leaves out the count then.
+    if next(selected, None) is not None:
         metadata["continue"] = page.token_after(shown[-1])
         if selection.labels is None and selection.fields is None:
             metadata["remainingItemCount"] = len(snapshot.objects) - start - page.limit
@@ -123,8 +125,8 @@ def _page(target: RequestTarget, selection: ListSelection, store: Store, view: V
 
 
 def _select(target: RequestTarget, selection: ListSelection, store: Store) -> list[Obj]:
-    """Select objects; a selector that fixes the name becomes a lookup, since hundreds of clients may each list one
-    Secret.
+    """Select objects; a selector that fixes the name becomes a lookup: operators list hundreds of Secrets by
+    name.
     """
     resource, namespace = target.resource, target.namespace
     name = selection.fields.equal_to("metadata.name") if selection.fields else None

@@ -152,6 +152,8 @@ class Routes:
         return answer
 
     def _target(self, group: str, version: str, rest: list[str]) -> RequestTarget:
+        # /namespaces/NAME/status is a subresource, /namespaces/NAME/pods a collection: only a served plural in third
+        # place makes the first two parts a scope.
         namespace = ""
         if rest[0] == "namespaces" and len(rest) > 2 and self._find(group, version, rest[2]) is not None:
             namespace, rest = rest[1], rest[2:]

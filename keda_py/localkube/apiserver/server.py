@@ -50,6 +50,7 @@ class ApiServer:
         """Listen on host and port; 0 takes a free port."""
         app = web.Application(client_max_size=MAX_BODY)
         app.router.add_route("*", "/{path:.*}", self._serve)
+        # A client that hangs up cancels its request: an abandoned watch would hold virtual time until its time-out.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=self._context, backlog=1024)

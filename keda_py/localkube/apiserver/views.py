@@ -16,7 +16,7 @@ from keda_py.schema.resources import Obj, Resource
 _METADATA_LIST, _METADATA = "as=PartialObjectMetadataList", "as=PartialObjectMetadata"
 
 
-def shown(resource: Resource, obj: Obj) -> Obj:
+def in_version(resource: Resource, obj: Obj) -> Obj:
     """Convert a stored object to the resource's version."""
     if obj.get("apiVersion") == resource.api_version:
         return obj
@@ -48,7 +48,7 @@ class View:
             return self._table([obj], {"resourceVersion": obj["metadata"]["resourceVersion"]})
         if self.form:
             return _metadata_of(obj, _METADATA)
-        return shown(self.resource, obj)
+        return in_version(self.resource, obj)
 
     def many(self, objects: Sequence[Obj], metadata: Obj) -> Obj:
         """Render a list."""
@@ -63,7 +63,7 @@ class View:
 
     def _items(self, objects: Iterable[Obj]) -> Iterable[Obj]:
         if self.resource.custom:
-            return (shown(self.resource, obj) for obj in objects)
+            return (in_version(self.resource, obj) for obj in objects)
         converted = (from_storage(self.resource, obj) for obj in objects)
         return ({k: v for k, v in obj.items() if k not in ("kind", "apiVersion")} for obj in converted)
 

@@ -58,7 +58,7 @@ class Watch:
 
 
 def open_watch(call: Call, target: RequestTarget, store: Store) -> ApiAnswer:
-    """Open a watch."""
+    """Open a stream of events that begins where the list ends."""
     watch = Watch.of(call, target, store)
     # List and subscription are taken in one step of the loop: an event between the two would be lost or sent twice.
     resource, selection = target.resource, watch.selection

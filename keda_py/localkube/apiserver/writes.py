@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from keda_py.localkube.access.admission import Admission, Review
 from keda_py.localkube.apiserver import scales
-from keda_py.localkube.apiserver.views import View, shown
+from keda_py.localkube.apiserver.views import View, in_version
 from keda_py.localkube.bodies.bodies import read_object, with_path_name
 from keda_py.localkube.builtin.conversions import to_storage
 from keda_py.localkube.model.calls import APPLY, ApiAnswer, Call, RequestTarget
-from keda_py.localkube.patch.patching import applied, patched, with_managed_fields
+from keda_py.localkube.patch.patching import apply_configuration, apply_patch, with_managed_fields
 from keda_py.localkube.store.lifecycle import with_name
 from keda_py.localkube.store.namespaces import check_open
-from keda_py.localkube.store.preparation import PreparedObject, prepared, prepared_new
+from keda_py.localkube.store.preparation import PreparedObject, prepare, prepare_new
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj, Resource
 from keda_py.schema.status import Cause, StatusError, invalid
@@ -36,7 +36,6 @@ class Writes:
         self._store, self._admission = store, admission
 
     async def create(self, call: Call, target: RequestTarget) -> ApiAnswer:
-        """Create an object."""
         return await self._create(call, target, read_object(call, target))
 
     async def replace(self, call: Call, target: RequestTarget) -> ApiAnswer:
@@ -54,7 +53,7 @@ class Writes:
         """Patch an object by any of the four kinds of patch; an apply may create it."""
         found = self._store.find(target.resource, target.namespace, target.name)
         if call.content_type == APPLY and found is None and not target.subresource:
-            new = applied(call, target, None, self._store.clock.now())
+            new = apply_configuration(call, target, None, self._store.clock.now())
             return await self._create(call, target, new)
         change = self._patch_of(call, target)
         # Only a conflict with a real write is retried: a webhook may refuse with 409, too, and that stands.
@@ -71,15 +70,15 @@ class Writes:
         now = self._store.clock.now()
 
         def patch_scale(old: Obj) -> Obj:
-            scale = patched(call, target, scales.scale_of(target.resource, old), now)
+            scale = apply_patch(call, target, scales.scale_of(target.resource, old), now)
             return scales.with_replicas(target.resource, old, scale)
 
-        return patch_scale if target.subresource == "scale" else lambda old: patched(call, target, old, now)
+        return patch_scale if target.subresource == "scale" else lambda old: apply_patch(call, target, old, now)
 
     async def _create(self, call: Call, target: RequestTarget, obj: Obj) -> ApiAnswer:
         resource = target.resource
         check_open(self._store, resource, target.namespace, obj["metadata"].get("name", ""))
-        ready = prepared_new(call, resource, with_name(obj))
+        ready = prepare_new(call, resource, with_name(obj))
         review = Review(call=call, target=target, operation="CREATE", obj=ready.obj, old=None)
         warnings = await self._admission.check(review)
         stored = self._store.create(resource, to_storage(resource, ready.obj), dry_run=call.dry_run)
@@ -89,11 +88,11 @@ class Writes:
 
     async def _change(self, call: Call, target: RequestTarget, change: Change) -> ApiAnswer:
         resource = target.resource
-        old = shown(resource, self._store.get(resource, target.namespace, target.name))
+        old = in_version(resource, self._store.get(resource, target.namespace, target.name))
         if target.subresource == "scale" and resource.scale is None:
             raise scales.no_scale(resource, target.name)
         wanted = _with_protected_part(target, old, with_path_name(change(old), target))
-        ready = prepared(call, resource, wanted, old)
+        ready = prepare(call, resource, wanted, old)
         ready = replace(ready, obj=with_managed_fields(call, target, old, ready.obj, self._store.clock.now()))
         review = Review(call=call, target=target, operation="UPDATE", obj=ready.obj, old=old)
         warnings = await self._admission.check(review)

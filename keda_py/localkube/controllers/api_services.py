@@ -65,6 +65,7 @@ class ApiServices:
             return
         if not api_service["spec"].get("service"):
             self._report(api_service, "True", "Local", "Local APIServices are always available")
+        # One probe at a time: a server that does not answer takes five seconds, and endpoints may change faster.
         elif self._tasks is not None and key[1] not in self._probing:
             self._probing.add(key[1])
             self._tasks.create_task(self._probe_again_later(key[1]))
@@ -109,6 +110,7 @@ class ApiServices:
         return self._report(api_service, "True", "Passed", "all checks passed")
 
     def _report(self, api_service: Obj, status: str, reason: str, message: str) -> bool:
+        # Read anew: the APIService may have changed, or be gone, since the probe began.
         newest = self._context.store.find(self._api_services, "", api_service["metadata"]["name"])
         if newest is not None:
             condition = {"type": "Available", "status": status, "reason": reason, "message": message}

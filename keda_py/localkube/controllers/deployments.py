@@ -34,7 +34,7 @@ class Deployments:
         self._sets = context.resource("apps/v1", "ReplicaSet")
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The Deployment, or the owner of a ReplicaSet."""
+        """Map a ReplicaSet's event to the Deployment that owns it."""
         if event.resource.key == REPLICASETS:
             return owner_keys(event, "Deployment")
         return () if event.type == DELETED else ((event.namespace, event.name),)

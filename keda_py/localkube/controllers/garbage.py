@@ -47,6 +47,7 @@ class GarbageCollector:
             return
         finalizers = obj["metadata"].get("finalizers") or []
         if "deletionTimestamp" in obj["metadata"] and ORPHAN in finalizers:
+            # References go before the finalizer: once the owner is gone, a dependent that still names it is collected.
             self._orphan_dependents(uid)
             self._remove_finalizer(place, obj, ORPHAN)
         elif "deletionTimestamp" in obj["metadata"] and FOREGROUND in finalizers:

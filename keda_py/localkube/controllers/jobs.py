@@ -31,7 +31,7 @@ class Jobs:
         self._pods = context.resource("v1", "Pod")
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The Job, or the owner of a pod."""
+        """Map a pod's event to the Job that owns it."""
         if event.resource.key == PODS:
             return owner_keys(event, "Job")
         return () if event.type == DELETED else ((event.namespace, event.name),)

@@ -31,7 +31,7 @@ class Kubelet:
         self._ends_at: dict[str, float] = {}
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """New pods."""
+        """Only new pods: timers bring the later steps."""
         if event.type == DELETED:
             self._ready_at.pop(event.object["metadata"]["uid"], None)
             self._ends_at.pop(event.object["metadata"]["uid"], None)
@@ -59,6 +59,7 @@ class Kubelet:
         if pod["spec"].get("restartPolicy", "Always") != "Always":
             runs = pods.seconds_declared(pod, "run-seconds", pods.RUN_SECONDS)
             self._ends_at[uid] = self._ready_at[uid] + runs
+        # A status write stores nothing else, so the binding is a write of its own, before it.
         if not pod["spec"].get("nodeName"):
             pod = self._context.store.update(self._pods, {**pod, "spec": {**pod["spec"], **pods.BOUND}})
         self._advance(key, self._context.set_status(self._pods, pod, pods.running_status(pod, self._context.now())))

@@ -38,6 +38,7 @@ class Namespaces:
 
     def keys_of(self, event: Event) -> Iterable[Key]:
         """The namespace, or a terminating one when an object in it changes."""
+        # This controller hears every event of the cluster: the set of terminating names keeps that to one lookup.
         if event.resource.key != NAMESPACES:
             return (("", event.namespace),) if event.namespace in self._terminating else ()
         if "deletionTimestamp" in event.object["metadata"]:

@@ -50,7 +50,7 @@ class ReplicaSets:
         self._pods = context.resource("v1", "Pod")
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The ReplicaSet, or the owner of a pod."""
+        """Map a pod's event to the ReplicaSet that owns it."""
         if event.resource.key == PODS:
             return owner_keys(event, "ReplicaSet")
         return () if event.type == DELETED else ((event.namespace, event.name),)

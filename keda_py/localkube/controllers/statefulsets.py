@@ -27,7 +27,7 @@ class StatefulSets:
         self._pods = context.resource("v1", "Pod")
 
     def keys_of(self, event: Event) -> Iterable[Key]:
-        """The StatefulSet, or the owner of a pod."""
+        """Map a pod's event to the StatefulSet that owns it."""
         if event.resource.key == PODS:
             return owner_keys(event, "StatefulSet")
         return () if event.type == DELETED else ((event.namespace, event.name),)
@@ -51,6 +51,7 @@ class StatefulSets:
 
     def _grow(self, statefulset: Obj, members: dict[int, Obj]) -> None:
         for ordinal in range(statefulset["spec"].get("replicas", 1)):
+            # OrderedReady: a pod is created only after all before it are Ready, so a broken one stops those behind it.
             if not _in_parallel(statefulset) and any(not pods.is_ready(pod) for pod in members.values()):
                 return
             if ordinal not in members:

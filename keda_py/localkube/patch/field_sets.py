@@ -42,6 +42,7 @@ def encode(paths: FieldSet) -> Obj:
         node = root
         for segment in path:
             node = node.setdefault(segment, {})
+    # A second pass, since only with all paths in place is it known which members have others below them.
     for path in paths:
         node = root
         for segment in path:
@@ -105,12 +106,12 @@ def item_keys(item: Any, schema: Schema) -> Obj:
     return keys
 
 
-def printed(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Format a path for messages: `.spec.template.spec.containers[name="c"].image`."""
-    return "".join(_printed_segment(segment) for segment in path)
+    return "".join(_format_segment(segment) for segment in path)
 
 
-def _printed_segment(segment: str) -> str:
+def _format_segment(segment: str) -> str:
     form, _, rest = segment.partition(":")
     match form:
         case "f":

@@ -17,10 +17,10 @@ _JSON, _MERGE = "application/json-patch+json", "application/merge-patch+json"
 _STRATEGIC = "application/strategic-merge-patch+json"
 
 
-def patched(call: Call, target: RequestTarget, old: Obj, now: datetime) -> Obj:
+def apply_patch(call: Call, target: RequestTarget, old: Obj, now: datetime) -> Obj:
     """Apply the request's patch. Raises StatusError 415 for a kind of patch that the resource does not support."""
     if call.content_type == APPLY:
-        return applied(call, target, old, now)
+        return apply_configuration(call, target, old, now)
     if call.content_type == _STRATEGIC and not target.resource.custom:
         return strategic_merge(old, _object(read_patch(call)), schema_for(target.resource) or {})
     if call.content_type == _MERGE:
@@ -34,7 +34,7 @@ def patched(call: Call, target: RequestTarget, old: Obj, now: datetime) -> Obj:
     raise unsupported_media_type([_JSON, _MERGE, APPLY] if target.resource.custom else [])
 
 
-def applied(call: Call, target: RequestTarget, live: Obj | None, now: datetime) -> Obj:
+def apply_configuration(call: Call, target: RequestTarget, live: Obj | None, now: datetime) -> Obj:
     """Server-side apply of the request's object to `live`, which is None if the object does not exist yet."""
     if not call.query.get("fieldManager"):
         cause = Cause(

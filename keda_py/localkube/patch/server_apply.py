@@ -83,7 +83,7 @@ class Ownership:
         tail = {"subresource": self.subresource} if self.subresource else {}
         return {**head, "fieldsType": "FieldsV1", "fieldsV1": field_sets.encode(self.fields), **tail}
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """Describe the manager as conflict messages do."""
         name = f'"{self.manager}"'
         if self.operation == "Apply":
@@ -141,6 +141,7 @@ def _apply(live: Obj, applied: Obj, writer: Writer, schema: Schema, *, force: bo
     others = [owner for owner in owners if owner.identity != mine.identity]
     if not force:
         _refuse_conflicts(others, changed)
+    # Only with `force` is there anything to take: otherwise a conflict has been raised.
     others = _without(others, changed)
     previous = next((owner for owner in owners if owner.identity == mine.identity), None)
     merged: Obj = _merge(live, applied, schema)
@@ -156,7 +157,7 @@ def _apply(live: Obj, applied: Obj, writer: Writer, schema: Schema, *, force: bo
 def _refuse_conflicts(others: Sequence[Ownership], changed: FieldSet) -> None:
     """Raise StatusError 409 if another manager owns a field that would change."""
     found = [
-        (owner.described(), field_sets.printed(path)) for owner in others for path in sorted(owner.fields & changed)
+        (owner.describe(), field_sets.format_path(path)) for owner in others for path in sorted(owner.fields & changed)
     ]
     if not found:
         return

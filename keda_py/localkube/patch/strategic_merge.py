@@ -31,6 +31,7 @@ def strategic_merge(obj: Obj, patch: Obj, schema: Schema) -> Obj:
         case other:
             raise bad_request(f"unknown patch type: {other}")
     merged = _retain(dict(obj), patch)
+    # Orders are applied last, when the lists that they sort have their merged items.
     orders = {key.removeprefix(_ORDER): _list(key, value) for key, value in patch.items() if key.startswith(_ORDER)}
     for key, value in patch.items():
         if key.startswith(_DELETE):

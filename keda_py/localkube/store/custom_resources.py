@@ -60,7 +60,7 @@ def resources_of(crd: Obj) -> Iterator[Resource]:
             )
 
 
-def defaulted(crd: Obj) -> Obj:
+def with_defaults(crd: Obj) -> Obj:
     """Fill in the names that a writer may omit; without a kind this is left to the validation."""
     spec, names = map_at(crd, "spec"), map_at(crd, "spec", "names")
     if not (kind := text_at(names, "kind")):

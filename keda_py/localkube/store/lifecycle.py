@@ -91,6 +91,7 @@ def updated(resource: Resource, old: Obj, obj: Obj, subresource: str) -> Obj:
         new = _allowed_change(resource, old, new, subresource)
     elif "status" in resource.subresources:
         new = _with(new, "status", old.get("status"))
+    # Identity, not equality, tells `store.update` that there is nothing to write.
     if new == old:
         return old
     _check_finalizers(resource, old, new)
@@ -99,7 +100,7 @@ def updated(resource: Resource, old: Obj, obj: Obj, subresource: str) -> Obj:
     return new
 
 
-def marked_deleted(resource: Resource, old: Obj, options: DeleteOptions, now: datetime) -> Obj:
+def mark_deleted(resource: Resource, old: Obj, options: DeleteOptions, now: datetime) -> Obj:
     """The object after a DELETE: gone if it has no deletionTimestamp, `old` itself if it was being deleted already."""
     if resource.key == NAMESPACES:
         return _deleted_namespace(old, now)

@@ -23,7 +23,7 @@ def check_open(store: Store, resource: Resource, namespace: str, name: str) -> N
     raise error
 
 
-def defaulted(namespace: Obj) -> Obj:
+def with_defaults(namespace: Obj) -> Obj:
     """Complete a new namespace: the label with its name, its finalizer, phase Active."""
     metadata = namespace["metadata"]
     labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata.get("name", "")}

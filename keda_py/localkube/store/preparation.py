@@ -11,7 +11,7 @@ from keda_py.apis.foreign import name_of
 from keda_py.localkube.builtin.schemas import schema_of
 from keda_py.localkube.model.calls import Call
 from keda_py.localkube.store import custom_resources, namespaces
-from keda_py.schema.decoding import check_types, zeroed
+from keda_py.schema.decoding import check_types, replace_nulls
 from keda_py.schema.defaults import apply_defaults
 from keda_py.schema.metadata_rules import check_metadata
 from keda_py.schema.resources import Obj, Resource
@@ -21,8 +21,8 @@ from keda_py.schema.validation import validate
 
 # Completions of new objects that a schema cannot express.
 _COMPLETIONS: dict[tuple[str, str], Callable[[Obj], Obj]] = {
-    ("", "namespaces"): namespaces.defaulted,
-    custom_resources.KEY: custom_resources.defaulted,
+    ("", "namespaces"): namespaces.with_defaults,
+    custom_resources.KEY: custom_resources.with_defaults,
 }
 
 
@@ -41,21 +41,22 @@ def schema_for(resource: Resource) -> Schema | None:
     return schema_of(resource.group, resource.version, resource.kind)
 
 
-def prepared_new(call: Call, resource: Resource, obj: Obj) -> PreparedObject:
+def prepare_new(call: Call, resource: Resource, obj: Obj) -> PreparedObject:
     """Prepare a new object: its writer cannot set the status."""
     if "status" in resource.subresources:
         obj = {key: value for key, value in obj.items() if key != "status"}
-    return prepared(call, resource, obj)
+    return prepare(call, resource, obj)
 
 
-def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -> PreparedObject:
+def prepare(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -> PreparedObject:
     """Check types, prune, complete and validate; `old` is the object that it replaces, None at creation.
 
     Raises StatusError 400 for a field of the wrong type or, in strict mode, an unknown one; 422 for wrong values.
     """
+    # Each step relies on those before it: pruning on types, defaults on known fields, validation on defaults.
     schema = schema_for(resource)
     check_types(obj, schema or {})
-    obj = zeroed(obj, schema or {})
+    obj = replace_nulls(obj, schema or {})
     if schema is None:
         _refuse_if(resource, obj, list(check_metadata(obj, {})))
         return PreparedObject(obj=obj)

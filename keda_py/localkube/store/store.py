@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from keda_py.clock import Clock
 from keda_py.localkube.model.selectors import FieldSelector, Selector
-from keda_py.localkube.store.lifecycle import Creation, DeleteOptions, created, marked_deleted, updated
+from keda_py.localkube.store.lifecycle import Creation, DeleteOptions, created, mark_deleted, updated
 from keda_py.localkube.store.subscriptions import ADDED, DELETED, MODIFIED, Event, Subscription, WatchFilter
 from keda_py.schema.resources import Obj, Registry, Resource
 from keda_py.schema.status import already_exists, conflict, continue_expired, expired, not_found, uid_changed
@@ -155,6 +155,7 @@ class Store:
         old = self.get(resource, metadata.get("namespace", ""), metadata["name"])
         self._check(resource, old, metadata)
         new = updated(resource, old, obj, subresource)
+        # Without a change there is no event: a controller that writes its status on each event would run for ever.
         if new is old:
             return old
         new["metadata"]["resourceVersion"] = str(self.revision + 1)
@@ -176,7 +177,7 @@ class Store:
         options = options or DeleteOptions(propagation=propagation)
         old = self.get(resource, namespace, name)
         options.check(resource, old)
-        new = marked_deleted(resource, old, options, self.clock.now())
+        new = mark_deleted(resource, old, options, self.clock.now())
         if new is old:
             return old
         new["metadata"]["resourceVersion"] = str(self.revision + 1)
@@ -204,6 +205,7 @@ class Store:
         watch_filter = WatchFilter(namespace=namespace, labels=labels, fields=fields, since=since)
         name = fields.equal_to("metadata.name") if fields is not None else None
         subscription = Subscription(self.clock, watch_filter, storage.subscriptions.setdefault(name or "", set()))
+        # Subscribed first, then the past: nothing is awaited between the two, so no event is missed or out of order.
         for event in storage.history:
             subscription.offer(event)
         return subscription

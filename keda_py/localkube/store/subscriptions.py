@@ -123,6 +123,7 @@ class Subscription:
         return events
 
     async def _wait(self) -> None:
+        # Only a watcher that asks again has handled its last event: until then virtual time must not move.
         while not self._pending:
             self._release()
             if self._closed:

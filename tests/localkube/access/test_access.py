@@ -1,4 +1,4 @@
-"""Who somebody is, and what they may do: certificates and tokens over TLS, RBAC, access reviews."""
+"""Authentication and authorisation: certificates and tokens over TLS, RBAC, access reviews."""
 
 import logging
 import ssl
@@ -41,12 +41,12 @@ async def who_am_i(cluster: LocalCluster, context: ssl.SSLContext, **headers: st
 
 
 async def allow(client: Client, name: str, **rule: list[str]) -> None:
-    """A Role of that name and one rule for bob."""
+    """Create a Role with one rule for bob."""
     await grant(client, name, [rule])
 
 
 async def grant(client: Client, name: str, rules: list[dict[str, list[str]]]) -> None:
-    """A Role of that name for bob."""
+    """Create a Role with these rules for bob."""
     await client.create(f"{RBAC}/namespaces/default/roles", {"metadata": {"name": name}, "rules": rules})
     subject = {"kind": "ServiceAccount", "name": "bob", "namespace": "default"}
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}
@@ -54,7 +54,7 @@ async def grant(client: Client, name: str, rules: list[dict[str, list[str]]]) ->
     await client.create(f"{RBAC}/namespaces/default/rolebindings", binding)
 
 
-async def test_a_certificate_says_who_calls(cluster: LocalCluster) -> None:
+async def test_a_certificate_authenticates_its_user(cluster: LocalCluster) -> None:
     status, review = await who_am_i(cluster, cluster.client_context(User(name="eve", groups=("dev",))))
     assert status == 201
     assert review["status"]["userInfo"] == {"username": "eve", "groups": ["dev", "system:authenticated"]}
@@ -79,19 +79,19 @@ async def test_a_service_accounts_token_works_until_it_ends(
     assert (status, refusal["reason"]) == (401, "Unauthorized")
 
 
-async def test_a_token_that_nobody_issued_is_refused(cluster: LocalCluster) -> None:
+async def test_an_unknown_token_is_refused(cluster: LocalCluster) -> None:
     status, _ = await who_am_i(cluster, trusting(cluster), Authorization="Bearer nonsense")
     assert status == 401
 
 
-async def test_a_token_review_tells_whose_it_is(cluster: LocalCluster, client: Client) -> None:
+async def test_a_token_review_names_the_user_of_a_token(cluster: LocalCluster, client: Client) -> None:
     path = "/apis/authentication.k8s.io/v1/tokenreviews"
     review = await client.create(path, {"spec": {"token": cluster.identity.issue(BOB)}})
     assert review["status"]["authenticated"] is True
     assert review["status"]["user"]["groups"] == [*BOB.groups, "system:authenticated"]
 
 
-async def test_a_token_for_somebody_else_is_not_for_the_api_server(cluster: LocalCluster, client: Client) -> None:
+async def test_the_api_server_refuses_a_token_for_another_audience(cluster: LocalCluster, client: Client) -> None:
     token = cluster.identity.issue(BOB, audiences=("vault",))
     status, _ = await who_am_i(cluster, trusting(cluster), Authorization=f"Bearer {token}")
     assert status == 401
@@ -100,13 +100,13 @@ async def test_a_token_for_somebody_else_is_not_for_the_api_server(cluster: Loca
     assert review["status"]["audiences"] == ["vault"]
 
 
-async def test_an_administrator_may_act_as_somebody_else(cluster: LocalCluster) -> None:
+async def test_an_administrator_may_impersonate(cluster: LocalCluster) -> None:
     headers = {"Impersonate-User": "system:serviceaccount:default:bob"}
     _, review = await who_am_i(cluster, cluster.client_context(), **headers)
     assert review["status"]["userInfo"]["groups"] == [*BOB.groups, "system:authenticated"]
 
 
-async def test_only_those_who_may_act_as_somebody_else(strict: LocalCluster) -> None:
+async def test_only_users_with_the_right_may_impersonate(strict: LocalCluster) -> None:
     headers = {"Impersonate-User": "kubernetes-admin", "Impersonate-Group": "system:masters"}
     status, refusal = await who_am_i(strict, strict.client_context(User(name="eve")), **headers)
     assert (status, refusal["message"].split(":")[0]) == (403, 'users "kubernetes-admin" is forbidden')
@@ -121,7 +121,7 @@ async def test_without_a_role_nothing_is_allowed(strict: LocalCluster) -> None:
     )
 
 
-async def test_a_role_allows_what_it_says_and_no_more(strict: LocalCluster) -> None:
+async def test_a_role_allows_its_rules_and_nothing_else(strict: LocalCluster) -> None:
     admin, bob = Client(strict), Client(strict, BOB)
     await admin.create(CONFIGMAPS, config_map("a"))
     await allow(admin, "reader", apiGroups=[""], resources=["configmaps"], verbs=["get"], resourceNames=["a"])
@@ -147,7 +147,7 @@ async def test_the_log_says_which_rule_of_which_role_allowed_a_request(
     assert (told["verb"], told["resource"], told["rule_resource"]) == ("get", "deployments/scale", "*/scale")
 
 
-async def test_an_owner_is_held_back_only_by_those_who_may_change_its_finalizers(strict: LocalCluster) -> None:
+async def test_blocking_an_owners_deletion_takes_the_right_to_change_its_finalizers(strict: LocalCluster) -> None:
     admin, bob = Client(strict), Client(strict, BOB)
     owner = (await admin.create(CONFIGMAPS, config_map("owner")))["metadata"]
     owned = config_map("owned")
@@ -174,7 +174,7 @@ async def test_a_subresource_has_its_own_rules(strict: LocalCluster) -> None:
     assert (await bob.ask("GET", "/apis/apps/v1/namespaces/default/deployments/web")).status == 403
 
 
-async def test_everybody_who_is_somebody_may_discover(strict: LocalCluster) -> None:
+async def test_every_authenticated_user_may_discover(strict: LocalCluster) -> None:
     eve = Client(strict, User(name="eve", groups=("system:authenticated",)))
     nobody = Client(strict, User(name="system:anonymous", groups=("system:unauthenticated",)))
     assert (await eve.ask("GET", "/apis/apps/v1")).status == 200
@@ -186,7 +186,7 @@ async def test_everybody_who_is_somebody_may_discover(strict: LocalCluster) -> N
 
 
 @pytest.mark.parametrize(("verb", "allowed"), [("get", True), ("delete", False)])
-async def test_reviews_tell_the_truth_even_where_nothing_is_enforced(
+async def test_reviews_answer_by_the_roles_even_if_these_are_not_enforced(
     client: Client, cluster: LocalCluster, verb: str, allowed: bool
 ) -> None:
     await allow(client, "reader", apiGroups=[""], resources=["pods"], verbs=["get"])

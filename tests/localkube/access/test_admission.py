@@ -1,4 +1,4 @@
-"""Admission webhooks are asked over HTTPS before anything is stored, as a real API server asks them."""
+"""Admission webhooks are called over HTTPS before a write is stored, as by a real API server."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -25,7 +25,7 @@ async def install(client: Client, webhook: Webhook, **changes: Any) -> None:
     await client.create(WEBHOOKS, webhook.configuration(**changes))
 
 
-async def test_a_webhook_sees_every_change_of_what_it_asked_for(client: Client, webhook: Webhook) -> None:
+async def test_a_webhook_sees_every_change_that_its_rules_match(client: Client, webhook: Webhook) -> None:
     await install(client, webhook)
     await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
     await client.merge(f"{SCALED_OBJECTS}/web", {"spec": {"maxReplicaCount": 9}})
@@ -63,7 +63,7 @@ async def test_a_webhook_knows_of_a_dry_run(client: Client, webhook: Webhook) ->
 
 
 @pytest.mark.parametrize(("policy", "status"), [("Fail", 500), ("Ignore", 201)])
-async def test_a_webhook_that_hangs_fails_as_its_policy_says(
+async def test_a_webhook_that_hangs_fails_by_its_failure_policy(
     client: Client, webhook: Webhook, policy: str, status: int
 ) -> None:
     await install(client, webhook, failurePolicy=policy, timeoutSeconds=1)
@@ -74,7 +74,7 @@ async def test_a_webhook_that_hangs_fails_as_its_policy_says(
         assert f'failed calling webhook "{NAME}"' in answer.body["message"]
 
 
-async def test_a_webhook_whose_certificate_is_not_trusted_is_not_believed(client: Client, webhook: Webhook) -> None:
+async def test_a_webhook_with_an_untrusted_certificate_fails(client: Client, webhook: Webhook) -> None:
     stranger = Webhook(Authority("stranger", SystemClock().now()))
     config = {"url": f"https://localhost:{webhook.port}/vet", "caBundle": stranger.bundle}
     await install(client, webhook, clientConfig=config)

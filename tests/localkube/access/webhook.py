@@ -1,4 +1,4 @@
-"""An admission webhook behind TLS: it answers as it is told, and remembers what it was asked."""
+"""An admission webhook behind TLS that answers as a test wants, and records its requests."""
 
 import asyncio
 import base64
@@ -17,7 +17,9 @@ NAME = "vet.example.com"
 
 
 class Webhook:
-    """Serves inside its context; `verdict` is merged into each response, `hangs` answers never."""
+    """A webhook that serves while its context is entered; `verdict` is merged into each response, `hangs` never
+    answers.
+    """
 
     def __init__(self, authority: Authority, *names: str) -> None:
         self._authority, self._names = authority, names or ("localhost",)
@@ -43,7 +45,7 @@ class Webhook:
         await self._runner.cleanup()
 
     def configuration(self, **changes: Any) -> Obj:
-        """A ValidatingWebhookConfiguration that sends every change of ScaledObjects here."""
+        """Build a ValidatingWebhookConfiguration for every change of ScaledObjects."""
         rule = {
             "apiGroups": ["keda.sh"],
             "apiVersions": ["*"],

@@ -1,4 +1,6 @@
-"""Requests for another server's group reach it over TLS, with the caller's identity, and come back as they are."""
+"""Requests for an aggregated group reach its server over TLS, with the caller's identity, and are answered
+unchanged.
+"""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -38,7 +40,7 @@ async def get(cluster: LocalCluster, path: str, user: User = ADMIN) -> tuple[int
 
 
 def available(cluster: LocalCluster) -> Callable[[], Obj | None]:
-    """The Available condition of the adapter's APIService, once it is there."""
+    """Return a function for the Available condition of the adapter's APIService, None while it has none."""
     resource = cluster.store.resources.get("apiregistration.k8s.io/v1", "APIService")
 
     def found() -> Obj | None:
@@ -49,7 +51,7 @@ def available(cluster: LocalCluster) -> Callable[[], Obj | None]:
     return found
 
 
-async def test_the_other_server_learns_who_asked(cluster: LocalCluster, adapter: Adapter) -> None:
+async def test_the_aggregated_server_learns_the_caller(cluster: LocalCluster, adapter: Adapter) -> None:
     adapter.register(cluster.store)
     status, text = await get(cluster, METRIC, User(name="jane", groups=("dev", "ops")))
     assert (status, '"value":"3"' in text) == (200, True)
@@ -59,7 +61,7 @@ async def test_the_other_server_learns_who_asked(cluster: LocalCluster, adapter:
     assert groups == ["dev", "ops", "system:authenticated"]
 
 
-async def test_a_refusal_comes_back_as_it_is(cluster: LocalCluster, adapter: Adapter) -> None:
+async def test_a_refusal_of_the_aggregated_server_is_passed_on(cluster: LocalCluster, adapter: Adapter) -> None:
     adapter.register(cluster.store)
     status, text = await get(cluster, METRIC.replace("v-3", "err-1"))
     assert (status, "no such queue" in text) == (500, True)
@@ -73,14 +75,14 @@ async def test_a_server_that_is_gone_is_503(cluster: LocalCluster, adapter: Adap
     assert text.startswith("error trying to reach service: ")
 
 
-async def test_a_certificate_for_another_name_is_not_believed(cluster: LocalCluster) -> None:
+async def test_a_certificate_for_another_name_is_refused(cluster: LocalCluster) -> None:
     async with Adapter(cluster.identity, Authority("a", SystemClock().now()), name="impostor.elsewhere.svc") as adapter:
         adapter.register(cluster.store)
         status, _ = await get(cluster, METRIC)
     assert status == 503
 
 
-async def test_insecure_skip_tls_verify_believes_any_certificate(cluster: LocalCluster) -> None:
+async def test_insecure_skip_tls_verify_accepts_any_certificate(cluster: LocalCluster) -> None:
     async with Adapter(cluster.identity, Authority("a", SystemClock().now()), name="impostor.elsewhere.svc") as adapter:
         adapter.register(cluster.store, insecure=True)
         status, _ = await get(cluster, METRIC)
@@ -95,7 +97,7 @@ async def test_available_and_discovery_follow_the_server(cluster: LocalCluster, 
     assert f'"groupVersion":"{GROUP}/{VERSION}"' in groups
 
 
-async def test_a_service_without_endpoints_is_said_to_be_unavailable(cluster: LocalCluster, adapter: Adapter) -> None:
+async def test_a_service_without_endpoints_is_unavailable(cluster: LocalCluster, adapter: Adapter) -> None:
     adapter.register(cluster.store, endpoints=False)
     condition = await eventually(available(cluster))
     assert (condition["status"], condition["reason"]) == ("False", "MissingEndpoints")

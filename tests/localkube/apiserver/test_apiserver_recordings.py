@@ -1,6 +1,6 @@
-"""The embedded cluster answers what a real kube-apiserver 1.36 answered, exchange by exchange.
+"""The embedded cluster answers as a real kube-apiserver 1.36 did, exchange by exchange.
 
-All exchanges are replayed once, in order, against a server and controllers on a clock that moves only when a recording
+All exchanges are replayed once, in order, against a server and controllers on a clock that moves only where a recording
 waited. Watches run on real time; their recorded seconds are shortened to one.
 """
 
@@ -25,7 +25,7 @@ ApiAnswer = dict[str, Any]
 
 
 async def send(session: aiohttp.ClientSession, request: dict[str, Any]) -> ApiAnswer:
-    """One request; a watch is read to its end."""
+    """Send a request; a watch is read to its end."""
     body = request.get("body")
     data = None if body is None else body.encode() if isinstance(body, str) else orjson.dumps(body)
     query = {**request.get("query", {})}
@@ -44,7 +44,7 @@ async def send(session: aiohttp.ClientSession, request: dict[str, Any]) -> ApiAn
 
 
 async def replay(session: aiohttp.ClientSession, exchange: dict[str, Any], answers: dict[str, Any]) -> ApiAnswer:
-    """One exchange with what happens beside it."""
+    """Replay an exchange, together with the requests that were sent beside it."""
     request = recordings.resolved(exchange["request"], answers)
     if "meanwhile" not in exchange:
         return await send(session, request)
@@ -59,7 +59,7 @@ async def replay(session: aiohttp.ClientSession, exchange: dict[str, Any], answe
 
 
 def as_kedas_own(crd: dict[str, Any]) -> dict[str, Any]:
-    """Without the columns that only we add: the recorded cluster had KEDA's definitions."""
+    """Remove our own columns: the recorded cluster had KEDA's definitions."""
     own = copy.deepcopy(crd)
     for version in own["spec"]["versions"]:
         columns = version.get("additionalPrinterColumns", [])
@@ -69,7 +69,7 @@ def as_kedas_own(crd: dict[str, Any]) -> dict[str, Any]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def answers() -> AsyncIterator[dict[str, ApiAnswer]]:
-    """The answers to all exchanges, by note."""
+    """Replay all exchanges; returns the answers by note."""
     clock = FakeClock(datetime(2026, 11, 21, 5, 58, 7, tzinfo=UTC))
     async with LocalCluster(clock, ClusterOptions(hpa_sync_seconds=5)) as cluster:
         await cluster.apply(as_kedas_own(crd) for crd in DEFINITIONS if crd["spec"]["group"] == "keda.sh")
@@ -110,7 +110,7 @@ def test_the_answer_is_the_recorded_one(exchange: dict[str, Any], answers: dict[
 DISCOVERY = {"groups", "aggregated discovery, core", "aggregated discovery, groups", "openapi v3 index"} | {
     exchange["note"] for exchange in EXCHANGES if exchange["note"].startswith("resources of")
 }
-# Recorded without what names a machine: addresses, build data.
+# Recorded without addresses and build data, which would name a machine.
 SHORTENED = {"version", "core versions"}
 
 

@@ -1,4 +1,4 @@
-"""metrics.k8s.io answers what pods declare."""
+"""metrics.k8s.io serves the usage that pods declare."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -43,7 +43,7 @@ async def usage(cluster: LocalCluster, query: dict[str, str] | None = None) -> l
     return [{container["name"]: container["usage"] for container in item["containers"]} for item in items]
 
 
-async def test_each_container_uses_what_the_template_declares(cluster: LocalCluster) -> None:
+async def test_each_container_has_the_usage_that_the_template_declares(cluster: LocalCluster) -> None:
     await start(cluster, cpu="60m", memory="95Mi")
     await advance(cluster, 2)
     each = {"cpu": "60m", "memory": "95Mi"}

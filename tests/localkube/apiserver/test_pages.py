@@ -1,4 +1,4 @@
-"""Discovery, OpenAPI and the server's own pages, beyond what the recordings show."""
+"""Discovery, OpenAPI and the server's own pages that the recordings do not cover."""
 
 from typing import Any
 

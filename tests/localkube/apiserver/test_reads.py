@@ -1,4 +1,4 @@
-"""Lists, pages, selections and views, beyond what the recordings show."""
+"""Lists, pages, selectors and views that the recordings do not cover."""
 
 import pytest
 
@@ -14,7 +14,7 @@ async def filled(client: Client, *names: str) -> None:
         await client.create(CONFIGMAPS, config_map(name))
 
 
-async def test_pages_show_the_list_as_it_was_at_the_first(client: Client) -> None:
+async def test_all_pages_show_the_list_at_the_version_of_the_first(client: Client) -> None:
     await filled(client, "a", "b", "c")
     page = await client.get(CONFIGMAPS, limit="2")
     await client.ask("DELETE", f"{CONFIGMAPS}/b")
@@ -79,7 +79,7 @@ async def test_metadata_alone_can_be_asked_for(client: Client) -> None:
     assert (listed["kind"], listed["items"][0]["kind"]) == ("PartialObjectMetadataList", "PartialObjectMetadata")
 
 
-async def test_items_of_custom_kinds_say_what_they_are_and_built_in_ones_do_not(client: Client) -> None:
+async def test_list_items_of_custom_kinds_have_a_kind_and_built_in_ones_do_not(client: Client) -> None:
     await client.create(DEPLOYMENTS, deployment("web", 1))
     await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
     assert "kind" not in (await client.get(DEPLOYMENTS))["items"][0]
@@ -121,6 +121,6 @@ async def test_a_verb_the_resource_does_not_know_is_not_allowed(client: Client, 
     assert (await client.ask(method, path, {})).status == 405
 
 
-async def test_what_needs_a_running_container_says_so(client: Client) -> None:
+async def test_subresources_that_need_a_running_container_are_refused(client: Client) -> None:
     answer = await client.ask("GET", "/api/v1/namespaces/default/pods/p/log")
     assert (answer.status, answer.body["reason"]) == (501, "NotImplemented")

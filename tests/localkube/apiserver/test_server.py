@@ -1,4 +1,4 @@
-"""The HTTPS server itself: connections, bodies, watchers that do not read."""
+"""The HTTPS server: connections, bodies, watchers that do not read."""
 
 import asyncio
 import gc
@@ -57,7 +57,7 @@ async def test_a_watcher_that_stops_reading_holds_time_for_seconds_only(
     cluster: LocalCluster, client: Client, clock: FakeClock
 ) -> None:
     async with session(cluster) as watcher, watcher.get(CONFIGMAPS, params={"watch": "1"}):
-        # The first batch fills every buffer on the way, so that the second one has to wait.
+        # The first batch fills all buffers of the connection, so the second one has to wait.
         for names in ("abcdefghijklmnopqrst", "uvwxyz"):
             for name in names:
                 await client.create(CONFIGMAPS, config_map(name, x="x" * 1_000_000))
@@ -67,7 +67,7 @@ async def test_a_watcher_that_stops_reading_holds_time_for_seconds_only(
 
 
 def test_connections_of_clients_that_have_gone_silent_are_closed_with_the_server() -> None:
-    """One left open would tell of itself as garbage, which fails this test."""
+    """A connection left open would raise a ResourceWarning, which fails this test."""
     with ExitStack() as held:
         asyncio.run(serve_the_silent(held))
         gc.collect()
@@ -80,7 +80,7 @@ async def serve_the_silent(held: ExitStack) -> None:
 
 
 def say(cluster: LocalCluster, said: bytes, held: ExitStack) -> None:
-    """Read the answer, and nothing after it: not that the connection ends either."""
+    """Send bytes and read the answer, without waiting for the connection's end."""
     address = cluster.url.rpartition("/")[2].split(":")
     plain = socket.create_connection((address[0], int(address[1])), timeout=30)
     wire = held.enter_context(cluster.client_context().wrap_socket(plain, server_hostname=address[0]))

@@ -1,4 +1,4 @@
-"""Watches, beyond what the recordings show."""
+"""Watches that the recordings do not cover."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ from tests.builders import config_map, deployment
 from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, Client
 
 BUSY_SECONDS = 0.2
-"""Half of the time for which the loop is kept from looking at what is due."""
+"""Half of the time for which the loop is kept busy."""
 INITIAL = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 
 
@@ -75,8 +75,8 @@ async def _first(stream: Any) -> Any:
     yield await anext(stream)
 
 
-def test_no_bookmark_tells_of_an_event_that_is_still_on_its_way_as_the_time_ends() -> None:
-    """Who came back with its version would never hear of the event. On a loop whose time is the machine's."""
+def test_no_bookmark_covers_an_event_that_is_queued_at_the_time_out() -> None:
+    """A client that resumes from the bookmark would miss the event. Runs on the machine's time."""
 
     async def scenario(clock: FakeClock) -> tuple[int, list[Any]]:
         async with LocalCluster(clock) as cluster:
@@ -91,7 +91,7 @@ def test_no_bookmark_tells_of_an_event_that_is_still_on_its_way_as_the_time_ends
             def late() -> None:
                 made.append(cluster.store.create(resource, config_map("late", "default")))
 
-            # One turn of the loop finds the end of the time and, after it, the write due at once.
+            # One turn of the loop finds the time-out and, after it, the write that is due at once.
             loop.call_later(1 - BUSY_SECONDS, time.sleep, 2 * BUSY_SECONDS)
             loop.call_later(1 + BUSY_SECONDS / 2, late)
             lines = [line async for chunk in answer.stream for line in chunk.splitlines()]

@@ -1,4 +1,4 @@
-"""Creates, updates, patches and deletions, beyond what the recordings show."""
+"""Creations, updates, patches and deletions that the recordings do not cover."""
 
 from typing import Any
 
@@ -96,7 +96,7 @@ async def test_a_custom_resource_scales_where_its_definition_says(client: Client
     assert (await client.get(f"{pools}/p"))["spec"] == {"size": 3}
 
 
-async def test_an_applier_loses_what_somebody_else_changes(client: Client) -> None:
+async def test_an_applier_loses_the_fields_that_another_manager_changes(client: Client) -> None:
     apply = {"content-type": "application/apply-patch+yaml"}
     body = config_map("a", x="1", y="1")
     assert (await client.ask("PATCH", f"{CONFIGMAPS}/a", body, apply, fieldManager="one")).status == 201
@@ -123,7 +123,7 @@ async def test_an_unknown_deletion_policy_is_refused(client: Client) -> None:
 
 
 @pytest.mark.parametrize("body", [[], "text", 7])
-async def test_a_body_that_is_no_object_is_refused(client: Client, body: object) -> None:
+async def test_a_body_other_than_an_object_is_refused(client: Client, body: object) -> None:
     assert (await client.ask("POST", CONFIGMAPS, body)).status == 400
     assert (await client.ask("PATCH", f"{CONFIGMAPS}/kube-root-ca.crt", body, MERGE)).status == 400
 
@@ -144,9 +144,7 @@ async def test_requests_are_counted_by_verb_and_resource(client: Client) -> None
     assert any('verb="GET"' in line and 'subresource="scale"' in line and 'code="404"' in line for line in counted)
 
 
-async def test_an_apply_that_states_what_is_there_once_defaults_are_filled_in_is_no_write(
-    client: Client, clock: FakeClock
-) -> None:
+async def test_an_apply_that_differs_by_defaults_alone_writes_nothing(client: Client, clock: FakeClock) -> None:
     rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"]}
     webhook = {"name": "a.b.c", "rules": [rule], "clientConfig": {"url": "https://localhost"}, "sideEffects": "None"}
     wanted = {

@@ -5,7 +5,7 @@ from keda_py.schema.status import StatusError
 
 
 def field(number: int, value: bytes | int) -> bytes:
-    """One field on the wire; lengths below 128 only."""
+    """Encode a field of less than 128 bytes."""
     if isinstance(value, int):
         return bytes([number << 3, value])
     return bytes([number << 3 | 2, len(value)]) + value

@@ -1,4 +1,4 @@
-"""A control plane on virtual time, without a server, and the objects that tests put into it."""
+"""A control plane on virtual time, without a server, and objects for its tests."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from tests.builders import container, usage
 
 
 class BareCluster:
-    """The store, its clock and its controllers, with short words for tests."""
+    """A store, its clock and its controllers, with short methods for tests."""
 
     def __init__(self, options: PlaneOptions | None = None) -> None:
         self.clock = FakeClock(datetime(2026, 3, 2, 8, 0, tzinfo=UTC))
@@ -77,8 +77,8 @@ class BareCluster:
 
 
 def behaving(kind: str = "Deployment", name: str = "web", replicas: int = 2, **annotations: str) -> Obj:
-    """A workload, annotations go on the pods, under our prefix, `_` read as `-`."""
+    """Build a workload; annotations go to its pods, with our prefix and `_` for `-`."""
     containers, told = [container(cpu="100m", memory="100Mi")], usage(**annotations)
     built = builders.workload(kind, name, replicas, namespace="default", containers=containers, annotations=told)
-    built["spec"].pop("podManagementPolicy", "")  # by default the pods of a StatefulSet come one after the other
+    built["spec"].pop("podManagementPolicy", "")  # by default a StatefulSet starts its pods one by one
     return built

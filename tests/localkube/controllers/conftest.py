@@ -9,6 +9,6 @@ from tests.localkube.controllers.bare_cluster import BareCluster
 
 @pytest.fixture
 async def cluster() -> AsyncIterator[BareCluster]:
-    """Running, with the namespace `default`."""
+    """Start a control plane with the namespace `default`."""
     async with BareCluster() as cluster:
         yield cluster

@@ -36,7 +36,7 @@ async def test_a_deleted_definition_waits_for_its_instances_finalizers(cluster: 
     assert cluster.store.resources.find("example.com", "v1", "robots") is None
 
 
-async def test_a_definition_is_established_and_says_what_is_stored(cluster: BareCluster) -> None:
+async def test_a_definition_is_established_and_lists_its_stored_versions(cluster: BareCluster) -> None:
     CustomResources(cluster.store)
     cluster.create(definition())
     await cluster.seconds(0)

@@ -143,7 +143,7 @@ async def test_min_ready_seconds_delay_availability(cluster: BareCluster) -> Non
     assert cluster.get("apps/v1", "Deployment", "web")["status"]["availableReplicas"] == 1
 
 
-async def test_the_steps_are_told_as_events(cluster: BareCluster) -> None:
+async def test_each_step_is_reported_as_an_event(cluster: BareCluster) -> None:
     cluster.create(behaving(replicas=1))
     await cluster.seconds(1)
     (replicaset,) = cluster.all("apps/v1", "ReplicaSet")
@@ -162,7 +162,7 @@ async def test_events_are_gone_after_an_hour(cluster: BareCluster) -> None:
     assert cluster.events() == []
 
 
-async def test_a_start_up_time_that_is_no_number_is_told_on_the_pod(cluster: BareCluster) -> None:
+async def test_an_invalid_start_up_time_is_reported_on_the_pod(cluster: BareCluster) -> None:
     cluster.create(behaving(replicas=1, startup_seconds="soon"))
     await cluster.seconds(5)
     assert [pod["status"]["phase"] for pod in cluster.pods()] == ["Pending"]

@@ -60,14 +60,14 @@ async def test_an_object_with_two_owners_outlives_one_of_them(cluster: BareClust
     assert cluster.find("v1", "ConfigMap", "shared") is None
 
 
-async def test_an_object_whose_owner_never_was_goes_too(cluster: BareCluster) -> None:
+async def test_an_object_whose_owner_never_existed_is_deleted(cluster: BareCluster) -> None:
     ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "0"}}
     cluster.create(owned_config_map("left", ghost))
     await cluster.seconds(0)
     assert cluster.find("v1", "ConfigMap", "left") is None
 
 
-async def test_a_new_deployment_takes_in_what_the_old_one_left(cluster: BareCluster) -> None:
+async def test_a_new_deployment_adopts_the_replicasets_of_a_deleted_one(cluster: BareCluster) -> None:
     deployment = cluster.create(behaving(replicas=2))
     await cluster.seconds(2)
     before = {pod["metadata"]["name"] for pod in cluster.pods()}
@@ -79,7 +79,7 @@ async def test_a_new_deployment_takes_in_what_the_old_one_left(cluster: BareClus
     assert cluster.get("apps/v1", "Deployment", "web")["status"]["readyReplicas"] == 2
 
 
-async def test_a_replicaset_takes_in_pods_that_fit_and_belong_to_nobody(cluster: BareCluster) -> None:
+async def test_a_replicaset_adopts_matching_pods_without_a_controller(cluster: BareCluster) -> None:
     replicaset = cluster.create(behaving("ReplicaSet", replicas=2))
     await cluster.seconds(2)
     before = {pod["metadata"]["name"] for pod in cluster.pods()}

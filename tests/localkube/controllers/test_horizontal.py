@@ -1,4 +1,4 @@
-"""What the HPA controller writes around the arithmetic: conditions, Events, status."""
+"""The conditions, Events and statuses that the HPA controller writes."""
 
 from datetime import timedelta
 
@@ -30,7 +30,7 @@ def conditions(cluster: BareCluster) -> dict[str, tuple[str, str, str]]:
     return {row["type"]: (row["status"], row["reason"], row["message"]) for row in status["conditions"]}
 
 
-async def test_a_rescale_is_told_as_condition_event_and_time(cluster: BareCluster) -> None:
+async def test_a_rescale_sets_a_condition_an_event_and_the_time(cluster: BareCluster) -> None:
     cluster.create(behaving(replicas=2, cpu="100m"))
     await cluster.seconds(60)
     cluster.create(autoscaler(CPU))
@@ -45,7 +45,7 @@ async def test_a_rescale_is_told_as_condition_event_and_time(cluster: BareCluste
     assert (status["currentReplicas"], status["desiredReplicas"]) == (2, 4)
 
 
-async def test_a_metric_that_nobody_serves_is_told_in_the_words_of_a_client(cluster: BareCluster) -> None:
+async def test_a_metric_without_a_server_is_an_error_in_the_words_of_a_client(cluster: BareCluster) -> None:
     cluster.create(behaving(replicas=2))
     await cluster.seconds(60)
     cluster.create(autoscaler(QUEUE))
@@ -65,7 +65,7 @@ async def test_a_metric_that_nobody_serves_is_told_in_the_words_of_a_client(clus
     assert cluster.get("apps/v1", "Deployment", "web")["spec"]["replicas"] == 2
 
 
-async def test_a_missing_target_is_told_and_found_when_it_comes(cluster: BareCluster) -> None:
+async def test_a_missing_target_is_reported_and_found_when_it_is_created(cluster: BareCluster) -> None:
     cluster.create(autoscaler(CPU))
     await cluster.seconds(16)
     message = 'the HPA controller was unable to get the target\'s current scale: deployments.apps "web" not found'
@@ -76,7 +76,7 @@ async def test_a_missing_target_is_told_and_found_when_it_comes(cluster: BareClu
     assert conditions(cluster)["AbleToScale"][0] == "True"
 
 
-async def test_an_unknown_kind_of_target_is_told(cluster: BareCluster) -> None:
+async def test_an_unknown_kind_of_target_is_reported(cluster: BareCluster) -> None:
     cluster.create(autoscaler(CPU, kind="Robot"))
     await cluster.seconds(16)
     assert ("FailedGetScale", 'no matches for kind "Robot" in group "apps"') in cluster.events()
@@ -108,7 +108,7 @@ async def test_repeated_events_are_counted_on_one(cluster: BareCluster) -> None:
     assert (event["reason"], event["count"], event["lastTimestamp"]) == ("FailedGetScale", 4, "2026-03-02T08:01:00Z")
 
 
-async def test_usage_that_is_no_quantity_is_told_on_the_pod(cluster: BareCluster) -> None:
+async def test_an_invalid_quantity_of_usage_is_reported_on_the_pod(cluster: BareCluster) -> None:
     cluster.create(behaving(replicas=1, cpu="much"))
     await cluster.seconds(10)
     cluster.create(autoscaler(CPU))
@@ -143,7 +143,7 @@ ROBOT = {
         ),
     ],
 )
-async def test_custom_metrics_that_cannot_be_asked_are_told(
+async def test_custom_metrics_that_cannot_be_read_are_reported(
     cluster: BareCluster, metric: Obj, reason: str, message: str
 ) -> None:
     cluster.create(behaving(replicas=1))

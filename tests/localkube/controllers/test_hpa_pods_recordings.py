@@ -1,7 +1,7 @@
-"""The HPA controller of the embedded cluster, over pods in every state, decides as a real one did.
+"""The HPA controller of the embedded cluster decides over pods in every state as a real one did.
 
-All cases of tests/golden/hpa_pods.json stand in one cluster, each in a namespace of its own; the pure arithmetic is
-judged by them in tests/core.
+All cases of tests/golden/hpa_pods.json are in one cluster, each in a namespace of its own; tests/core judges the pure
+arithmetic by them.
 """
 
 from datetime import datetime, timedelta
@@ -64,7 +64,7 @@ def set_status(cluster: BareCluster, live: Obj, wanted: Obj) -> None:
 
 
 async def decide_all(cluster: BareCluster) -> list[Obj]:
-    """The statuses of the HPAs after their first sync, 20 seconds after the pods were made."""
+    """Return the statuses of the HPAs after their first sync, 20 seconds after the pods were created."""
     CustomResources(cluster.store)
     cluster.create(box_definition(GROUP))
     await cluster.seconds(0)
@@ -91,7 +91,7 @@ async def decide_all(cluster: BareCluster) -> list[Obj]:
 
 
 def listed(conditions: dict[str, list[str]]) -> Obj:
-    """Without the number of the pod that lacks a request: the real controller lists pods in any order."""
+    """Remove the index of the pod that lacks a request: the real controller lists pods in any order."""
     return {
         kind: (told, reason, text.rpartition("-")[0] if "missing request" in text else text)
         for kind, (told, reason, text) in conditions.items()

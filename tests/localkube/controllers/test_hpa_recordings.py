@@ -1,7 +1,7 @@
 """The HPA controller of the embedded cluster decides as a real one of Kubernetes 1.36 did, sync by sync.
 
-Each recording runs through the very controllers on virtual time: Deployment, pods, their usage, external metrics over
-HTTPS. Only the pure arithmetic is tested in tests/core.
+Each recording is replayed with the controllers on virtual time: Deployment, pods, their usage, external metrics over
+HTTPS. tests/core tests the pure arithmetic alone.
 """
 
 from collections.abc import AsyncIterator
@@ -74,7 +74,7 @@ async def adapter() -> AsyncIterator[tuple[Adapter, Identity]]:
 
 
 async def replay(case: Obj, adapter: Adapter, identity: Identity) -> list[Obj]:
-    """The statuses that the controller wrote in the first 45 seconds."""
+    """Return the statuses that the controller wrote in the first 45 seconds."""
     clock = FakeClock(datetime(2026, 11, 21, 6, 0, tzinfo=UTC))
     store = Store(clock, builtin_registry())
     aggregation = Aggregation(store, ServiceAddresses(store), identity.front_proxy)
@@ -99,7 +99,7 @@ async def replay(case: Obj, adapter: Adapter, identity: Identity) -> list[Obj]:
 
 
 def decisions(statuses: list[Obj]) -> list[int]:
-    """The distinct desired counts in order; 0 of a target that has pods is a count that was never written."""
+    """Return the distinct desired counts in order; a 0 for a target with pods is a count that was not written."""
     written = [s["desiredReplicas"] for s in statuses if s["desiredReplicas"] or not s.get("currentReplicas")]
     return [count for at, count in enumerate(written) if at == 0 or count != written[at - 1]]
 

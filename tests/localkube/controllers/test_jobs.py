@@ -3,7 +3,7 @@ from tests.localkube.controllers.bare_cluster import BareCluster, Obj
 
 
 def batch(completions: int = 1, parallelism: int = 1, **annotations: str) -> Obj:
-    """It may fail once; annotations go on the pods."""
+    """Build a Job that may fail once; annotations go to its pods."""
     counts = {"completions": completions, "parallelism": parallelism, "backoffLimit": 1}
     return job("batch", "default", annotations=usage(**annotations), **counts)
 

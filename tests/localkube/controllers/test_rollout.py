@@ -1,4 +1,4 @@
-"""The sizes that a rolling update goes through."""
+"""The sizes of ReplicaSets in the course of a rolling update."""
 
 import pytest
 

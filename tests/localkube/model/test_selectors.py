@@ -1,4 +1,4 @@
-"""Label and field selectors pick and refuse as the real parser does."""
+"""Label and field selectors match and refuse as the real parser does."""
 
 import pytest
 
@@ -81,7 +81,7 @@ def test_a_field_selector_without_a_value_is_refused() -> None:
         FieldSelector.parse("metadata.name")
 
 
-def test_a_job_is_selected_by_how_many_of_its_pods_have_succeeded() -> None:
+def test_a_job_is_selected_by_the_number_of_its_succeeded_pods() -> None:
     running, done = {"status": {"active": 1}}, {"status": {"succeeded": 1}}
     for wanted, found in (("0", running), ("1", done)):
         selector = FieldSelector.parse(f"status.successful={wanted}")

@@ -67,7 +67,7 @@ def test_an_operation_that_does_not_fit_is_refused_with_422(operation: dict[str,
     assert (refusal.value.code, refusal.value.reason, refusal.value.details) == (422, "Invalid", {})
 
 
-def test_something_that_is_no_operation_is_a_bad_request() -> None:
+def test_a_malformed_operation_is_a_bad_request() -> None:
     with pytest.raises(StatusError) as refusal:
         json_patch(OBJ, ["add"])
     assert refusal.value.code == 400

@@ -30,12 +30,12 @@ def template(*containers: dict[str, Any]) -> dict[str, Any]:
 
 def owned(obj: dict[str, Any]) -> dict[str, list[str]]:
     return {
-        entry["manager"]: sorted(field_sets.printed(path) for path in field_sets.decode(entry["fieldsV1"]))
+        entry["manager"]: sorted(field_sets.format_path(path) for path in field_sets.decode(entry["fieldsV1"]))
         for entry in obj["metadata"].get("managedFields", [])
     }
 
 
-def test_two_managers_own_different_fields_in_peace() -> None:
+def test_two_managers_own_different_fields_without_conflict() -> None:
     obj = apply(apply(None, web(labels={"a": "1"}), "one"), web(labels={"b": "2"}), "two")
     assert obj["metadata"]["labels"] == {"a": "1", "b": "2"}
     assert owned(obj) == {"one": [".metadata.labels.a"], "two": [".metadata.labels.b"]}
@@ -55,7 +55,7 @@ def test_a_field_that_its_only_owner_no_longer_states_is_removed() -> None:
     assert "labels" not in apply(obj, web(), "one")["metadata"]
 
 
-def test_a_list_item_that_nobody_states_goes_with_its_defaults() -> None:
+def test_a_list_item_without_owners_is_removed_with_its_defaults() -> None:
     containers = [{"name": "a", "image": "x"}, {"name": "b", "image": "y"}]
     live = apply(None, web(template=template(*containers)), "one")
     live["spec"]["template"]["spec"]["containers"][1]["imagePullPolicy"] = "Always"
@@ -63,7 +63,7 @@ def test_a_list_item_that_nobody_states_goes_with_its_defaults() -> None:
     assert obj["spec"]["template"]["spec"]["containers"] == [containers[0]]
 
 
-def test_list_items_are_told_apart_by_all_their_keys_with_defaults() -> None:
+def test_list_items_are_identified_by_all_their_keys_with_defaults() -> None:
     ports = [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]
     obj = apply(None, web(template=template({"name": "a", "ports": ports})), "one")
     assert '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"]' in owned(obj)["one"]
@@ -97,7 +97,7 @@ def test_an_update_takes_the_fields_it_changes_away_from_the_applier() -> None:
         apply(noted, web(replicas=1), "one")
 
 
-def test_an_update_without_any_applier_keeps_no_books() -> None:
+def test_an_update_without_any_applier_records_no_managed_fields() -> None:
     live = {**HEAD, "metadata": {"name": "web"}, "spec": {"replicas": 1}}
     new = {**live, "spec": {"replicas": 2}}
     assert note_update(live, new, writer=writer("kubectl"), schema=SCHEMA) is new

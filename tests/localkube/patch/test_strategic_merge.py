@@ -28,7 +28,7 @@ def test_containers_merge_by_name_and_keep_their_other_fields() -> None:
     assert merged["containers"] == [A, {**B, "env": [{"name": "E", "value": "1"}]}]
 
 
-def test_a_new_item_comes_before_those_that_only_the_server_knows() -> None:
+def test_a_new_item_comes_before_those_of_the_server_alone() -> None:
     assert merged_pods(pods(A, B), pods(C))["containers"] == [C, A, B]
 
 

@@ -13,7 +13,7 @@ METADATA = {"name": "x", "namespace": "n", "creationTimestamp": "2026-01-01T00:0
 
 
 def cells(group: str, kind: str, obj: Obj, columns: tuple[PrinterColumn, ...] | None = None) -> dict[str, Any]:
-    """The row of one object, by column."""
+    """Return the row of an object, by column."""
     resource = Resource(
         group=group,
         version="v1",
@@ -31,7 +31,7 @@ def cells(group: str, kind: str, obj: Obj, columns: tuple[PrinterColumn, ...] | 
     return dict(zip(names, row["cells"], strict=True))
 
 
-def test_a_pod_says_what_its_container_waits_for() -> None:
+def test_the_status_of_a_pod_is_the_waiting_reason_of_its_container() -> None:
     waiting = {"ready": False, "restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
     status = {"phase": "Running", "containerStatuses": [waiting, {"ready": True, "restartCount": 1}]}
     row = cells("", "Pod", {"spec": {"containers": [{}, {}]}, "status": status})
@@ -129,7 +129,7 @@ def test_a_custom_resource_without_columns_shows_its_age() -> None:
     ],
     ids=str,
 )
-def test_a_duration_is_told_in_two_units_at_most(duration: timedelta, text: str) -> None:
+def test_a_duration_has_two_units_at_most(duration: timedelta, text: str) -> None:
     assert human_duration(duration) == text
 
 

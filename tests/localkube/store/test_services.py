@@ -1,4 +1,4 @@
-"""A Service is found by whatever says where it is."""
+"""A Service is resolved by each kind of object that has its address."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -73,7 +73,9 @@ def test_an_external_name_keeps_the_port_that_was_asked_for() -> None:
         pytest.param((with_ports(),), 443, "MissingEndpoints", id="no endpoints"),
     ],
 )
-def test_a_service_that_leads_nowhere_says_why(objects: tuple[Obj, ...], port: int, reason: str) -> None:
+def test_a_service_without_an_address_is_an_error_with_a_reason(
+    objects: tuple[Obj, ...], port: int, reason: str
+) -> None:
     addresses = ServiceAddresses(store_with(*objects))
     with pytest.raises(UnresolvedError) as raised:
         addresses.backend_of({"namespace": "keda", "name": "api", "port": port})

@@ -157,7 +157,7 @@ def test_a_deletion_of_another_object_of_the_name_is_refused(store: Store, deplo
         store.delete(deployments, "default", "web", DeleteOptions(resource_version="99"))
 
 
-def test_a_namespace_goes_when_it_is_finalized(store: Store) -> None:
+def test_a_namespace_is_deleted_when_it_is_finalized(store: Store) -> None:
     namespaces = store.resources.get("v1", "Namespace")
     store.create(namespaces, {"metadata": {"name": "rec"}, "spec": {"finalizers": ["kubernetes"]}})
     deleted = store.delete(namespaces, "", "rec")
@@ -166,7 +166,7 @@ def test_a_namespace_goes_when_it_is_finalized(store: Store) -> None:
     assert store.find(namespaces, "", "rec") is None
 
 
-def test_a_list_can_be_read_as_it_was(store: Store, configmaps: Resource) -> None:
+def test_a_list_can_be_read_at_an_earlier_version(store: Store, configmaps: Resource) -> None:
     for name in ("a", "b", "c"):
         store.create(configmaps, named(name))
     then = store.revision
@@ -197,7 +197,7 @@ def test_a_restored_store_shows_no_list_of_the_time_after_the_backup(store: Stor
     assert only["metadata"]["name"] == "b"
 
 
-def test_a_list_as_it_was_before_the_history_began_is_gone(store: Store, configmaps: Resource) -> None:
+def test_a_list_at_a_version_before_the_history_is_gone(store: Store, configmaps: Resource) -> None:
     store.create(configmaps, named("a"))
     store.forget(store.revision)
     with pytest.raises(StatusError, match="too old") as refused:

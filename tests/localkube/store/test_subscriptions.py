@@ -1,4 +1,4 @@
-"""What watchers see, and that virtual time waits for them."""
+"""Watchers see the events of their selection, and virtual time waits for them."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -37,7 +37,9 @@ def relabelled(obj: Obj, team: str) -> Obj:
     return {**obj, "metadata": {**obj["metadata"], "labels": {"team": team}}}
 
 
-async def test_an_object_that_changes_sides_is_added_and_deleted(store: Store, configmaps: Resource) -> None:
+async def test_an_object_that_enters_or_leaves_the_selection_is_added_or_deleted(
+    store: Store, configmaps: Resource
+) -> None:
     watch = store.watch(configmaps, since=0, labels=parse_labels("team=core"))
     obj = store.create(configmaps, labelled("a", "infra"))
     obj = store.update(configmaps, relabelled(obj, "core"))
@@ -45,7 +47,7 @@ async def test_an_object_that_changes_sides_is_added_and_deleted(store: Store, c
     store.delete(configmaps, "default", "a")
     added, deleted = await watch.take()
     assert (added.type, deleted.type) == ("ADDED", "DELETED")
-    # The last selected state, at the version of the write that took it out of the selection.
+    # The last selected state, with the version of the write that ended the selection.
     assert deleted.shown["metadata"]["labels"] == {"team": "core"}
     assert deleted.shown["metadata"]["resourceVersion"] == obj["metadata"]["resourceVersion"]
     await watch.aclose()

@@ -5,10 +5,10 @@ use here (a volume's driver options, a webhook's match conditions) any fields ar
 are in `builtin_defaults` and `builtin_rules`.
 """
 
-from keda_py.localkube.builtin.schemas import access, apps, autoscaling, core, extensions, pods, policy, records
+from keda_py.localkube.builtin.schemas import access, apps, autoscaling, core, extensions, pods, records
 from keda_py.schema.builders import Schema
 
-_AREAS = (core, pods, apps, autoscaling, access, records, extensions, policy)
+_AREAS = (core, pods, apps, autoscaling, access, records, extensions)
 _BY_KIND = {
     (gvk["group"], gvk["version"], gvk["kind"]): schema
     for area in _AREAS

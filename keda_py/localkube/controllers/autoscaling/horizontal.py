@@ -25,7 +25,7 @@ from keda_py.core.hpa.pods import Pod, ScaleTarget
 from keda_py.core.hpa.wire import read_spec
 from keda_py.localkube.apiserver.scales import with_replicas
 from keda_py.localkube.controllers.autoscaling.hpa_inputs import SOURCE, HpaInputs, SyncFailure, TargetScale
-from keda_py.localkube.controllers.autoscaling.hpa_wire import written_conditions, written_status
+from keda_py.localkube.controllers.autoscaling.hpa_wire import build_status, set_conditions
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.loop import Key
 from keda_py.localkube.controllers.shared.recorder import EventText
@@ -94,6 +94,7 @@ class HorizontalPodAutoscalers:
             self._timers[key] = self._context.clock.call_later(self._sync_seconds, lambda: self._due(key))
 
     def _due(self, key: Key) -> None:
+        # The next period begins now, however long this sync takes: as in the real controller.
         self._timers.pop(key, None)
         self._arm(key)
         # A sync may outlast its period, since metrics come by HTTPS: skip a period, or two syncs would write at once.
@@ -120,14 +121,14 @@ class HorizontalPodAutoscalers:
             newest = self._newest(hpa)
             if newest is not None:
                 before = newest.get("status") or {}
-                conditions = written_conditions(before.get("conditions"), failure.conditions, self._context.now())
+                conditions = set_conditions(before.get("conditions"), failure.conditions, self._context.now())
                 self._context.set_status(self._hpas, newest, {**before, "conditions": conditions})
             return
         self._record_events(hpa, verdict.events)
         newest = self._newest(hpa)
         if newest is not None:
             self._histories[hpa["metadata"]["uid"]] = verdict.history
-            self._context.set_status(self._hpas, newest, written_status(newest, verdict, self._context.now()))
+            self._context.set_status(self._hpas, newest, build_status(newest, verdict, self._context.now()))
 
     async def _decide(self, hpa: Obj) -> Verdict:
         """Read the inputs, let the core decide, and write the scale if it changes."""

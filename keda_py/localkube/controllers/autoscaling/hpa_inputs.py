@@ -158,6 +158,7 @@ class HpaInputs:
         equal = {
             r.key: next(iter(r.values)) for r in selector.requirements if r.operator == "in" and len(r.values) == 1
         }
+        # The index knows pods by equal labels: a list of the namespace at each sync of each HPA would be quadratic.
         found = self._labelled(namespace, equal) if equal else self._context.store.list(self._pod, namespace)
         return tuple(self._read(pod) for pod in found if selector.matches(pod))
 
@@ -182,6 +183,7 @@ class HpaInputs:
         try:
             return read_pod(pod, self._usage.of(pod))
         except ConfigError as error:
-            remark = EventText(type="Warning", reason="InvalidUsage", message=str(error), source=SOURCE)
-            self._context.events.record(pod, remark)
+            # Without a sample the arithmetic treats the pod like one that a metrics server failed to scrape.
+            text = EventText(type="Warning", reason="InvalidUsage", message=str(error), source=SOURCE)
+            self._context.events.record(pod, text)
             return read_pod(pod, None)

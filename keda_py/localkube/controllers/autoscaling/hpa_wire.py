@@ -53,7 +53,7 @@ def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def written_status(hpa: Obj, verdict: Verdict, now: str) -> Obj:
+def build_status(hpa: Obj, verdict: Verdict, now: str) -> Obj:
     """Build the whole status after one sync."""
     before = hpa.get("status") or {}
     scaled = {"lastScaleTime": now} if verdict.rescale and verdict.desired is not None else {}
@@ -64,11 +64,11 @@ def written_status(hpa: Obj, verdict: Verdict, now: str) -> Obj:
         **({"currentReplicas": verdict.current} if verdict.current else {}),
         "desiredReplicas": desired,
         "currentMetrics": _written_metrics(hpa["spec"].get("metrics") or (), verdict.metrics),
-        "conditions": written_conditions(before.get("conditions"), verdict.conditions, now),
+        "conditions": set_conditions(before.get("conditions"), verdict.conditions, now),
     }
 
 
-def written_conditions(before: Sequence[Obj] | None, conditions: Iterable[HpaCondition], now: str) -> list[Obj]:
+def set_conditions(before: Sequence[Obj] | None, conditions: Iterable[HpaCondition], now: str) -> list[Obj]:
     """Set these conditions, in their order."""
     result = list(before or ())
     for c in conditions:

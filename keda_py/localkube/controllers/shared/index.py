@@ -57,7 +57,6 @@ class Index:
         return [self._places[dependent] for dependent in self._dependents.get(uid, ())]
 
     def in_namespace(self, namespace: str) -> list[Place]:
-        """All objects of a namespace."""
         return [self._places[uid] for uid in self._namespaces.get(namespace, ())]
 
     def pods(self, namespace: str, labels: Mapping[str, str]) -> Iterator[Place]:

@@ -73,6 +73,7 @@ class ControlLoop:
         """Queue a key; a queued key stays at its place."""
         if self._closed:
             return
+        # A dict is an ordered set: events that come before the sync are handled by it, once.
         self._due[(controller, key)] = None
         if self._scheduled is None:
             self._held.enter_context(self._clock.busy())

@@ -48,7 +48,7 @@ def adopted(obj: Obj, owner: Obj) -> Obj:
 
 
 def template_hash(template: Obj) -> str:
-    """Hash a pod template to ten characters."""
+    """Digest a template to ten characters: pods of equal templates belong to one revision."""
     digest = hashlib.sha256(orjson.dumps(template, option=orjson.OPT_SORT_KEYS)).digest()
     return "".join(_SAFE[byte % len(_SAFE)] for byte in digest[:10])
 
@@ -80,7 +80,7 @@ def seconds_declared(pod: Obj, name: str, default: float) -> float:
             raise ValueError
     except ValueError:
         field = f"metadata.annotations[{ANNOTATIONS}{name}]"
-        raise ConfigError(f'{field}: {text!r} is no duration; write seconds, such as "2.5"', field=field) from None
+        raise ConfigError(f'{field}: {text!r} is not a duration; write seconds, such as "2.5"', field=field) from None
     return seconds
 
 

@@ -87,6 +87,7 @@ class EventRecorder:
     def _event(self, about: Obj, text: EventText) -> Obj:
         metadata, now = about["metadata"], self._now()
         namespace = metadata.get("namespace") or "default"
+        # Virtual time gives many Events one instant: the store's revision tells their names apart.
         unique = f"{metadata['name']}.{int(self._clock.now().timestamp() * 1e6):x}{self._store.revision:x}"
         involved = {"kind": about["kind"], "name": metadata["name"], "uid": metadata["uid"]}
         place = {

@@ -84,6 +84,7 @@ def _annotations(obj: Obj) -> dict[str, str]:
 
 
 def _ready_replicas(workload: Obj | None) -> int:
+    # At least 1: the workload's status follows its pods, and a Ready pod may not be counted in it yet.
     ready: int = ((workload or {}).get("status") or {}).get("readyReplicas", 1)
     return max(1, ready)
 
