@@ -110,7 +110,7 @@ async def test_without_an_operator_the_process_runs_until_it_is_cancelled(tmp_pa
     ("text", "problem"),
     [
         pytest.param("a: [", "cannot be read", id="broken YAML"),
-        pytest.param("just: text\n", "no Kubernetes object", id="no kind"),
+        pytest.param("just: text\n", "not a Kubernetes object", id="no kind"),
     ],
 )
 def test_a_file_without_manifests_is_named(tmp_path: Path, text: str, problem: str) -> None:
