@@ -15,6 +15,7 @@ _LONGEST = 20
 MOST_YEARS = 5
 
 
+# Calendars of one country share a look-up, which takes 10 ms.
 @lru_cache(maxsize=128)
 def country_holidays(country: str, subdivision: str, years: tuple[int, ...], *, field: str) -> Mapping[date, str]:
     """Holidays by date in these years. Raises ConfigError for a country or subdivision that is unknown."""

@@ -84,6 +84,7 @@ class LocalCluster:
         # The aggregation closes last: controllers ask metrics through it until they have stopped.
         self._running.push_async_callback(self._aggregation.aclose)
         await self._running.enter_async_context(self.controllers)
+        # The controllers run before the first object is stored, since they learn of objects by events alone.
         self._serve_metrics()
         create_initial_objects(self.store, self.identity)
         for obj in (_node(), *_local_api_services(self.store.resources)):

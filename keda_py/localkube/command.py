@@ -87,6 +87,7 @@ def _is_no_prerequisite(manifest: Obj) -> bool:
 
 def _write_private(path: Path, text: str) -> None:
     """Write a file that only its owner can read: a kubeconfig carries a key."""
+    # The mode of an existing file stays, so it is set again before the key is written.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         os.fchmod(file.fileno(), 0o600)

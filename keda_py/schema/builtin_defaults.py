@@ -126,6 +126,7 @@ def _replica_set(spec: Obj, obj: Obj) -> Obj:
 def _job(spec: Obj, obj: Obj) -> Obj:
     """Complete a Job: one without completions and parallelism runs one pod."""
     completed = _template(spec)
+    # With parallelism above 1 an absent `completions` means a work queue, so there is no default then.
     if "completions" not in spec and spec.get("parallelism", 1) == 1:
         completed = {**completed, "completions": 1}
     return completed

@@ -68,6 +68,7 @@ def short_circuit(left: Expression, right: Expression, *, verdict: bool) -> Expr
 
     def evaluate(scope: Scope) -> Any:
         try:
+            # `self.a > 0 && has(self.a)` is false without `a`, not an error: either side may decide alone.
             if left(scope) is verdict:
                 return verdict
         except CelError:

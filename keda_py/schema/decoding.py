@@ -57,6 +57,7 @@ def _replace_nulls(value: Any, schema: Schema) -> Any:
 
 
 def _check(value: Any, schema: Schema, path: tuple[str, ...], struct: str) -> None:
+    # Go decodes null as an absent field, whatever the field's type.
     if value is None:
         return
     if form := schema.get("x-canonical"):

@@ -172,6 +172,7 @@ def _check_duplicates(items: list[Any], schema: Schema, path: str) -> Iterator[C
     seen: set[bytes] = set()
     for at, item in enumerate(items):
         key = {name: item.get(name) for name in keys} if kind == "map" and isinstance(item, dict) else item
+        # JSON text is hashable and tells 1 from true, which are one key in Python.
         identity = orjson.dumps(key, option=orjson.OPT_SORT_KEYS)
         if identity in seen:
             yield causes.duplicate(f"{path}[{at}]", key)

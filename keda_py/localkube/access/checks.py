@@ -89,6 +89,7 @@ def _log_grant(call: Call, wanted: Attributes, decision: AccessDecision) -> None
 def attributes_of(target: RequestTarget, verb: str, call: Call) -> Attributes:
     """Describe a request for the authoriser; a list that selects one object by name counts as that object."""
     resource, name = target.resource, target.name
+    # As in the real server: so resourceNames in a role can allow a watch of one Secret.
     if not name and verb in ("list", "watch", "deletecollection"):
         name = FieldSelector.parse(call.query.get("fieldSelector", "")).equal_to("metadata.name") or ""
     return Attributes(

@@ -43,6 +43,7 @@ class OwnerReferences:
         )
         wanted = [(deletion, _CANNOT_DELETE)] if old is not None and before != after else []
         blocking = [owner for owner in after if owner.get("blockOwnerDeletion") and owner not in before]
+        # Only owners that this write adds are checked: a client that sends an object back unchanged needs no new right.
         wanted += [(self._finalizers_of(owner, target.namespace), _CANNOT_BLOCK) for owner in blocking]
         for attributes, problem in wanted:
             try:

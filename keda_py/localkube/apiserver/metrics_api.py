@@ -7,7 +7,7 @@ an APIService points elsewhere.
 from collections.abc import Iterable, Iterator, Sequence
 
 from keda_py.errors import ConfigError
-from keda_py.localkube.controllers.shared.usage import WINDOW, Usage, written
+from keda_py.localkube.controllers.shared.usage import WINDOW, Usage, format_amount
 from keda_py.localkube.model.calls import ApiAnswer, Call, refusal
 from keda_py.localkube.model.selectors import FieldSelector, parse_labels
 from keda_py.localkube.store.lifecycle import timestamp
@@ -74,7 +74,7 @@ class MetricsApi:
         for pod in pods:
             try:
                 sample = self._usage.of(pod)
-            except ConfigError:
+            except ConfigError:  # the HPA controller reports it on the pod
                 continue
             if sample is None:
                 continue
@@ -85,7 +85,10 @@ class MetricsApi:
                 "timestamp": timestamp(sample.timestamp),
                 "window": f"{WINDOW.total_seconds():g}s",
                 "containers": [
-                    {"name": name, "usage": {resource: written(resource, amount) for resource, amount in used.items()}}
+                    {
+                        "name": name,
+                        "usage": {resource: format_amount(resource, amount) for resource, amount in used.items()},
+                    }
                     for name, used in sample.containers.items()
                 ],
             }

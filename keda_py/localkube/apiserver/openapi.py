@@ -29,6 +29,7 @@ def index(registry: Registry) -> ApiAnswer:
     for group in registry.groups():
         names += [f"apis/{group.name}"] if group.name not in custom else []
         names += [f"apis/{group.name}/{version}" for version in group.versions]
+    # Clients cache a document by its hash: it changes with every CRD, or kubectl would not find new fields.
     mark = hashlib.sha256(str(registry.version).encode()).hexdigest()[:32].upper()
     paths = {name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={mark}"} for name in sorted(names)}
     return ApiAnswer(body={"paths": paths}, content_type=TEXT)

@@ -62,6 +62,7 @@ class Reviews:
         token = text_at(question, "spec", "token")
         if not token:
             raise bad_request("spec.token: Required value: token is required for TokenReview in authentication")
+        # Aggregated servers ask without audiences, which means those of the API server.
         wanted = list_at(question, "spec", "audiences") or [API_AUDIENCE]
         known = self._identity.token(token)
         audiences = [audience for audience in wanted if known is not None and audience in known.audiences]

@@ -20,6 +20,7 @@ def scale_of(resource: Resource, obj: Obj) -> Obj:
     selector = _at(obj, paths.selector) if paths.selector else selector_text(obj.get("spec", {}).get("selector"))
     if selector:
         status["selector"] = selector
+    # As by Go's encoder: 0 replicas are left out of spec, and kept in status.
     replicas = _at(obj, paths.spec_replicas)
     head = {"kind": SCALE[1], "apiVersion": SCALE[0], "metadata": metadata}
     return {**head, "spec": {"replicas": replicas} if replicas else {}, "status": status}
@@ -38,6 +39,7 @@ def with_replicas(resource: Resource, obj: Obj, scale: Obj) -> Obj:
         message = f"Invalid value: {replicas}: must be greater than or equal to 0"
         cause = Cause(reason="FieldValueInvalid", message=message, field="spec.replicas")
         raise invalid("autoscaling", "Scale", obj["metadata"]["name"], [cause])
+    # The Scale's uid and version become preconditions of the write of the object.
     given = {key: sent for key in ("uid", "resourceVersion") if (sent := text_at(scale, "metadata", key))}
     changed = _put(obj, resource.scale.spec_replicas.strip(".").split("."), replicas)
     return {**changed, "metadata": {**obj["metadata"], **given}}

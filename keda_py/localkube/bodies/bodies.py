@@ -58,6 +58,7 @@ def read_patch(call: Call) -> Any:
 
 def read_apply(call: Call) -> Obj:
     """Read the object of a server-side apply: YAML, which includes JSON."""
+    # JSON is YAML, too, but orjson reads it eighty times faster than libyaml.
     try:
         obj = yaml.load(call.body, Loader=_LOADER) if not call.body.startswith(b"{") else orjson.loads(call.body)
     except (yaml.YAMLError, orjson.JSONDecodeError) as error:

@@ -30,6 +30,7 @@ def hpa_to_v1(hpa: Obj) -> Obj:
     metadata = {**hpa["metadata"]}
     if added:
         metadata["annotations"] = {**metadata.get("annotations", {}), **added}
+    # v1 has no omitempty on the counts, v2 leaves out a current count of 0.
     status = {"currentReplicas": 0, "desiredReplicas": 0, **status}
     return {**hpa, "metadata": metadata, "spec": spec, "status": status}
 

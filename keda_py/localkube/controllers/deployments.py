@@ -74,6 +74,7 @@ class Deployments:
         known = self._context.store.find(self._sets, deployment["metadata"]["namespace"], name)
         if known is None:
             return self._context.store.create(self._sets, _new_replicaset(deployment, name, label, newest + 1))
+        # Orphaned by a deletion with policy Orphan: the new Deployment of that template takes it over.
         if pods.controller_of(known) is None:
             return self._context.store.update(self._sets, pods.adopted(known, deployment))
         if _revision(known) == newest:

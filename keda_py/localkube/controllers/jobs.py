@@ -42,6 +42,7 @@ class Jobs:
         if job is None or "deletionTimestamp" in job["metadata"] or _is_over(job):
             return
         members = self._members(job)
+        # Pods of a Job that has just ended are counted once more, but none is started.
         missing = 0 if _end_condition(job, members) or job["spec"].get("suspend") else _missing(job, members)
         members += [self._start(job) for _ in range(missing)]
         self._context.set_status(self._jobs, job, _status(job, members, self._context.now()))

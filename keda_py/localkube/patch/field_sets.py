@@ -64,6 +64,7 @@ def _values(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Path, Any]
         for key, child in value.items():
             below = (*path, f"f:{key}")
             yield from _values(child, property_schema(schema, key), below)
+            # An empty map has no leaf, and an entry of a free-form map exists by itself: both are owned as such.
             if child == {} or (isinstance(child, dict) and key not in (schema.get("properties") or {})):
                 yield below, None
     elif isinstance(value, list) and not is_atomic(value, schema):

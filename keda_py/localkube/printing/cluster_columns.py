@@ -89,6 +89,7 @@ def _node(node: Obj, now: datetime) -> Sequence[Any]:
 
 def _event(event: Obj, now: datetime) -> Sequence[Any]:
     """The cells of a core Event; newer writers set eventTime and series instead of timestamps and count."""
+    # Writers of events.k8s.io leave the old timestamps empty.
     first = age(event.get("firstTimestamp") or event.get("eventTime"), now)
     last = age(event["lastTimestamp"], now) if event.get("lastTimestamp") else first
     count = event.get("count") or 1

@@ -25,6 +25,7 @@ class CustomResources:
     def _follow(self, event: Event) -> None:
         if event.resource.key != KEY:
             return
+        # Withdraw first: the changed CRD may no longer serve one of the versions.
         for resource in self._served.pop(event.name, []):
             self._store.resources.withdraw(resource)
         if event.type == DELETED:

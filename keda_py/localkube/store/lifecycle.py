@@ -111,6 +111,7 @@ def mark_deleted(resource: Resource, old: Obj, options: DeleteOptions, now: date
         return {**old, "metadata": metadata}
     if "deletionTimestamp" in metadata and finalizers == metadata.get("finalizers"):
         return old
+    # As in the real server, the generation grows: controllers that compare it with observedGeneration see the deletion.
     if "deletionTimestamp" not in metadata and "generation" in metadata:
         metadata["generation"] += 1
     metadata.setdefault("deletionTimestamp", timestamp(now))

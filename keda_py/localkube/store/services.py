@@ -78,6 +78,7 @@ class ServiceAddresses:
         raise UnresolvedError("MissingEndpoints", message)
 
     def _ready(self, namespace: str, name: str, port_name: str) -> Iterable[tuple[str, int]]:
+        # Slices first, as kube-proxy does; Endpoints are what writers of the older API leave.
         selector = LabelSelector.of({"matchLabels": {SERVICE_NAME: name}})
         for endpoint_slice in self._store.list(self._slices, namespace, labels=selector):
             number = _port(endpoint_slice.get("ports"), port_name)

@@ -76,6 +76,7 @@ class CustomMetrics:
         items, error = await self._items(path, asked, _query(source, ""))
         if error:
             return 0, error
+        # One object was named, so any other number is an error: to pick one would scale by a wrong value.
         if len(items) != 1:
             text = f"the custom metrics API server returned {len(items)} results when we asked for exactly one"
             return 0, f"{FETCH_FAILED}{text}"

@@ -37,6 +37,7 @@ class Index:
     def on_event(self, event: Event) -> None:
         metadata = event.object["metadata"]
         uid = metadata["uid"]
+        # Links are replaced as a whole: an event does not tell which labels or owners it changed.
         self._forget_links(uid)
         if event.type == DELETED:
             place = self._places.pop(uid, None)

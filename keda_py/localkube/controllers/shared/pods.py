@@ -49,6 +49,7 @@ def adopted(obj: Obj, owner: Obj) -> Obj:
 
 def template_hash(template: Obj) -> str:
     """Digest a template to ten characters: pods of equal templates belong to one revision."""
+    # Sorted keys: the same template must have the same hash in whatever order a client sends its fields.
     digest = hashlib.sha256(orjson.dumps(template, option=orjson.OPT_SORT_KEYS)).digest()
     return "".join(_SAFE[byte % len(_SAFE)] for byte in digest[:10])
 

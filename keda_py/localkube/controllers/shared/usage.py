@@ -101,7 +101,7 @@ def _amount(declared: Mapping[str, str], resource: str, container: str, sharers:
     return milli(declared.get(base, "0"), field=f"metadata.annotations[{base}]")
 
 
-def written(resource: str, amount: int) -> str:
+def format_amount(resource: str, amount: int) -> str:
     """Format an amount as metrics.k8s.io does: memory in Ki, Mi ..., rounded up to whole bytes."""
     format = FORMATS[resource]
     return print_milli(-(-amount // 1000) * 1000 if format is QuantityFormat.BINARY else amount, format)
