@@ -62,7 +62,8 @@ class Files:
             with self._clock.busy():
                 answer = await self._answers.parse(namespace, answer_with_holidays, file, arguments, SECONDS)
         except AnswerTooCostly as error:
-            raise ConfigError(f"{field}: {error}; leave out events that recur", field=field) from None
+            text = f"{field}: the file is too costly to read ({error}); leave out events that recur"
+            raise ConfigError(text, field=field) from None
         except ScalerError as error:
             raise Unavailable(f"{field}: cannot be read now: {error}") from None
         return _holidays_of(answer)
