@@ -35,9 +35,7 @@ def country_holidays(country: str, subdivision: str, years: tuple[int, ...], *, 
 
 
 def check_countries(body: Mapping[str, object]) -> None:
-    """Check the countries of a Calendar, or of an Environment with its own hours. Raises ConfigError for an unknown
-    one.
-    """
+    """Check the countries of a Calendar or Environment. Raises ConfigError for an unknown one."""
     for field in ("spec", "spec.calendar"):
         for number, source in enumerate(list_at(body, *field.split("."), "holidays")):
             country, subdivision = text_at(source, "country"), text_at(source, "subdivision")

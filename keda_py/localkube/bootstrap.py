@@ -45,9 +45,7 @@ _HPA_RULES = [
         "verbs": ["get", "list"],
     },
 ]
-"""Rules for metrics alone: the controller reads metrics through the aggregation, as a client, and works on the store
-directly.
-"""
+"""For metrics alone, which the controller reads as a client; it works on the store directly."""
 _CLUSTER_BINDINGS = {
     "cluster-admin": (MASTERS,),
     "system:basic-user": ("system:authenticated",),

@@ -128,9 +128,7 @@ class LocalCluster:
         return yaml.dump(config, Dumper=_DUMPER, sort_keys=False)
 
     async def apply(self, manifests: Iterable[Obj]) -> None:
-        """Apply manifests in the given order, as `kubectl apply --server-side` does. Raises StatusError for a
-        refusal.
-        """
+        """Apply manifests in order, as `kubectl apply --server-side` does. Raises StatusError for a refusal."""
         for manifest in manifests:
             answer = await self.routes.answer(self._apply_call(manifest))
             if answer.status >= 400:

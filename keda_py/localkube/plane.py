@@ -33,9 +33,7 @@ from keda_py.localkube.store.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaneOptions:
-    """The flags of kube-controller-manager; `certificate_authority` (PEM) is copied to kube-root-ca.crt of each
-    namespace.
-    """
+    """The flags of kube-controller-manager; `certificate_authority` (PEM) goes into each kube-root-ca.crt."""
 
     hpa: ControllerOptions = field(default_factory=ControllerOptions)
     hpa_sync_seconds: float = SYNC_SECONDS

@@ -140,9 +140,7 @@ def _cron_job(spec: Obj, obj: Obj) -> Obj:
 
 
 def _service(spec: Obj, obj: Obj) -> Obj:
-    """Complete a Service: targetPort defaults to the port; a cluster address is assigned unless headless or
-    ExternalName.
-    """
+    """Complete a Service: targetPort is the port; it has an address unless it is headless or an ExternalName."""
     completed = dict(spec)
     if spec.get("ports"):
         completed["ports"] = [{"targetPort": port.get("port"), **port} for port in spec["ports"]]

@@ -59,9 +59,7 @@ class Admission:
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     async def check(self, review: Review) -> list[str]:
-        """The warnings of all matching webhooks. Raises StatusError if one refuses, or fails while its failurePolicy is
-        Fail.
-        """
+        """The warnings of all webhooks. Raises StatusError if one refuses, or fails with failurePolicy Fail."""
         if review.obj is not None:
             self._owners.check(review.call, review.target, review.old, review.obj)
         warnings: list[str] = []
@@ -154,9 +152,7 @@ def _listed(values: list[str] | None, value: str) -> bool:
 
 
 def _fits(pattern: str, plural: str) -> bool:
-    """Match a rule's resource pattern: `*` excludes subresources, `*/*` includes them, `pods/*` and `*/scale` match one
-    side.
-    """
+    """Match a rule's resources: `*` excludes subresources, `*/*` includes them, `pods/*` and `*/scale` fix a side."""
     wanted, _, wanted_part = pattern.partition("/")
     name, _, part = plural.partition("/")
     return wanted in ("*", name) and (wanted_part == part or (wanted_part == "*" and "/" in pattern))

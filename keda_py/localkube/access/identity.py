@@ -111,9 +111,7 @@ class Identity:
         return known.user
 
     def _certified(self, certificate: bytes) -> User:
-        """Read the user of a certificate that the handshake has verified; kept, so that a certificate is parsed
-        once.
-        """
+        """Read the user of a certificate that the handshake has verified; each is parsed once."""
         if certificate not in self._users:
             subject = x509.load_der_x509_certificate(certificate).subject
             names = [str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)]

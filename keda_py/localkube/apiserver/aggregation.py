@@ -129,9 +129,7 @@ class Aggregation:
 
 
 def status_message(answer: ApiAnswer, what: str) -> str:
-    """The error text that client-go derives from a refusal: the Status message, or a generic one about `what` ("get
-    x").
-    """
+    """The error text of client-go for a refusal: the Status message, or one about `what` ("get x")."""
     try:
         body = orjson.loads(answer.encode())
     except orjson.JSONDecodeError:

@@ -42,9 +42,7 @@ class ListSelection:
 
     @classmethod
     def of(cls, call: Call, target: RequestTarget) -> "ListSelection":
-        """Read the selectors of a request; a name in the path counts as one. Raises StatusError 400 for a malformed
-        one.
-        """
+        """Read the selectors; a name in the path counts as one. Raises StatusError 400 for a malformed one."""
         labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
         if target.name:
             fields = f"{fields},metadata.name={target.name}".lstrip(",")
@@ -125,9 +123,7 @@ def _page(target: RequestTarget, selection: ListSelection, store: Store, view: V
 
 
 def _select(target: RequestTarget, selection: ListSelection, store: Store) -> list[Obj]:
-    """Select objects; a selector that fixes the name becomes a lookup: operators list hundreds of Secrets by
-    name.
-    """
+    """Select objects, by a lookup if the selector fixes the name: operators list hundreds of Secrets by name."""
     resource, namespace = target.resource, target.namespace
     name = selection.fields.equal_to("metadata.name") if selection.fields else None
     if name and (namespace or not resource.namespaced):

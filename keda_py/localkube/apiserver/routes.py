@@ -213,9 +213,7 @@ class Routes:
 
 
 def _suits(target: RequestTarget, verb: str) -> bool:
-    """Whether the path supports the verb: some need a name, and across all namespaces only list and watch are
-    possible.
-    """
+    """Whether the path supports the verb: some need a name; across all namespaces there are only list and watch."""
     if target.resource.namespaced and not target.namespace:
         return not target.name and verb in ("list", "watch")
     if verb in ("get", "update", "patch", "delete"):

@@ -19,9 +19,7 @@ _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 
 
 def read_object(call: Call, target: RequestTarget, kind: tuple[str, str] | None = None) -> Obj:
-    """Read the object of a POST or PUT; `kind` is (apiVersion, kind) if it differs from the resource's own, as for
-    Scale.
-    """
+    """Read the object of a POST or PUT; `kind` is (apiVersion, kind) if it is not the resource's, as for Scale."""
     resource = target.resource
     api_version, name = kind or (resource.api_version, resource.kind)
     obj = _decode(call, resource, name)

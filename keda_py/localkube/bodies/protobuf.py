@@ -21,9 +21,7 @@ _BODIES = frozenset(name for name, fields in MESSAGES.items() if fields.get(1, "
 
 
 def decode_protobuf(body: bytes) -> Obj:
-    """Decode an object into its JSON form. Raises StatusError 400 for a broken body, 415 for a kind that is not in the
-    table.
-    """
+    """Decode an object. Raises StatusError 400 for a broken body, 415 for a kind that is not in the table."""
     if not body.startswith(_MAGIC):
         raise bad_request("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
     try:

@@ -65,9 +65,7 @@ class Deployments:
         return sorted((replicaset for replicaset in found if replicaset is not None), key=_revision)
 
     def _current(self, deployment: Obj, owned: Sequence[Obj]) -> Obj:
-        """The ReplicaSet of the current template, created if missing; a roll-back gives an old one the newest
-        revision.
-        """
+        """The current template's ReplicaSet, created if missing; a roll-back makes an old one the newest."""
         label = pods.template_hash(deployment["spec"]["template"])
         name = f"{deployment['metadata']['name']}-{label}"
         newest = _revision(owned[-1]) if owned else 0
@@ -202,9 +200,7 @@ def _conditions(deployment: Obj, counts: dict[str, int], new: Obj | None, now: s
 
 
 def _updated(conditions: Sequence[Obj] | None, condition: Obj, now: str) -> list[Obj]:
-    """Set a condition; Deployments also have lastUpdateTime, the time of the last change of status, reason or
-    message.
-    """
+    """Set a condition, with a Deployment's lastUpdateTime: the last change of status, reason or message."""
     old = find(conditions, condition["type"])
     same = old is not None and all(old[key] == condition[key] for key in ("status", "reason", "message"))
     if old is not None and same:

@@ -20,9 +20,7 @@ class ReplicaSetSize:
 
 
 def limits(deployment: Obj) -> tuple[int, int]:
-    """maxSurge (percentages rounded up) and maxUnavailable (down) in pods; never both 0, or no rollout would
-    advance.
-    """
+    """maxSurge (percentages round up) and maxUnavailable (down) in pods; never both 0, or nothing would advance."""
     rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
     replicas = deployment["spec"].get("replicas", 1)
     surge = _pods_of(rolling.get("maxSurge", "25%"), replicas, up=True)

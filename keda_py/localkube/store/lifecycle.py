@@ -67,9 +67,7 @@ def generated_name(prefix: str) -> str:
 
 
 def created(resource: Resource, obj: Obj, creation: Creation) -> Obj:
-    """The object to store; uid, version and, for kinds with a status subresource, the status of the writer are
-    ignored.
-    """
+    """The new object with uid, version and time of creation; those that the writer sent are ignored."""
     metadata = _metadata_of(with_name(obj))
     metadata["uid"] = str(uuid.uuid4())
     metadata["resourceVersion"] = str(creation.revision)

@@ -284,9 +284,7 @@ class Store:
         self._notify(event)
 
     def _notify(self, event: Event) -> None:
-        """Deliver an event to all listeners, after those before it: a listener may write, and all must see the same
-        order.
-        """
+        """Deliver an event after those before it: listeners may write, and all must see the same order."""
         self._undelivered.append(event)
         if self._delivering:
             return

@@ -1,6 +1,4 @@
-"""Schemas of core/v1 (Namespace, Service, ConfigMap, Secret, ServiceAccount, Node, Endpoints, LimitRange) and
-EndpointSlice.
-"""
+"""Schemas of core/v1, apart from pods and Events, and of EndpointSlice."""
 
 from keda_py.schema.builders import (
     array,

@@ -1,8 +1,7 @@
-"""The HPA controller's queries to custom.metrics.k8s.io, through the aggregation, with the real controller's error
-texts.
+"""The HPA controller's queries to custom.metrics.k8s.io, with the real controller's error texts.
 
-A Pods metric is one query for all pods of the scale's selector, an Object metric one for the object. Nothing in this
-package serves the group: an APIService names a server for it, as on any cluster.
+They go through the aggregation: nothing in this package serves the group, an APIService names a server for it, as on
+any cluster. A Pods metric is one query for all pods of the scale's selector, an Object metric one for the object.
 """
 
 from collections.abc import Mapping

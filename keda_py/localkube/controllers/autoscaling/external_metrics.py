@@ -1,6 +1,4 @@
-"""The HPA controller's queries to external.metrics.k8s.io, through the aggregation, with the real controller's error
-texts.
-"""
+"""The HPA controller's queries to external.metrics.k8s.io, with the real controller's error texts."""
 
 import orjson
 
