@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from keda_py.localkube.controllers.shared.context import ControllerContext
-from keda_py.localkube.controllers.shared.index import Place
+from keda_py.localkube.controllers.shared.index import ObjectPlace
 from keda_py.localkube.controllers.shared.loop import Key
 from keda_py.localkube.store.subscriptions import DELETED, Event
 from keda_py.schema.resources import Obj
@@ -55,7 +55,7 @@ class GarbageCollector:
         else:
             self._collect(place)
 
-    def _collect(self, place: Place) -> None:
+    def _collect(self, place: ObjectPlace) -> None:
         """Delete an object without any existing owner; else remove the references to missing ones."""
         obj = self._context.at(place)
         references = obj["metadata"].get("ownerReferences") if obj is not None else None
@@ -68,12 +68,12 @@ class GarbageCollector:
             metadata = {**obj["metadata"], "ownerReferences": left}
             self._context.store.update(place.resource, {**obj, "metadata": metadata})
 
-    def _is_there(self, dependent: Place, reference: Obj) -> bool:
+    def _is_there(self, dependent: ObjectPlace, reference: Obj) -> bool:
         """Whether the owner exists: its uid is stored under that name, in the dependent's namespace or cluster-wide."""
         owner = self._context.index.place(reference["uid"])
         return owner is not None and owner.name == reference["name"] and owner.namespace in ("", dependent.namespace)
 
-    def _delete_dependents(self, place: Place, obj: Obj) -> None:
+    def _delete_dependents(self, place: ObjectPlace, obj: Obj) -> None:
         """Delete the dependents, then remove the finalizer unless one with blockOwnerDeletion is left."""
         uid, blocking = obj["metadata"]["uid"], False
         for dependent in self._context.index.dependents(uid):
@@ -98,7 +98,7 @@ class GarbageCollector:
                 metadata |= {"ownerReferences": left} if left else {}
                 self._context.store.update(dependent.resource, {**child, "metadata": metadata})
 
-    def _remove_finalizer(self, place: Place, obj: Obj, finalizer: str) -> None:
+    def _remove_finalizer(self, place: ObjectPlace, obj: Obj, finalizer: str) -> None:
         finalizers = [name for name in obj["metadata"]["finalizers"] if name != finalizer]
         metadata = {**obj["metadata"], "finalizers": finalizers}
         self._context.store.update(place.resource, {**obj, "metadata": metadata})

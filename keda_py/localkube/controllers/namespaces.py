@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from keda_py.localkube.controllers.shared.context import ControllerContext
-from keda_py.localkube.controllers.shared.index import Place
+from keda_py.localkube.controllers.shared.index import ObjectPlace
 from keda_py.localkube.controllers.shared.loop import Key
 from keda_py.localkube.model.conditions import with_condition
 from keda_py.localkube.store.subscriptions import DELETED, Event
@@ -82,7 +82,7 @@ class Namespaces:
         spec = {**namespace.get("spec", {}), "finalizers": []}
         self._context.store.update(self._namespaces, {**namespace, "spec": spec}, subresource="finalize")
 
-    def _report(self, namespace: Obj, left: list[Place]) -> None:
+    def _report(self, namespace: Obj, left: list[ObjectPlace]) -> None:
         """Write the conditions of a namespace whose contents have finalizers."""
         kinds = Counter(place.resource.qualified for place in left)
         finalizers = Counter(f for place in left for f in (self._context.at(place) or {})["metadata"]["finalizers"])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from keda_py.clock import Clock
-from keda_py.localkube.controllers.shared.index import Index, Place
+from keda_py.localkube.controllers.shared.index import Index, ObjectPlace
 from keda_py.localkube.controllers.shared.loop import ControlLoop
 from keda_py.localkube.controllers.shared.recorder import EventRecorder
 from keda_py.localkube.store.lifecycle import timestamp
@@ -29,7 +29,7 @@ class ControllerContext:
         """The clock's time in the API's format."""
         return timestamp(self.clock.now())
 
-    def at(self, place: Place) -> Obj | None:
+    def at(self, place: ObjectPlace) -> Obj | None:
         return self.store.find(place.resource, place.namespace, place.name)
 
     def set_status(self, resource: Resource, obj: Obj, status: Obj) -> Obj:

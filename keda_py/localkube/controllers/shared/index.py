@@ -16,7 +16,7 @@ PODS = ("", "pods")
 K = TypeVar("K")
 
 
-class Place(NamedTuple):
+class ObjectPlace(NamedTuple):
     """Resource, namespace and name of an object."""
 
     resource: Resource
@@ -28,7 +28,7 @@ class Index:
     """Finds objects by uid, owner, namespace or pod label."""
 
     def __init__(self) -> None:
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, ObjectPlace] = {}
         self._links: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]] = {}
         self._dependents: dict[str, dict[str, None]] = {}
         self._namespaces: dict[str, dict[str, None]] = {}
@@ -45,22 +45,22 @@ class Index:
                 _discard(self._namespaces, place.namespace, uid)
             return
         if uid not in self._places:
-            self._places[uid] = Place(event.resource, event.namespace, event.name)
+            self._places[uid] = ObjectPlace(event.resource, event.namespace, event.name)
             self._namespaces.setdefault(event.namespace, {})[uid] = None
         self._link(uid, event.resource, metadata)
 
-    def place(self, uid: str) -> Place | None:
+    def place(self, uid: str) -> ObjectPlace | None:
         """The place of the object with that uid; None if it is gone."""
         return self._places.get(uid)
 
-    def dependents(self, uid: str) -> list[Place]:
+    def dependents(self, uid: str) -> list[ObjectPlace]:
         """The objects that have `uid` among their owners, oldest first."""
         return [self._places[dependent] for dependent in self._dependents.get(uid, ())]
 
-    def in_namespace(self, namespace: str) -> list[Place]:
+    def in_namespace(self, namespace: str) -> list[ObjectPlace]:
         return [self._places[uid] for uid in self._namespaces.get(namespace, ())]
 
-    def pods(self, namespace: str, labels: Mapping[str, str]) -> Iterator[Place]:
+    def pods(self, namespace: str, labels: Mapping[str, str]) -> Iterator[ObjectPlace]:
         """Pods that have all of `labels`, of which there must be at least one."""
         # Starting from the rarest label keeps the intersection as small as its smallest member.
         found = [self._labelled.get((namespace, key, value), {}) for key, value in labels.items()]
