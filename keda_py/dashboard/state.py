@@ -14,7 +14,7 @@ from keda_py.dashboard.past import BEHIND, past_of_environment, past_of_object
 from keda_py.explanation.overview import line_of
 from keda_py.kube.resources import SCALED_JOBS
 from keda_py.operator.decisions.history import read_history
-from keda_py.preview.replay.previews import Subject
+from keda_py.replay.previews import Subject
 
 MOST_SPANS = 60
 MOST_MOVES = 8

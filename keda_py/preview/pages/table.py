@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 from rich.text import Text
 
 from keda_py.preview.pages.following import drawn, followers, most
-from keda_py.preview.replay.days import BLOCKS, Day, days_of
-from keda_py.preview.replay.previews import Preview, Subject
-from keda_py.preview.replay.timeline import WEEK_SECONDS, Step, Timeline
+from keda_py.replay.days import BLOCKS, Day, days_of
+from keda_py.replay.previews import Preview, Subject
+from keda_py.replay.timeline import WEEK_SECONDS, Step, Timeline
 from keda_py.terminal.foreign import printable
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.wrapping import wrap

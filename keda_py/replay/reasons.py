@@ -6,7 +6,7 @@ from keda_py.core.environment.times import in_words
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.hpa.walk import Rescaled
 from keda_py.core.spec import PAUSED_REPLICAS, ScalingSpec
-from keda_py.preview.replay.triggers import Triggers
+from keda_py.replay.triggers import Triggers
 
 
 def by_look(decision: Decision, evaluation: Evaluation, spec: ScalingSpec, triggers: Triggers) -> str:

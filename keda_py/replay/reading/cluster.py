@@ -24,7 +24,7 @@ from keda_py.kube.resources import (
     ObjectPath,
     Resource,
 )
-from keda_py.preview.reading.manifests import Source
+from keda_py.replay.reading.manifests import Source
 
 _RULING = (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES)
 _MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)

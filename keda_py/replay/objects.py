@@ -15,10 +15,10 @@ from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.reading import Round
 from keda_py.core.round import Facts, Outcome, conclude, judge
 from keda_py.core.spec import ScalingSpec
-from keda_py.preview.replay.autoscaler import Autoscaler
-from keda_py.preview.replay.reasons import by_hpa, by_look, by_pause
-from keda_py.preview.replay.timeline import Step
-from keda_py.preview.replay.triggers import Triggers, read_triggers
+from keda_py.replay.autoscaler import Autoscaler
+from keda_py.replay.reasons import by_hpa, by_look, by_pause
+from keda_py.replay.timeline import Step
+from keda_py.replay.triggers import Triggers, read_triggers
 
 FEWEST_STEPS, STEPS_A_DAY = 400, 48
 """So many may one object take; what changes more often does not settle, and nothing is told behind them."""

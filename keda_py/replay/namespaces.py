@@ -13,10 +13,10 @@ from keda_py.core.environment.overrides import Overrides
 from keda_py.core.environment.scaling.overlays import overlay_of, paused_by_owner
 from keda_py.core.environment.scaling.schedules import in_force, schedule_of
 from keda_py.core.environment.spec import owner_of
-from keda_py.preview.replay.environments import EnvironmentReplay
-from keda_py.preview.replay.objects import ScaledObjectReplay
-from keda_py.preview.replay.plan import NamespacePlan
-from keda_py.preview.replay.subjects import Governed, Member, first_count, targets_of
+from keda_py.replay.environments import EnvironmentReplay
+from keda_py.replay.objects import ScaledObjectReplay
+from keda_py.replay.plan import NamespacePlan
+from keda_py.replay.subjects import Governed, Member, first_count, targets_of
 
 WARM_UP, LONGEST_WARM_UP = timedelta(hours=6), timedelta(days=31)
 """Before the period, and the longest cooldown on top, to that end: what happened then is felt in it."""

@@ -12,8 +12,8 @@ from keda_py.core.environment.decision.goal import State
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import EnvironmentState, Stage
 from keda_py.core.environment.overrides import Overrides
-from keda_py.preview.replay.plan import EnvironmentPlan
-from keda_py.preview.replay.timeline import Step
+from keda_py.replay.plan import EnvironmentPlan
+from keda_py.replay.timeline import Step
 
 _ASLEEP = (Stage.FALLING, Stage.DOWN)
 

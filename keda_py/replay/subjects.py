@@ -10,9 +10,9 @@ from keda_py.core.environment.scaling.overlays import lay_over
 from keda_py.core.environment.scaling.schedules import BoundsSpec, lay_bounds_over
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.spec import ScalingSpec
-from keda_py.preview.replay.objects import Laid, ScaledObjectReplay
-from keda_py.preview.replay.plan import MemberPlan
-from keda_py.preview.replay.timeline import Step
+from keda_py.replay.objects import Laid, ScaledObjectReplay
+from keda_py.replay.plan import MemberPlan
+from keda_py.replay.timeline import Step
 
 
 @dataclass(slots=True)

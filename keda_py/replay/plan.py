@@ -1,6 +1,6 @@
 """What is previewed, as it was written: the objects of one namespace, and what rules them. Values alone.
 
-`preview/reading/manifests.py` makes it; `namespaces.py` lets time pass over it.
+`replay/reading/manifests.py` makes it; `namespaces.py` lets time pass over it.
 """
 
 from collections.abc import Mapping
