@@ -15,11 +15,11 @@ from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times
 
 COLUMNS = (
-    Column(heading="Name", style="bold"),
+    Column(heading="Name", style="bold", cuts=True),
     Column(heading="Phase"),
     Column(heading="Ready"),
     Column(heading="Up", goes=1),
-    Column(heading="Next", goes=2),
+    Column(heading="Next"),
     Column(heading="Why", wraps=True),
 )
 _STYLES = {"awake": "green", "asleep": "blue", "waking": "yellow", "falling asleep": "yellow", "broken": "red"}

@@ -65,7 +65,7 @@ def night_page(night: Night, width: int, height: int | None = None) -> Text:
         return Text("\n").join(map(Text, wrap(nothing, width)))
     columns = (
         Column(heading=f"Time ({_zone(night.now)})"),
-        Column(heading="Object", style="bold"),
+        Column(heading="Object", style="bold", cuts=True),
         Column(heading="Reason", goes=3),
         Column(heading="Count"),
         Column(heading="Triggers", wraps=True, goes=1),

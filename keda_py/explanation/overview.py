@@ -14,10 +14,10 @@ from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times, spoken_duration
 
 COLUMNS = (
-    Column(heading="Name", style="bold"),
+    Column(heading="Name", style="bold", cuts=True),
     Column(heading="State"),
-    Column(heading="Since", goes=2),
-    Column(heading="Next", goes=3),
+    Column(heading="Since"),
+    Column(heading="Next"),
     Column(heading="Why", wraps=True),
     Column(heading="Values", wraps=True, goes=1),
 )
@@ -81,7 +81,7 @@ def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
         f"{kind}{line.namespace}/{line.name}" if all_namespaces or kind else line.name,
         Text(line.state, _STYLES.get(line.state, "")),
         since,
-        line.times.spoken(line.next) if line.next else "",
+        f"in {line.times.until(line.next)}" if line.next else "",
         line.why,
         ", ".join(f"{name}: {value}" for name, value in line.values.items()),
     )

@@ -19,11 +19,11 @@ MOST_CHANGES = 14
 _MOST_MEMBERS = 10
 _LABEL = 11
 _OVERVIEW = (
-    Column(heading="object"),
+    Column(heading="object", cuts=True),
     Column(heading="up h/week"),
     Column(heading="replica h/week", goes=1),
-    Column(heading="next change", goes=2),
-    Column(heading="", wraps=True, goes=3),
+    Column(heading="next change"),
+    Column(heading="", wraps=True, goes=2),
 )
 _CHANGES = (Column(heading="when"), Column(heading="replicas"), Column(heading="why", wraps=True))
 

@@ -168,7 +168,7 @@ async def two(world: World) -> World:
 async def test_without_a_name_each_object_is_a_line(two: World) -> None:
     code, text = await explain(two)
     assert code == 0
-    heading, _, *rows = text.splitlines()
+    heading, *rows = text.splitlines()
     assert heading.split() == ["Name", "State", "Since", "Next", "Why", "Values"]
     assert [row.split()[:2] for row in rows] == [["app", "awake"], ["broken", "broken"]]
     assert "no scaler found for type: no-such-type" in rows[1]
@@ -176,7 +176,7 @@ async def test_without_a_name_each_object_is_a_line(two: World) -> None:
 
 async def test_all_namespaces_are_shown_with_their_names(two: World) -> None:
     _, text = await explain(two, "-A")
-    assert [row.split()[0] for row in text.splitlines()[2:]] == ["default/app", "default/broken"]
+    assert [row.split()[0] for row in text.splitlines()[1:]] == ["default/app", "default/broken"]
     _, empty = await explain(two, "-n", "kube-system")
     assert empty == "no ScaledObject and no ScaledJob here\n"
     code, _ = await explain(two, "-A", "default/app")
@@ -205,7 +205,7 @@ def test_the_line_of_an_object_says_when_what_comes_next() -> None:
     live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
     text = overview([line_of(live, NOON)], 120).plain.splitlines()[-1]
     cells = [cell.strip() for cell in text.split("  ") if cell]
-    assert cells == ["app", "asleep", "1 h 25 min ago", "tomorrow 08:30 KST (23:30 UTC)", "Inactive"]
+    assert cells == ["app", "asleep", "1 h 25 min ago", "in 11 h 30 min", "Inactive"]
     assert line_of(live, NOON + timedelta(days=1)).next is None
 
 
@@ -220,15 +220,23 @@ def test_only_what_rests_at_zero_is_called_asleep(counts: dict[str, int], state:
     assert line_of(live, NOON).state == state
 
 
-def test_in_a_narrow_overview_the_values_go_first_and_names_stay_whole() -> None:
+def test_in_a_narrow_overview_the_values_go_and_a_long_name_is_cut_so_that_since_and_next_stay() -> None:
     live = scaled_object(cron(timezone="Asia/Seoul"), name="some-application-develop-scaledobject")
     values = {"s0-cron-Asia-Seoul-3008xxx-3019xxx": "0"}
     told = {"reason": "Inactive", "since": LATER, "nextChange": "2026-11-20T23:30:00Z", "values": values}
     live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
-    heading, _, row = overview([line_of(live, NOON)], 88).plain.splitlines()
-    assert heading.split() == ["Name", "State", "Next", "Why"]
-    assert row.startswith("some-application-develop-scaledobject  asleep")
-    assert max(map(len, (heading, row))) <= 88
+    heading, _, row, *_ = overview([line_of(live, NOON)], 80).plain.splitlines()
+    assert heading.split() == ["Name", "State", "Since", "Next", "Why"]
+    assert row.split("  ") == [
+        "some-application-develop-scaledobject",
+        "asleep",
+        "1 h ago",
+        "in 11 h 30 min",
+        "Inactive",
+    ]
+    narrow = overview([line_of(live, NOON)], 66).plain.splitlines()[2]
+    assert narrow == "some-applic…caledobject  asleep  1 h ago  in 11 h 30 min  Inactive"
+    assert max(map(len, (heading, row))) <= 80
     assert len(overview([line_of(live, NOON)] * 3, 40).plain.splitlines()) == 5
 
 
