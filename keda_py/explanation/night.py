@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from keda_py.explanation.page import entry_cells
-from keda_py.operator.decisions.history import read_history
+from keda_py.operator.decisions.history import in_full, read_history
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times
 from keda_py.terminal.wrapping import wrap
@@ -49,7 +49,7 @@ def night_of(objects: Iterable[Mapping[str, Any]], since: datetime, now: datetim
     found, kept = list[Happening](), False
     for live in objects:
         meta, kind = live["metadata"], live.get("kind", "ScaledObject")
-        for entry in read_history(live.get("status") or {}):
+        for entry in map(in_full, read_history(live.get("status") or {})):
             kept, at = True, datetime.fromisoformat(entry["time"])
             if at >= since:
                 place, name = meta.get("namespace", ""), meta["name"]
@@ -81,7 +81,7 @@ def night_lines(night: Night) -> list[str]:
 
 def _row(one: Happening, now: datetime, joint: str) -> tuple[str, ...]:
     kind = "" if one.kind == "ScaledObject" else f"{one.kind.lower()}/"
-    cells = entry_cells({"triggers": [], **one.entry}, Times(now=now), joint)[:4]
+    cells = entry_cells(one.entry, Times(now=now), joint)[:4]
     return (_stamp(one.at), f"{kind}{one.namespace}/{one.name}", *cells)
 
 

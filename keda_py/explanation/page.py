@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from keda_py.core.causes import active_in_words
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
 from keda_py.explanation.evidence import NOTHING, Evidence
@@ -34,8 +35,8 @@ _MEANINGS = {
     Reason.SCALE_IN_PAUSED: "should sleep, but scaling in is paused by annotation",
     Reason.CLUSTER_UNKNOWN: "should sleep, but the cluster has been out of sight for too long",
     Reason.COOLING_DOWN: "nothing to do; cooling down",
-    Reason.DEACTIVATED: "went to sleep: nothing to do since the cooldown began",
-    Reason.RAISED_TO_MIN: "was raised to minReplicaCount",
+    Reason.DEACTIVATED: "went to sleep",
+    Reason.RAISED_TO_MIN: "was raised",
     Reason.INACTIVE: "nothing to do",
 }
 _JOB_MEANINGS = {
@@ -87,7 +88,7 @@ def headline(insight: Mapping[str, Any], times: Times) -> str:
         return f"not scaled: {troubles[0].get('message', '')}" if troubles else "not looked at yet"
     if last is None:
         return "not looked at yet"
-    return f"{_count(last)}, {last['reason']}: {_meaning(last)}{f'; {ruler}' if ruler else ''}"
+    return f"{_count(last)}, {last['reason']}: {_meaning(last, times)}{f'; {ruler}' if ruler else ''}"
 
 
 def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Iterator[str]:
@@ -192,24 +193,36 @@ def entry_cells(entry: Entry, times: Times, joint: str) -> tuple[str, ...]:
     seen = [_trigger(trigger) for trigger in entry["triggers"]]
     seen += [f"formula = {entry['formula']:g}"] if "formula" in entry else []
     seen += _notes(entry)
-    return entry["reason"], _change(entry), joint.join(seen), _meaning(entry), planned
+    return entry["reason"], _change(entry), joint.join(seen), _meaning(entry, times), planned
 
 
-def _meaning(entry: Entry) -> str:
+def _meaning(entry: Entry, times: Times) -> str:
     meanings = _JOB_MEANINGS if "jobs" in entry else _MEANINGS
     known = {reason.value: meaning for reason, meaning in meanings.items()}
     text = known.get(str(entry["reason"]), str(entry["reason"]))
-    active = [one["metric"] for one in entry["triggers"] if one.get("active") or one.get("fallback")]
     stand_ins = [one["metric"] for one in entry["triggers"] if one.get("fallback")]
     if entry["reason"] == Reason.ACTIVE and stand_ins:
         text = f"stays awake; the HPA scales by the fallback of {' and '.join(stand_ins)}"
-    if entry["reason"] == Reason.PAUSED and entry.get("notes"):
-        text = entry["notes"][0]
-    if entry["reason"] == Reason.ACTIVATED:
-        text = f"{text}, because {' and '.join(active) or 'an annotation'} {'are' if len(active) > 1 else 'is'} active"
+    text = _caused(entry, text, times)
     if "cooldownLeftSeconds" in entry:
         text = f"{text}, {duration(timedelta(seconds=entry['cooldownLeftSeconds']))} left"
     return f"{text}; {entry['error']}" if "error" in entry else text
+
+
+def _caused(entry: Entry, text: str, times: Times) -> str:
+    """With its cause; of a change that was kept in the object's status, the triggers that were active are one."""
+    because = str(entry.get("because") or "")
+    active = [one["metric"] for one in entry["triggers"] if one.get("active") or one.get("fallback")]
+    if not because and entry["reason"] == Reason.ACTIVATED and active:
+        because = active_in_words(active)
+    if not because:
+        return text
+    if not entry.get("ruled"):
+        return f"{text}, because {because}"
+    because = times.localised(because)
+    if entry["reason"] == Reason.PAUSED:
+        return because
+    return f"{text} {because}" if because.startswith("with ") else f"{text}, {because}"
 
 
 def _trigger(trigger: Mapping[str, Any]) -> str:

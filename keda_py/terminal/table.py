@@ -22,8 +22,8 @@ Row = Sequence[str | Text]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """`wraps`: prose, broken between words. `cuts`: a name, cut in its middle where room is short. `goes`: which columns
-    go first where that is not enough; 0 stays."""
+    """`wraps`: prose, broken between words. `cuts`: a name, cut in its middle where room is short. `goes`: the order in
+    which columns are left out where that is not enough; 0 stays."""
 
     heading: str
     wraps: bool = False

@@ -19,6 +19,7 @@ from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import SavingsStatus
+from keda_py.core.causes import by_environment
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
@@ -232,9 +233,10 @@ class Environments(Kind[EnvironmentMemory]):
         own = {one.key for one in seen.members if one.role is Role.SCALED_OBJECT and not one.owned_by}
         calendar = map_at(self.live.get(state.key.namespace, state.key.name), "spec", "calendarRef")
         told = ruler(state.key.name, decision.status, calendar)
+        released = by_environment(state.key.name, decision.goal.because)
         for member in decision.members:
             if member.key in own:
-                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member), state.uid)
+                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member, released), state.uid)
         for gone in state.laid - {one.key for one in seen.members}:
             self._parts.overlays.put(_scaled_object(state, gone), None, state.uid)
         state.laid = frozenset(own)

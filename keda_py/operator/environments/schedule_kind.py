@@ -15,6 +15,7 @@ from keda_py.apis.environments.scaling_schedule import ScalingSchedule, ScalingS
 from keda_py.apis.foreign import name_of, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.wire import Condition
+from keda_py.core.causes import by_schedule
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.scaling.schedules import (
     InForce,
@@ -34,7 +35,7 @@ from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.environments.calendar_kind import Standing
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.overlays import Laid, schedule_ruler
+from keda_py.operator.environments.overlays import Laid, Removal, schedule_ruler
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(minutes=10)
@@ -128,7 +129,8 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         because = schedule_ruler(known.name, holds)
         for name in ruled | state.ruled:
             bounds = holds.bounds if name in ruled else None
-            laid = None if bounds is None else Laid(bounds, because, "HeldBySchedule")
+            off = Removal(by_schedule(known.name, holds.period))
+            laid = off if bounds is None else Laid(bounds, because, "HeldBySchedule")
             self._parts.bounds.put(_scaled_object(known.namespace, name), laid, known.uid)
         state.ruled = frozenset(ruled)
 

@@ -18,7 +18,16 @@ from keda_py.explanation.page import print_explanation
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
 from keda_py.telemetry.page import MetricsPage
 from keda_py.terminal.times import Times
-from tests.builders import calendar, cron_job, deployment, environment, metrics_api, scaled_object, scaling_schedule
+from tests.builders import (
+    calendar,
+    cpu,
+    cron_job,
+    deployment,
+    environment,
+    metrics_api,
+    scaled_object,
+    scaling_schedule,
+)
 from tests.operator.environments.builders import is_suspended, starting, until
 from tests.worlds.world import World
 
@@ -88,6 +97,25 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     )
     await until(world, 20, "13:32")
     assert "ruledBy" not in world.status()["kedaPy"]
+
+
+async def test_explain_says_that_it_woke_with_its_environment_and_the_status_keeps_it(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await world.create(deployment(replicas=2), scaled_object(cpu()), environment(calendar=BREAK))
+    await until(world, 20, "13:32")
+    assert world.replicas() > 0
+    insight = await ask_insight(world.client, named("default/app", ""))
+    woke = [one for one in insight["changes"] if one["reason"] == "Activated"][-1]
+    assert woke["because"] == "with environment dev: hours every day 13:30-14:00"
+    kept = [one for one in world.status()["kedaPyHistory"] if one["reason"] == "Activated"][-1]
+    assert kept["notes"] == [woke["because"]]
+    print_explanation(insight)
+    page = capsys.readouterr().out
+    assert "woke with environment dev: hours every day 13:30-14:00" in page
+    assert "annotation" not in page
+    night = night_of([world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), world.clock.now())
+    assert any("woke with environment dev" in line for line in night_lines(night))
 
 
 async def test_explain_names_the_schedule_whose_bounds_hold(world: World, capsys: pytest.CaptureFixture[str]) -> None:
