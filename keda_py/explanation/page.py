@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from rich.text import Text
@@ -12,7 +13,7 @@ from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
 from keda_py.explanation.evidence import NOTHING, Evidence
 from keda_py.explanation.outlook import foretell, scene_of
-from keda_py.explanation.zones import zone_of
+from keda_py.explanation.zones import zone_of, zone_of_plan
 from keda_py.terminal.console import UNBOUNDED, console_of
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times, duration
@@ -60,18 +61,53 @@ def explanation(
     insight: Mapping[str, Any], evidence: Evidence, width: int = UNBOUNDED, height: int | None = None
 ) -> Text:
     """The page as wide as a terminal; above `height` lines the first changes are left out."""
-    times = Times(now=datetime.fromisoformat(insight["now"]["time"]), zone=zone_of(evidence.manifest))
+    return Explanation(insight, evidence).page(width, height)
+
+
+class Explanation:
+    """What is told of one object; what comes next is foretold once, however often it is drawn."""
+
+    def __init__(self, insight: Mapping[str, Any], evidence: Evidence, reader: tzinfo = UTC) -> None:
+        self._insight, self._evidence = insight, evidence
+        times = Times(now=datetime.fromisoformat(insight["now"]["time"]), reader=reader)
+        scene = scene_of(insight, evidence.sources, times)
+        self._times = times.of(zone_of(evidence.manifest) or (zone_of_plan(scene.plan) if scene is not None else None))
+        ahead = foretell(replace(scene, times=self._times)) if scene is not None else ()
+        self._ahead = list(ahead)
+
+    def page(self, width: int, height: int | None = None) -> Text:
+        """As wide as a terminal; above `height` lines the first changes are left out."""
+        return _page(self._insight, self._evidence, self._times, self._ahead, Size(width, height))
+
+    @property
+    def changes(self) -> list[str]:
+        """A line each, for a pipe that is watched."""
+        rows = _rows(self._insight, self._evidence, self._times, "; ")
+        return ["  ".join((self._times.both(at), *filter(None, cells))) for at, cells in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a terminal; `height` None: no end."""
+
+    width: int
+    height: int | None = None
+
+
+def _page(insight: Mapping[str, Any], evidence: Evidence, times: Times, ahead: Sequence[str], size: Size) -> Text:
     meta = insight["metadata"]
     name = f"{meta['namespace']}/{meta['name']}"
-    first, *rest = wrap(f"{name}: {headline(insight, times)}", width)
+    first, *rest = wrap(f"{name}: {headline(insight, times)}", size.width)
     lines = [Text(first), *map(Text, rest)]
     lines[0].stylize("bold", 0, len(name) if first.startswith(name) else 0)
-    for text in _body(insight, evidence, times):
+    for text in [*ahead, *_body(insight, evidence, times)]:
         indent = "" if text.startswith("next: ") else "  "
-        lines += [Text(f"{indent}{line}") for line in wrap(text, width - len(indent))]
+        lines += [Text(f"{indent}{line}") for line in wrap(text, size.width - len(indent))]
     if insight["changes"] or evidence.steps:
-        left = None if height is None else max(height - len(lines) - 2, 4)
-        lines += [Text(), Text("changes", "italic"), _changes(insight, evidence, times, width, left)]
+        left = None if size.height is None else max(size.height - len(lines) - 2, 4)
+        rows = _rows(insight, evidence, times, "; " if size.width >= UNBOUNDED else "\n")
+        table = _changes(rows, insight, times, Size(size.width, left))
+        lines += [Text(), Text("changes", "italic"), table]
     return Text("\n", no_wrap=True, overflow="ignore").join(lines)
 
 
@@ -92,10 +128,7 @@ def headline(insight: Mapping[str, Any], times: Times) -> str:
 
 
 def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Iterator[str]:
-    scene = scene_of(insight, evidence.manifest, times)
-    if scene is not None and not insight.get("ruledBy"):  # else the manifest does not say what comes
-        yield from foretell(scene)
-    yield from _now(insight.get("last"))
+    yield from _now(insight.get("last"), str(insight.get("ruledBy") or ""))
     yield from insight.get("troubles", ())
     if by := insight.get("decidedBy"):
         yield f"decided by replica {by}, one of several that share the objects out"
@@ -119,14 +152,15 @@ def _numbered(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _now(last: Entry | None) -> Iterator[str]:
+def _now(last: Entry | None, ruler: str) -> Iterator[str]:
+    """What the last look saw; who rules it is told with what holds."""
     if last is None:
         return
     for trigger in last["triggers"]:
         yield _trigger(trigger)
     if "formula" in last:
         yield f"formula = {last['formula']:g}"
-    yield from _notes(last)
+    yield from (note for note in _notes(last) if note != ruler)
 
 
 def _notes(entry: Entry) -> list[str]:
@@ -150,7 +184,10 @@ def _next(insight: Mapping[str, Any], times: Times) -> Iterator[str]:
         yield f"next: {times.both(when)} (in {duration(when - times.now)}): {what}"
 
 
-def _changes(insight: Mapping[str, Any], evidence: Evidence, times: Times, width: int, height: int | None) -> Text:
+Rows = list[tuple[datetime, tuple[str, ...]]]
+
+
+def _changes(rows: Rows, insight: Mapping[str, Any], times: Times, size: Size) -> Text:
     counted = "Jobs" if insight.get("kind") == "ScaledJobInsight" else "Replicas"
     columns = [
         Column(heading=f"Time ({times.zone_name})"),
@@ -160,31 +197,21 @@ def _changes(insight: Mapping[str, Any], evidence: Evidence, times: Times, width
         Column(heading="Why", wraps=True),
         Column(heading="Next change", goes=2),
     ]
-    if times.zone is not None:
-        columns.insert(1, Column(heading="Time (UTC)", goes=3))
-    rows = _rows(insight, evidence, times, "; " if width >= UNBOUNDED else "\n")
-    return draw_table(columns, [(*_times(at, times), *cells) for at, cells in rows], width, height)
+    beside = Times(now=times.now, reader=times.reader)
+    if times.second is not None:
+        columns.insert(1, Column(heading=f"Time ({beside.zone_name})", goes=3))
+    stamps = [times, *([beside] if times.second is not None else [])]
+    told = [(*(one.stamp(at) for one in stamps), *cells) for at, cells in rows]
+    return draw_table(columns, told, size.width, size.height)
 
 
-def change_lines(insight: Mapping[str, Any], evidence: Evidence) -> list[str]:
-    """The changes, a line each, for a pipe that is watched."""
-    times = Times(now=datetime.fromisoformat(insight["now"]["time"]), zone=zone_of(evidence.manifest))
-    return ["  ".join((times.both(at), *filter(None, cells))) for at, cells in _rows(insight, evidence, times, "; ")]
-
-
-def _rows(
-    insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: str
-) -> list[tuple[datetime, tuple[str, ...]]]:
+def _rows(insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: str) -> Rows:
     """Ours and the HPA's, in the order of time."""
     rows = [(datetime.fromisoformat(one["time"]), entry_cells(one, times, joint)) for one in insight["changes"]]
     rows += [
         (one.at, ("HPA", f"-> {one.size}", one.metric, f"scaled by the HPA: {one.why}", "")) for one in evidence.steps
     ]
     return sorted(rows, key=lambda row: row[0])
-
-
-def _times(at: datetime, times: Times) -> Sequence[str]:
-    return [times.stamp(at)] if times.zone is None else [times.stamp(at), Times(now=times.now).stamp(at)]
 
 
 def entry_cells(entry: Entry, times: Times, joint: str) -> tuple[str, ...]:

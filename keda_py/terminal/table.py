@@ -13,8 +13,10 @@ from keda_py.terminal.wrapping import cells_of, cut, wrap
 
 LEAST = 24
 """Cells that a column of prose has at least, before other columns go."""
-SHORTEST_NAME = 20
+LEAST_NAME = 20
 """Cells that a name keeps when it is cut: the namespace's beginning and the object's end can still be told apart."""
+SHORTEST = 16
+"""Of both, where even that is too much."""
 GAP = "  "
 
 Row = Sequence[str | Text]
@@ -56,8 +58,11 @@ def _widths(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Mappi
     natural = [max(map(_natural, (column.heading, *(row[i] for row in rows)))) for i, column in enumerate(columns)]
     least = [_least(column, natural[i], [row[i] for row in rows]) for i, column in enumerate(columns)]
     kept = _kept(columns, least, width)
-    if _sum(least[i] for i in kept) > width:  # nothing more can go: long words of prose are cut as names are
-        least = [min(cells, LEAST) if columns[i].wraps else cells for i, cells in enumerate(least)]
+    for most in (LEAST, SHORTEST):
+        if _sum(least[i] for i in kept) > width:  # nothing more can go: long words of prose are cut as names are
+            least = [
+                min(cells, most) if columns[i].wraps or columns[i].cuts else cells for i, cells in enumerate(least)
+            ]
     spare = max(width - _sum(least[i] for i in kept), 0)
     return _shared({i: least[i] for i in kept}, natural, spare)
 
@@ -90,7 +95,7 @@ def _shared(least: dict[int, int], natural: Sequence[int], spare: int) -> Mappin
 
 def _least(column: Column, natural: int, cells: Iterable[str | Text]) -> int:
     if column.cuts:
-        return min(natural, max(SHORTEST_NAME, cells_of(column.heading)))
+        return min(natural, max(LEAST_NAME, cells_of(column.heading)))
     if not column.wraps:
         return natural
     longest = max((cells_of(word) for cell in cells for word in str(cell).split()), default=0)

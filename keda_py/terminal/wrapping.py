@@ -36,6 +36,12 @@ def wrap(text: str, width: int) -> list[str]:
     return lines
 
 
+def wrap_indented(text: str, width: int) -> list[str]:
+    """The same of a text that begins with blanks: each of its lines does."""
+    blanks = " " * (len(text) - len(text.lstrip(" ")))
+    return [f"{blanks}{line}" for line in wrap(text.lstrip(" "), width - len(blanks))]
+
+
 def cut(text: str, width: int) -> str:
     """At most `width` cells of a name: its beginning, an ellipsis, its end, since names often differ at either."""
     if cells_of(text) <= width:

@@ -203,10 +203,10 @@ def test_the_line_of_an_object_says_when_what_comes_next() -> None:
     live = scaled_object(cron("30 8 * * *", "30 19 * * *", timezone="Asia/Seoul"))
     told = {"reason": "Inactive", "since": "2026-11-20T10:35:00Z", "nextChange": "2026-11-20T23:30:00Z"}
     live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
-    text = overview([line_of(live, NOON)], 120).plain.splitlines()[-1]
+    text = overview([line_of(live, Times(now=NOON))], 120).plain.splitlines()[-1]
     cells = [cell.strip() for cell in text.split("  ") if cell]
     assert cells == ["app", "asleep", "1 h 25 min ago", "in 11 h 30 min", "Inactive"]
-    assert line_of(live, NOON + timedelta(days=1)).next is None
+    assert line_of(live, Times(now=NOON + timedelta(days=1))).next is None
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_the_line_of_an_object_says_when_what_comes_next() -> None:
 def test_only_what_rests_at_zero_is_called_asleep(counts: dict[str, int], state: str) -> None:
     live = scaled_object(cron(), **counts)
     live["status"] = {"kedaPy": {"reason": "Inactive"}, "conditions": [{"type": "Ready", "status": "True"}]}
-    assert line_of(live, NOON).state == state
+    assert line_of(live, Times(now=NOON)).state == state
 
 
 def test_in_a_narrow_overview_the_values_go_and_a_long_name_is_cut_so_that_since_and_next_stay() -> None:
@@ -225,7 +225,7 @@ def test_in_a_narrow_overview_the_values_go_and_a_long_name_is_cut_so_that_since
     values = {"s0-cron-Asia-Seoul-3008xxx-3019xxx": "0"}
     told = {"reason": "Inactive", "since": LATER, "nextChange": "2026-11-20T23:30:00Z", "values": values}
     live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
-    heading, _, row, *_ = overview([line_of(live, NOON)], 80).plain.splitlines()
+    heading, _, row, *_ = overview([line_of(live, Times(now=NOON))], 80).plain.splitlines()
     assert heading.split() == ["Name", "State", "Since", "Next", "Why"]
     assert row.split("  ") == [
         "some-application-develop-scaledobject",
@@ -234,10 +234,10 @@ def test_in_a_narrow_overview_the_values_go_and_a_long_name_is_cut_so_that_since
         "in 11 h 30 min",
         "Inactive",
     ]
-    narrow = overview([line_of(live, NOON)], 66).plain.splitlines()[2]
+    narrow = overview([line_of(live, Times(now=NOON))], 66).plain.splitlines()[2]
     assert narrow == "some-applic…caledobject  asleep  1 h ago  in 11 h 30 min  Inactive"
     assert max(map(len, (heading, row))) <= 80
-    assert len(overview([line_of(live, NOON)] * 3, 40).plain.splitlines()) == 5
+    assert len(overview([line_of(live, Times(now=NOON))] * 3, 40).plain.splitlines()) == 5
 
 
 async def test_watch_tells_what_is_new_and_ends_at_ctrl_c(two: World) -> None:
