@@ -64,7 +64,7 @@ def named(text: str, namespace: str) -> Named:
     place, name, *more = [namespace, *rest] if len(rest) == 1 else rest
     if more and resource is None:
         kinds = ", ".join(one.kind.lower() for one in EXPLAINED)
-        raise ConfigError(f"{text!r}: there is no kind {parts[0]!r} to explain; write one of {kinds}", field="NAME")
+        raise ConfigError(f"{text!r}: kind {parts[0]!r} cannot be explained; write one of {kinds}", field="NAME")
     if more or not place or not name:
         raise ConfigError(f"{text!r} names no object; write NAMESPACE/NAME, or KIND/NAMESPACE/NAME", field="NAME")
     return Named(resource=resource or SCALED_OBJECTS, namespace=place, name=name)

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from keda_py.core.causes import CRON, type_of
 from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_window
 from keda_py.core.cron.words import window_in_words
 from keda_py.core.decision import Reason
 from keda_py.core.environment.scaling.overlays import paused_by_owner
+from keda_py.core.meaning.causes import type_of
+from keda_py.core.meaning.windows import CRON
 from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.replay.ahead import AHEAD, Search, kept_active, next_step

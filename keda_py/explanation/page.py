@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.text import Text
 
-from keda_py.core.causes import active_in_words
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
+from keda_py.core.meaning.causes import active_in_words
 from keda_py.explanation.evidence import NOTHING, Evidence
 from keda_py.explanation.outlook import foretell, scene_of
 from keda_py.explanation.zones import zone_of, zone_of_plan

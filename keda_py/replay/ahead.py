@@ -20,7 +20,7 @@ MOST_INSTANTS = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """`step` None: none was found; `is_known` False: not because there is none, but because there was too much else."""
+    """`step` is None where none was found. With `is_known` False the search was given up: too much happened before."""
 
     step: Step | None
     is_known: bool = True

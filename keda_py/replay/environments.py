@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from keda_py.core.causes import by_environment
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.goal import State
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import EnvironmentState, Stage
 from keda_py.core.environment.overrides import Overrides
+from keda_py.core.meaning.causes import by_environment
 from keda_py.replay.plan import EnvironmentPlan
 from keda_py.replay.timeline import Step
 

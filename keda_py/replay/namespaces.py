@@ -8,12 +8,12 @@ import heapq
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from keda_py.core.causes import by_schedule
 from keda_py.core.environment.decision.members import OverlayAsleep, OverlayHold, OverlayReplicas
 from keda_py.core.environment.overrides import Overrides
 from keda_py.core.environment.scaling.overlays import overlay_of, paused_by_owner
 from keda_py.core.environment.scaling.schedules import in_force, schedule_of
 from keda_py.core.environment.spec import owner_of
+from keda_py.core.meaning.causes import by_schedule
 from keda_py.replay.environments import EnvironmentReplay
 from keda_py.replay.objects import ScaledObjectReplay
 from keda_py.replay.plan import NamespacePlan, Now

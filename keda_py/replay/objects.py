@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.core.activity import ActivityState
-from keda_py.core.causes import cause_of
 from keda_py.core.decision import Decision, Reason, ScaleTo
 from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.meaning.causes import cause_of
 from keda_py.core.reading import Round
 from keda_py.core.round import Facts, Outcome, conclude, judge
 from keda_py.core.spec import ScalingSpec

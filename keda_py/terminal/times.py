@@ -15,8 +15,8 @@ _MINUTE = timedelta(minutes=1)
 class Times:
     """Writes instants (aware) as seen at `now`.
 
-    `zone` is that of the Calendar or window which the times are about, None: there is none. `reader` is that of the
-    person who reads. Where both show the same time it is told once.
+    `zone` belongs to the Calendar or window that the times are about; without one it is None. `reader` is the zone of
+    the person who reads. Where both show the same time it is told once.
     """
 
     now: datetime

@@ -19,7 +19,6 @@ from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import SavingsStatus
-from keda_py.core.causes import by_environment
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
@@ -28,6 +27,7 @@ from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, he
 from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
+from keda_py.core.meaning.causes import by_environment
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError

@@ -15,7 +15,6 @@ from keda_py.apis.environments.scaling_schedule import ScalingSchedule, ScalingS
 from keda_py.apis.foreign import name_of, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.wire import Condition
-from keda_py.core.causes import by_schedule
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.scaling.schedules import (
     InForce,
@@ -25,6 +24,7 @@ from keda_py.core.environment.scaling.schedules import (
     in_force,
     schedule_of,
 )
+from keda_py.core.meaning.causes import by_schedule
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError

@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from keda_py.core.causes import cause_of
 from keda_py.core.decision import Reason, ScaleTo
 from keda_py.core.evaluation import Evaluation
+from keda_py.core.meaning.causes import cause_of
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import MetricReading
 from keda_py.core.spec import ScalingSpec

@@ -163,7 +163,7 @@ def test_what_names_no_object_is_refused(text: str) -> None:
 
 def test_a_kind_that_cannot_be_explained_is_refused_with_those_that_can() -> None:
     with pytest.raises(
-        ConfigError, match="no kind 'pod' to explain; write one of scaledobject, scaledjob, environment"
+        ConfigError, match="kind 'pod' cannot be explained; write one of scaledobject, scaledjob, environment"
     ):
         named("pod/shop/web", "default")
 

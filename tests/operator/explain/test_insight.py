@@ -230,7 +230,7 @@ async def test_of_a_scaledjob_that_is_gone_nothing_is_told(worked: World) -> Non
 async def test_a_kind_that_has_no_record_is_refused_with_the_remedy(quiet_world: World) -> None:
     code, text = await explain(quiet_world, "pod/default/app")
     assert code == 2
-    assert "there is no kind 'pod' to explain; write one of scaledobject, scaledjob, environment, override" in text
+    assert "kind 'pod' cannot be explained; write one of scaledobject, scaledjob, environment, override" in text
 
 
 async def test_an_unknown_name_lists_those_that_there_are_and_the_one_that_may_be_meant(world: World) -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.causes import cause_of
 from keda_py.core.decision import Decision, Keep, Reason
 from keda_py.core.evaluation import Evaluation, MetricValue
+from keda_py.core.meaning.causes import cause_of
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from tests.builders import bare_scaled_object, cpu, cron, metrics_api
