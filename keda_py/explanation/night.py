@@ -12,6 +12,7 @@ from keda_py.operator.decisions.history import in_full, read_history
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times
 from keda_py.terminal.wrapping import wrap
+from keda_py.terminal.zones import user_zone
 
 NONE_KEPT = (
     "no object keeps any change: the operator has just been installed, runs with --decision-history=0, or the "
@@ -71,17 +72,19 @@ def night_page(night: Night, width: int, height: int | None = None) -> Text:
         Column(heading="Triggers", wraps=True, goes=1),
         Column(heading="Why", wraps=True),
     )
-    return draw_table(columns, [_row(one, night.now, "\n") for one in night.happenings], width, height)
+    times = Times(now=night.now, reader=user_zone())
+    return draw_table(columns, [_row(one, times, "\n") for one in night.happenings], width, height)
 
 
 def night_lines(night: Night) -> list[str]:
     """A line a change, for a pipe that is watched."""
-    return ["  ".join(filter(None, _row(one, night.now, "; "))) for one in night.happenings]
+    times = Times(now=night.now, reader=user_zone())
+    return ["  ".join(filter(None, _row(one, times, "; "))) for one in night.happenings]
 
 
-def _row(one: Happening, now: datetime, joint: str) -> tuple[str, ...]:
+def _row(one: Happening, times: Times, joint: str) -> tuple[str, ...]:
     kind = "" if one.kind == "ScaledObject" else f"{one.kind.lower()}/"
-    cells = entry_cells(one.entry, Times(now=now), joint)[:4]
+    cells = entry_cells(one.entry, times, joint)[:4]
     return (_stamp(one.at), f"{kind}{one.namespace}/{one.name}", *cells)
 
 

@@ -28,7 +28,10 @@ _QUIET = (Reason.DEACTIVATED, Reason.INACTIVE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One object; `next` is known in advance, None: it is not, or it is over. `goes` says what happens then."""
+    """One object; `next` is known in advance, None: it is not, or it is over. `goes` says what happens then.
+
+    `brief` is `why` without the time of the next change.
+    """
 
     kind: str
     namespace: str
@@ -39,6 +42,7 @@ class Line:
     next: datetime | None
     goes: str = ""
     why: str
+    brief: str = ""
     values: Mapping[str, str]
     times: Times
 
@@ -57,7 +61,7 @@ def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Lin
     ready, paused = read_condition(conditions, "Ready"), read_condition(conditions, "Paused").status == "True"
     ruler = rulers.of(dict(live)) if live.get("kind", "ScaledObject") == "ScaledObject" else None
     times = times.of(zone_of(live) or (ruler.zone if ruler is not None else None))
-    active = read_condition(conditions, "Active").status
+    active, why = read_condition(conditions, "Active").status, _why(ready.status, ready.message, told)
     state = _state(live, ready.status, paused, active, told)
     goes, upcoming = _next(told, ruler if _changes(ruler, state) else None, times.now)
     return Line(
@@ -69,7 +73,8 @@ def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Lin
         since=_time(told.get("since")),
         next=upcoming,
         goes=goes,
-        why=times.localised(_why(ready.status, ready.message, told)),
+        why=times.localised(why),
+        brief=_without_end(why),
         values=told.get("values") or {},
         times=times,
     )
@@ -89,7 +94,7 @@ def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
         Text(line.state, _STYLES.get(line.state, "")),
         since,
         f"{line.goes} in {rough_duration(line.next - line.times.now)}".strip() if line.next else "",
-        line.why,
+        line.brief,
         ", ".join(f"{name}: {value}" for name, value in line.values.items()),
     )
 
@@ -135,6 +140,13 @@ def _why(ready: str, message: str, told: Mapping[str, Any]) -> str:
     ruled = told.get("ruledBy")
     reason = "" if ruled and told.get("reason") == Reason.PAUSED else told.get("reason", "")
     return "; ".join(map(str, filter(None, (ruled, reason, *(told.get("notes") or ())))))
+
+
+def _without_end(text: str) -> str:
+    """Without `until 2026-11-23T07:30:00Z`, which the column beside it tells."""
+    words = text.split(" ")
+    ends = [at for at, word in enumerate(words[:-1]) if word == "until" and _time(words[at + 1]) is not None]
+    return " ".join(word for at, word in enumerate(words) if at not in ends and at - 1 not in ends)
 
 
 def _time(text: object) -> datetime | None:

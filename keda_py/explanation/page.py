@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from rich.text import Text
 
@@ -20,6 +21,7 @@ from keda_py.terminal.times import Times, duration
 from keda_py.terminal.wrapping import wrap
 
 Entry = Mapping[str, Any]
+_UTC = ZoneInfo("UTC")
 
 _PAUSED = "paused by annotation autoscaling.keda.sh/paused...; nothing is read and nothing is scaled until it goes"
 _RULED = "nothing is read and nothing is scaled until then"
@@ -67,7 +69,7 @@ def explanation(
 class Explanation:
     """What is told of one object; what comes next is foretold once, however often it is drawn."""
 
-    def __init__(self, insight: Mapping[str, Any], evidence: Evidence, reader: tzinfo = UTC) -> None:
+    def __init__(self, insight: Mapping[str, Any], evidence: Evidence, reader: ZoneInfo = _UTC) -> None:
         self._insight, self._evidence = insight, evidence
         times = Times(now=datetime.fromisoformat(insight["now"]["time"]), reader=reader)
         scene = scene_of(insight, evidence.sources, times)

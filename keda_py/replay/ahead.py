@@ -14,7 +14,7 @@ from keda_py.replay.timeline import Step
 
 AHEAD = timedelta(days=400)
 """As far as calendars are looked at."""
-MOST_INSTANTS = 4_000
+MOST_INSTANTS = 2_000
 """Of a namespace; a schedule of every minute is not followed further."""
 
 

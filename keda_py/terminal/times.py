@@ -5,10 +5,11 @@ Where both zones show the same time it is told once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 _MINUTE = timedelta(minutes=1)
+_UTC = ZoneInfo("UTC")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,19 +22,19 @@ class Times:
 
     now: datetime
     zone: ZoneInfo | None = None
-    reader: tzinfo = UTC
+    reader: ZoneInfo = _UTC
 
     def of(self, zone: ZoneInfo | None) -> "Times":
         """The same, about that zone."""
         return replace(self, zone=zone)
 
     @property
-    def first(self) -> tzinfo:
+    def first(self) -> ZoneInfo:
         """The zone in which each time is told."""
         return self.zone or self.reader
 
     @property
-    def second(self) -> tzinfo | None:
+    def second(self) -> ZoneInfo | None:
         """The zone that stands beside it; None: both show the same."""
         same = self.now.astimezone(self.first).utcoffset() == self.now.astimezone(self.reader).utcoffset()
         return None if same else self.reader
@@ -133,6 +134,6 @@ def _hour(at: datetime) -> str:
     return at.strftime("%H:%M:%S" if at.second else "%H:%M")
 
 
-def _name(at: datetime, zone: tzinfo) -> str:
+def _name(at: datetime, zone: ZoneInfo) -> str:
     name = at.astimezone(zone).tzname() or ""
-    return name if name.isalpha() else str(zone)
+    return name if name.isalpha() else zone.key

@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from keda_py.clock import FakeClock
+from keda_py.core.environment.overrides import OverrideState
+from keda_py.environments.overriding import Wish, request
 from keda_py.environments.show import look_at_all, look_at_one
 from keda_py.kube.resources import ENVIRONMENTS
 from keda_py.terminal.times import Times
@@ -14,7 +16,7 @@ from tests.builders import calendar, environment
 from tests.environments.builders import NOW
 from tests.worlds.world import open_world
 
-KST, CET = ZoneInfo("Asia/Seoul"), ZoneInfo("Europe/Prague")
+KST, CET, UNIVERSAL = ZoneInfo("Asia/Seoul"), ZoneInfo("Europe/Prague"), ZoneInfo("UTC")
 SLEEPS = {"at": "2026-11-20T18:30:00Z", "to": "Asleep", "because": "outside of the hours"}
 
 
@@ -22,10 +24,10 @@ SLEEPS = {"at": "2026-11-20T18:30:00Z", "to": "Asleep", "because": "outside of t
     ("zone", "reader", "told"),
     [
         (KST, CET, "03:30 KST (Fri 19:30 CET)"),
-        (KST, UTC, "03:30 KST (Fri 18:30 UTC)"),
+        (KST, UNIVERSAL, "03:30 KST (Fri 18:30 UTC)"),
         (KST, KST, "03:30 KST"),
         (None, CET, "19:30 CET"),
-        (None, UTC, "18:30 UTC"),
+        (None, UNIVERSAL, "18:30 UTC"),
         (ZoneInfo("Europe/Berlin"), CET, "19:30 CET"),
     ],
 )
@@ -33,6 +35,16 @@ def test_a_time_is_labelled_with_each_zone_and_told_once_where_both_are_one(
     zone: ZoneInfo | None, reader: ZoneInfo, told: str
 ) -> None:
     assert Times(now=NOW, zone=zone, reader=reader).spoken(datetime(2026, 11, 20, 18, 30, tzinfo=UTC)) == told
+
+
+async def test_until_is_read_on_the_clock_of_the_person_who_writes_it(tmp_path: Path) -> None:
+    times = Times(now=NOW, reader=CET)
+    async with open_world(tmp_path, clock=FakeClock(NOW)) as world:
+        await world.create(environment())
+        wish = Wish(state=OverrideState.AWAKE, until="22:00")
+        told, made = await request(world.client, "default", wish, times)
+        assert made["spec"]["until"] == "2026-11-20T21:00:00Z"
+        assert "until 22:00 CET" in told[0]
 
 
 async def test_env_tells_the_times_of_its_calendar_also_of_one_that_it_only_names(tmp_path: Path) -> None:

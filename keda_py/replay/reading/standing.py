@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from keda_py.apis.foreign import Obj, map_at, name_of, text_at, value_at
+from keda_py.apis.foreign import Obj, map_at, maps_at, name_of, text_at, value_at
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.environment.spec import EnvironmentSpec, owner_of
 from keda_py.replay.ahead import AHEAD
 from keda_py.replay.plan import EnvironmentPlan, NamespacePlan, Now
-from keda_py.replay.reading.manifests import Source, read_plans
+from keda_py.replay.reading.manifests import ROLES, Source, read_plans
 
 Marks = tuple[Mapping[str, str], Mapping[str, str]]
 """Labels and annotations."""
@@ -21,7 +21,7 @@ def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None
 
     `seen` is what is known of the object better than the sources say it. Only with waves do other members matter.
     """
-    plans = [plan for plan in read_plans(sources, now, now + AHEAD) if plan.name]
+    plans = [plan for plan in read_plans(_that_matter(sources, key), now, now + AHEAD) if plan.name]
     plan = next((plan for plan in plans if key in _marks(plan)), None)
     if plan is None:
         return None
@@ -35,6 +35,18 @@ def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None
         environments=() if owner is None else (owner,),
         now=counts if seen is None else {**counts, key: seen},
     )
+
+
+def _that_matter(sources: Sequence[Source], key: str) -> Sequence[Source]:
+    """Without waves no other ScaledObject or member does. A namespace may have thousands, and reading one takes time."""
+    if any(source.body["kind"] == "Environment" and maps_at(source.body, "spec", "waves") for source in sources):
+        return sources
+    members = ("ScaledObject", *ROLES)
+    return [one for one in sources if one.body["kind"] not in members or key == _key(one.body)]
+
+
+def _key(body: Obj) -> str:
+    return f"{body['kind']}/{name_of(body)}"
 
 
 def _marks(plan: NamespacePlan) -> dict[str, Marks]:
@@ -56,7 +68,7 @@ def _kept_with(plan: NamespacePlan, owner: EnvironmentPlan | None, key: str) -> 
 
 def _counts(sources: Iterable[Source], plan: NamespacePlan, owner: EnvironmentPlan | None) -> Iterable[tuple[str, Now]]:
     """Of all members, and of ScaledObjects those of what they scale; one that is not seen is asleep with its owner."""
-    bodies = {f"{source.body['kind']}/{name_of(source.body)}": source.body for source in sources}
+    bodies = {_key(source.body): source.body for source in sources}
     remembered = {} if owner is None else owner.state.members
     for member in plan.members:
         key = f"{member.kind}/{member.name}"

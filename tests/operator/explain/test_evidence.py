@@ -10,14 +10,17 @@ from typing import Any
 import orjson
 import pytest
 
+from keda_py.apis.environments.environment import Environment
+from keda_py.core.environment.spec import build_environment
 from keda_py.core.hpa.rescale_note import REASON
 from keda_py.explanation.evidence import ByHand, Evidence, Step, gather, map_steps, who_set_the_count
 from keda_py.explanation.overview import line_of, overview
 from keda_py.explanation.page import explanation, headline
+from keda_py.explanation.rulers import Rulers
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from keda_py.terminal.times import Times
-from tests.builders import cron, deployment, metrics_api, scaled_object
+from tests.builders import cron, deployment, environment, metrics_api, scaled_object
 from tests.operator.explain.test_insight import explain, insight
 from tests.worlds.world import NOON, World
 
@@ -254,3 +257,26 @@ async def test_watch_tells_what_is_new_and_ends_at_ctrl_c(two: World) -> None:
         process.send_signal(signal.SIGINT)
         await process.communicate()
     assert process.returncode == 130
+
+
+def test_the_overview_tells_when_its_environment_puts_it_to_sleep_and_no_time_twice() -> None:
+    calendar = {"timeZone": "Asia/Seoul", "hours": [{"from": "08:30", "to": "23:30"}]}
+    body = environment(namespace="shop", calendar=calendar)
+    body["status"] = {"phase": "Awake", "nextChange": {"at": "2026-11-20T14:30:00Z", "to": "Asleep"}}
+    body["metadata"]["creationTimestamp"] = CREATED
+    written = Environment.model_validate(body)
+    rulers = Rulers(by_namespace={"shop": [(build_environment(written), written)]})
+    live = scaled_object(metrics_api("http://queue/jobs"))
+    live["metadata"]["namespace"] = "shop"
+    live["status"] = {"kedaPy": {"reason": "Active"}, "conditions": [{"type": "Active", "status": "True"}]}
+    row = overview([line_of(live, Times(now=NOON), rulers)], 120).plain.splitlines()[-1]
+    assert "sleeps in 2 h 30 min" in row
+    ruler = "asleep by environment dev until 2026-11-20T23:30:00Z (its own hours)"
+    live["status"] = {
+        "kedaPy": {"reason": "Paused", "ruledBy": ruler},
+        "conditions": [{"type": "Paused", "status": "True"}],
+    }
+    line = line_of(live, Times(now=NOON), rulers)
+    assert line.why == "asleep by environment dev until tomorrow 08:30 KST (Fri 23:30 UTC) (its own hours)"
+    assert "asleep by environment dev (its own hours)" in overview([line], 120).plain
+    assert line.next is None  # what its Environment does next is to sleep, which it does already
