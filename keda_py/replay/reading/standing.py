@@ -38,7 +38,7 @@ def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None
 
 
 def _that_matter(sources: Sequence[Source], key: str) -> Sequence[Source]:
-    """Without waves no other ScaledObject or member does. A namespace may have thousands, and reading one takes time."""
+    """Without waves no other ScaledObject or member does. A namespace may have thousands, and each takes its time."""
     if any(source.body["kind"] == "Environment" and maps_at(source.body, "spec", "waves") for source in sources):
         return sources
     members = ("ScaledObject", *ROLES)
