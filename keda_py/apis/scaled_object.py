@@ -223,7 +223,7 @@ class ChangeStatus(Wire):
     replicas: ReplicaChange | None = None
     jobs: JobChange | None = None
     notes: list[str] = []
-    """Of a sleep, who asked for it."""
+    """Of a sleep or a wake that no trigger asked for, who did."""
     error: str = ""
 
 

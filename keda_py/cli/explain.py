@@ -9,12 +9,15 @@ DESCRIPTION = (
     "Tell why a ScaledObject woke, slept or stayed as it is, or why a ScaledJob created Jobs or none: the last values "
     "of its triggers, the changes of reason of the last day (32 at most) and since the operator started (50 at most), "
     "cooldown left, next poll and next planned change. Without a name: one line an object, or with --since one line a "
-    "change."
+    "change. Of Environments, Overrides, ScalingSchedules, and the Deployments, StatefulSets and CronJobs of an "
+    "Environment: what they do now, why, and what comes next. Times are in the zone of the Calendar, and in yours."
 )
 EXAMPLES = (
     ("keda-py explain shop/checkout", "ScaledObject checkout of namespace shop"),
     ("keda-py explain scaledjob/shop/import", "ScaledJob import of the same namespace"),
     ("keda-py explain environment/shop/dev", "what sleeps together, with its waves and members"),
+    ("keda-py explain deployment/shop/mailer", "a workload that no ScaledObject scales: when it sleeps and wakes"),
+    ("keda-py explain override/shop/dev-wake-x7k2p", "what was asked for, until when, and what follows"),
     ("keda-py explain -A", "every object of the cluster, one line each"),
     ("keda-py explain shop/checkout --since yesterday", "its changes since yesterday's midnight"),
     ("keda-py explain -A --since 22:00", "the night of the whole cluster, one line a change"),
@@ -24,9 +27,10 @@ EXAMPLES = (
 NOTES = (
     "The operator answers through the API server, under the APIService v1alpha1.insight.keda-py.dev;\n"
     "who asks needs the verb get on scaledobjects.insight.keda-py.dev, or scaledjobs. Steps of the HPA and changes by "
-    "hand are read from Events and the workload, where the user may read those. Without a name everything is read from "
-    "the status of the objects, where the operator keeps the changes (--decision-history) and tells them at most five "
-    "minutes late."
+    "hand are read from Events and the workload, where the user may read those; so is what rules the object, to tell "
+    "what comes next: Environments, Calendars, Overrides and ScalingSchedules of its namespace. Without a name "
+    "everything is read from the status of the objects, where the operator keeps the changes (--decision-history) and "
+    "tells them at most five minutes late."
 )
 
 
@@ -47,9 +51,11 @@ def run(arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("explain", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py explain [FLAGS] [NS/NAME]")
+    parser = command_parser(
+        "explain", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py explain [FLAGS] [[KIND/]NS/NAME]"
+    )
     add = parser.add_argument
-    told = "a ScaledObject, or scaledjob/, environment/NS/NAME [all of the namespace]"
+    told = "a ScaledObject, or scaledjob/, environment/, override/, scalingschedule/, deployment/NS/NAME [all there]"
     one = add("object", metavar="NS/NAME", nargs="?", help=told)
     place = add("-n", "--namespace", default="default", metavar="NS", help="where NS/ is not written [default]")
     add("-A", "--all-namespaces", action="store_true", help="every namespace, without a name")

@@ -122,6 +122,8 @@ class ScalingSpec(TriggersSpec):
     force_activation: bool
     ruled_by: str = ""
     """What lies over the manifest, in words; "" where the manifest holds."""
+    released_by: str = ""
+    """What took off that which lay over it last, in words."""
 
     min_replicas: int = field(init=False, repr=False, compare=False)
     """The lowest count while active, 0 where none is declared."""

@@ -13,8 +13,8 @@ from hashlib import sha256
 import orjson
 
 from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, texts_at, value_at
-from keda_py.preview.reading.manifests import Source, read_plans
-from keda_py.preview.replay.previews import Subject, preview
+from keda_py.replay.previews import Subject, preview
+from keda_py.replay.reading.manifests import Source, read_plans
 
 AHEAD = timedelta(days=3)
 LASTS = timedelta(hours=1)

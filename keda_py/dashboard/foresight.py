@@ -21,7 +21,7 @@ from keda_py.kube.resources import (
     ObjectPath,
     Resource,
 )
-from keda_py.preview.reading.cluster import files_of, with_kind
+from keda_py.replay.reading.cluster import files_of, with_kind
 
 READ = (SCALED_OBJECTS, ENVIRONMENTS, OVERRIDES, CALENDARS, CLUSTER_CALENDARS, SCALING_SCHEDULES)
 REST = 3.0

@@ -14,7 +14,8 @@ from keda_py.dashboard.past import BEHIND, past_of_environment, past_of_object
 from keda_py.explanation.overview import line_of
 from keda_py.kube.resources import SCALED_JOBS
 from keda_py.operator.decisions.history import read_history
-from keda_py.preview.replay.previews import Subject
+from keda_py.replay.previews import Subject
+from keda_py.terminal.times import Times
 
 MOST_SPANS = 60
 MOST_MOVES = 8
@@ -52,7 +53,7 @@ def _object(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
     recent = write_time(now - BEHIND)
     changes = read_history(map_at(live, "status"))
     before = [one for one in changes if one["time"] < recent][-1:]  # what held when the day began
-    line = line_of(live, now).fields()
+    line = line_of(live, Times(now=now)).fields()
     place = (str(line["kind"]), *_place(live))
     return {
         **line,

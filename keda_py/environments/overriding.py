@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import NEXT_CHANGE, REQUESTED_BY
@@ -178,7 +177,7 @@ class _Spans:
 def _spans(wish: Wish, times: Times) -> _Spans:
     if wish.until and wish.length:
         raise ConfigError("--until and --for say the same twice; give one of them", field="--until")
-    now, zone = times.now, times.zone or ZoneInfo("UTC")
+    now, zone = times.now, times.reader
     starts = parse_moment(wish.begin, now, zone, field="--from") if wish.begin else now
     if wish.length:
         length = parse_length(wish.length, field="--for")

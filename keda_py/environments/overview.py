@@ -9,17 +9,18 @@ from rich.text import Text
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.environments.asking import read_environment
 from keda_py.environments.words import is_partly_up, next_in_words, phase_of, reasons_of
+from keda_py.environments.zones import CalendarZones
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times
 
 COLUMNS = (
-    Column(heading="Name", style="bold"),
+    Column(heading="Name", style="bold", cuts=True),
     Column(heading="Phase"),
     Column(heading="Ready"),
     Column(heading="Up", goes=1),
-    Column(heading="Next", goes=2),
+    Column(heading="Next"),
     Column(heading="Why", wraps=True),
 )
 _STYLES = {"awake": "green", "asleep": "blue", "waking": "yellow", "falling asleep": "yellow", "broken": "red"}
@@ -54,10 +55,11 @@ class Line:
         return found | {name: told[name] for name in kept if name in told}
 
 
-def line_of_live(live: Obj, times: Times) -> Line:
+def line_of_live(live: Obj, times: Times, zones: CalendarZones) -> Line:
     """Of an Environment as it is in the cluster, also of one that cannot be read."""
     try:
-        return line_of(read_environment(live), times)
+        environment = read_environment(live)
+        return line_of(environment, times.of(zones.of(environment)))
     except ConfigError as error:
         namespace, name = live["metadata"]["namespace"], live["metadata"]["name"]
         return Line(namespace=namespace, name=name, phase="broken", why=str(error))

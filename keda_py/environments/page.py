@@ -23,10 +23,10 @@ from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times, spoken_duration
 from keda_py.terminal.wrapping import wrap
 
-WAVES = (Column(heading="Wave", style="bold"), Column(heading="Ready"), Column(heading="State"))
+WAVES = (Column(heading="Wave", style="bold", cuts=True), Column(heading="Ready"), Column(heading="State"))
 MEMBERS = (
-    Column(heading="Member", style="bold"),
-    Column(heading="Wave", goes=1),
+    Column(heading="Member", style="bold", cuts=True),
+    Column(heading="Wave", cuts=True, goes=1),
     Column(heading="State"),
     Column(heading="Ready", goes=2),
     Column(heading="Why", wraps=True),

@@ -17,7 +17,11 @@ from keda_py.terminal.console import Text, console_of
 from keda_py.terminal.foreign import write_json
 from keda_py.terminal.table import Column, draw_table
 
-COLUMNS = (Column(heading="Environment", style="bold"), Column(heading="Member"), Column(heading="Result", wraps=True))
+COLUMNS = (
+    Column(heading="Environment", style="bold", cuts=True),
+    Column(heading="Member", cuts=True),
+    Column(heading="Result", wraps=True),
+)
 _AFTER = (
     "An operator that runs leaves these counts alone until the next change of each calendar. Where none runs any more, "
     "delete the Environments and call this once more: it takes their finalizers off."

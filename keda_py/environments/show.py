@@ -12,6 +12,7 @@ from keda_py.environments.asking import find_environment, list_environments
 from keda_py.environments.members import members_of
 from keda_py.environments.overview import line_of_live, overview
 from keda_py.environments.page import body_of, page
+from keda_py.environments.zones import list_zones
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
 from keda_py.terminal.console import console_of, tell
@@ -49,9 +50,8 @@ async def show(kubeconfig: str, wanted: Wanted) -> None:
 
 
 def times_of(client: KubeClient) -> Times:
-    """As the user's clock shows them; UTC stands beside unless it is that."""
-    zone = user_zone()
-    return Times(now=client.clock.now(), zone=None if zone.key in ("UTC", "Etc/UTC") else zone)
+    """As the user's clock shows them; `Times.of` puts the zone of a Calendar before it."""
+    return Times(now=client.clock.now(), reader=user_zone())
 
 
 async def look_at_one(
@@ -60,12 +60,14 @@ async def look_at_one(
     """The page of an Environment, and the same for programs. Raises ConfigError, KubeError."""
     environment = await find_environment(client, namespace, name)
     members = await members_of(client, environment)
+    times = times.of((await list_zones(client, namespace)).of(environment))
     return page(environment, members, times, width), body_of(environment, members, times)
 
 
 async def look_at_all(client: KubeClient, namespace: str, times: Times, width: int) -> tuple[Text, list[Any]]:
     """The table, and the same for programs; "" for every namespace. Raises ConfigError, KubeError."""
-    lines = [line_of_live(live, times) for live in await list_environments(client, namespace)]
+    found, zones = await list_environments(client, namespace), await list_zones(client, namespace)
+    lines = [line_of_live(live, times, zones) for live in found]
     return overview(lines, width, all_namespaces=not namespace), [line.fields() for line in lines]
 
 

@@ -10,7 +10,7 @@ from keda_py.core.environment.decision.state import Phase, Stage
 from keda_py.core.environment.decision.still_up import in_words
 from keda_py.core.environment.times import parse_optional_time
 from keda_py.errors import ConfigError
-from keda_py.terminal.times import Times, spoken_duration
+from keda_py.terminal.times import Times, rough_duration, spoken_duration
 
 PHASES = {
     Phase.UNKNOWN: "unknown",
@@ -74,7 +74,7 @@ def next_in_words(status: EnvironmentStatus, times: Times) -> str:
     if found is None:
         return ""
     goes, at = found
-    return f"{goes} in {times.until(at)}" if at > times.now else f"{goes} now"
+    return f"{goes} in {rough_duration(at - times.now)}" if at > times.now else f"{goes} now"
 
 
 def override_in_words(override: OverrideInForce, times: Times) -> str:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -16,16 +17,26 @@ from keda_py.environments.asking import find_environment
 from keda_py.environments.members import members_of
 from keda_py.environments.page import body_of, page, sentences
 from keda_py.environments.show import times_of
+from keda_py.environments.zones import list_zones
 from keda_py.errors import Unavailable
-from keda_py.explanation.asking import ask_insight, list_objects, named, named_environment
-from keda_py.explanation.evidence import gather
+from keda_py.explanation.asking import WORKLOADS, Named, ask_insight, get_object, list_objects, named
+from keda_py.explanation.evidence import gather, read_sources
+from keda_py.explanation.members import Told, scaling_object, tell_member
 from keda_py.explanation.night import night_lines, night_of, night_page
 from keda_py.explanation.overview import line_of, overview
-from keda_py.explanation.page import change_lines, explanation
+from keda_py.explanation.page import Explanation
+from keda_py.explanation.rulers import read_rulers
+from keda_py.explanation.rules import tell_override, tell_schedule
 from keda_py.explanation.since import parse_since
+from keda_py.explanation.zones import zone_of_rule
 from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_JOBS, SCALED_OBJECTS, Obj
+from keda_py.replay.reading.manifests import Source
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import json_of, printable, write_json
+from keda_py.terminal.times import Times
+from keda_py.terminal.wrapping import wrap_indented
+from keda_py.terminal.zones import user_zone
 
 WATCH_SECONDS = 2.0
 _SPARE = 2
@@ -55,7 +66,7 @@ class View:
 async def explain(kubeconfig: str, wanted: Wanted) -> None:
     """To stdout. Raises ConfigError, KubeError."""
     async with KubeClient(SystemClock(), kubeconfig) as client:
-        view = await _look(client, wanted)
+        view = await look(client, wanted)
         console = console_of(sys.stdout)
         if wanted.watch and console.is_terminal and not wanted.as_json:
             await _watch_live(client, wanted, console, view)
@@ -67,16 +78,43 @@ async def explain(kubeconfig: str, wanted: Wanted) -> None:
             console.print(view.page(console.width, None), soft_wrap=True)
 
 
-async def _look(client: KubeClient, wanted: Wanted) -> View:
+async def look(client: KubeClient, wanted: Wanted) -> View:
+    """What there is to tell, as of now on the client's clock. Raises ConfigError, KubeError."""
     if wanted.object:
         return await _look_at_one(client, wanted)
     return await (_look_back(client, wanted) if wanted.since else _look_at_all(client, wanted))
 
 
 async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
-    if environment := named_environment(wanted.object, wanted.namespace):
-        return await _look_at_environment(client, *environment)
-    insight = await ask_insight(client, named(wanted.object, wanted.namespace))
+    about = named(wanted.object, wanted.namespace)
+    if about.resource in (SCALED_OBJECTS, SCALED_JOBS):
+        return await _look_at_scaled(client, about, wanted)
+    if about.resource is ENVIRONMENTS:
+        return await _look_at_environment(client, about)
+    live, times = await get_object(client, about), times_of(client)
+    sources, unread = await read_sources(client, about.namespace, live)
+    if about.resource in WORKLOADS:
+        if name := scaling_object(about, sources):
+            return await _look_at_scaled(client, replace(about, resource=SCALED_OBJECTS, name=name), wanted)
+        told = await tell_member(client, about, sources, times)
+    else:
+        told = _tell_rule(about, live, sources, times)
+    lines = [*told.sentences, *([f"not listed, for want of the right: {', '.join(unread)}"] if unread else [])]
+    return View(page=partial(_lines, lines), lines=lines, body=told.body)
+
+
+def _tell_rule(about: Named, live: Obj, sources: Sequence[Source], times: Times) -> Told:
+    """Of an Override or a ScalingSchedule, in the zone of the Calendar that it is about."""
+    times = times.of(zone_of_rule(live, sources))
+    return (tell_override if about.resource is OVERRIDES else tell_schedule)(live, sources, times)
+
+
+def _lines(told: Sequence[str], width: int, height: int | None) -> Text:
+    return Text("\n").join(Text(line) for text in told for line in wrap_indented(text, width))
+
+
+async def _look_at_scaled(client: KubeClient, about: Named, wanted: Wanted) -> View:
+    insight = await ask_insight(client, about)
     now = datetime.fromisoformat(insight["now"]["time"])
     since = parse_since(wanted.since, now) if wanted.since else None
     if since is not None:
@@ -87,11 +125,8 @@ async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
     evidence = await gather(client, insight)
     if since is not None:
         evidence = replace(evidence, steps=[step for step in evidence.steps if step.at >= since])
-    return View(
-        page=lambda width, height: explanation(insight, evidence, width, height),
-        lines=change_lines(insight, evidence),
-        body=insight,
-    )
+    told = Explanation(insight, evidence, user_zone())
+    return View(page=told.page, lines=told.changes, body=insight)
 
 
 async def _look_back(client: KubeClient, wanted: Wanted) -> View:
@@ -104,10 +139,11 @@ async def _look_back(client: KubeClient, wanted: Wanted) -> View:
     )
 
 
-async def _look_at_environment(client: KubeClient, namespace: str, name: str) -> View:
+async def _look_at_environment(client: KubeClient, about: Named) -> View:
     """What sleeps together, also workloads that no ScaledObject has: told by its status, without the operator."""
-    environment = await find_environment(client, namespace, name)
-    members, times = await members_of(client, environment), times_of(client)
+    environment = await find_environment(client, about.namespace, about.name)
+    members = await members_of(client, environment)
+    times = times_of(client).of((await list_zones(client, about.namespace)).of(environment))
     return View(
         page=lambda width, height: page(environment, members, times, width),
         lines=list(sentences(environment, times)),
@@ -116,9 +152,9 @@ async def _look_at_environment(client: KubeClient, namespace: str, name: str) ->
 
 
 async def _look_at_all(client: KubeClient, wanted: Wanted) -> View:
-    now = SystemClock().now()
-    lines = [line_of(live, now) for live in await list_objects(client, wanted.namespace)]
-    told = [printable(f"{line.namespace}/{line.name}  {line.state}  {line.why}") for line in lines]
+    rulers, times = await read_rulers(client, wanted.namespace), times_of(client)
+    lines = [line_of(live, times, rulers) for live in await list_objects(client, wanted.namespace)]
+    told = [f"{line.namespace}/{line.name}  {line.state}  {line.why}" for line in lines]
     return View(
         page=lambda width, height: overview(lines, width, height, all_namespaces=not wanted.namespace),
         lines=told,
@@ -141,7 +177,9 @@ async def _watch_lines(client: KubeClient, wanted: Wanted, view: View) -> None:
     """What is new since the look before, a line each; as JSON, a document a line."""
     seen: frozenset[str] = frozenset()
     while True:
-        lines = [json_of(view.body, indent=False).rstrip()] if wanted.as_json else view.lines
+        lines = (
+            [json_of(view.body, indent=False).rstrip()] if wanted.as_json else [printable(one) for one in view.lines]
+        )
         for line in lines:
             if line not in seen:
                 sys.stdout.write(f"{line}\n")
@@ -154,6 +192,6 @@ async def _watch_lines(client: KubeClient, wanted: Wanted, view: View) -> None:
 async def _look_again(client: KubeClient, wanted: Wanted, before: View) -> View:
     """What was seen before, while the API server or the operator does not answer."""
     try:
-        return await _look(client, wanted)
+        return await look(client, wanted)
     except Unavailable:
         return before

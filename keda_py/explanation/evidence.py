@@ -12,6 +12,8 @@ from keda_py.core.hpa.rescale_note import REASON, read_rescale
 from keda_py.errors import ConfigError, Forbidden, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj, Resource, Selection, safe_segment
+from keda_py.replay.reading.cluster import ClusterReading
+from keda_py.replay.reading.manifests import Source
 
 EVENTS = Resource(version="v1", kind="Event", plural="events")
 AUTOSCALERS = ("keda-py", "keda-operator", "keda", "kube-controller-manager")
@@ -38,9 +40,13 @@ class ByHand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Everything is optional; `unread` names what the user may not read."""
+    """Everything is optional; `unread` names what the user may not read.
+
+    `sources` are the manifest, and what rules it, for the replay that tells what comes next.
+    """
 
     manifest: Obj | None = None
+    sources: Sequence[Source] = ()
     steps: Sequence[Step] = ()
     by_hand: ByHand | None = None
     unread: tuple[str, ...] = ()
@@ -57,6 +63,8 @@ async def gather(client: KubeClient, insight: Mapping[str, Any]) -> Evidence:
     manifest, found = await _try(client.get(resource.named(namespace, name)), resource.plural, found)
     if manifest is None or resource is SCALED_JOBS:
         return replace(found, manifest=manifest)
+    sources, unread = await read_sources(client, namespace, {**manifest, "kind": resource.kind})
+    found = replace(found, sources=sources, unread=(*found.unread, *unread))
     status = manifest.get("status") or {}
     if hpa := status.get("hpaName"):
         wanted = Selection(fields=f"involvedObject.name={hpa},reason={REASON}")
@@ -67,6 +75,15 @@ async def gather(client: KubeClient, insight: Mapping[str, Any]) -> Evidence:
         live, found = await _try(client.get(target.named(namespace, str(workload or ""))), target.plural, found)
         found = replace(found, by_hand=who_set_the_count(live or {}))
     return replace(found, manifest=manifest)
+
+
+async def read_sources(client: KubeClient, namespace: str, live: Obj) -> tuple[list[Source], list[str]]:
+    """What rules the objects of a namespace, and they; `live` alone, where nothing may be listed. Never fails."""
+    reading = ClusterReading(client, namespace)
+    try:
+        return await reading.read(live), [resource.plural for resource in reading.forbidden]
+    except KubeError:
+        return [Source(body=live)], []
 
 
 async def _try(asked: Awaitable[Any], what: str, found: Evidence) -> tuple[Any, Evidence]:

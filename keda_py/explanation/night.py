@@ -8,10 +8,11 @@ from typing import Any
 from rich.text import Text
 
 from keda_py.explanation.page import entry_cells
-from keda_py.operator.decisions.history import read_history
+from keda_py.operator.decisions.history import in_full, read_history
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times
 from keda_py.terminal.wrapping import wrap
+from keda_py.terminal.zones import user_zone
 
 NONE_KEPT = (
     "no object keeps any change: the operator has just been installed, runs with --decision-history=0, or the "
@@ -49,7 +50,7 @@ def night_of(objects: Iterable[Mapping[str, Any]], since: datetime, now: datetim
     found, kept = list[Happening](), False
     for live in objects:
         meta, kind = live["metadata"], live.get("kind", "ScaledObject")
-        for entry in read_history(live.get("status") or {}):
+        for entry in map(in_full, read_history(live.get("status") or {})):
             kept, at = True, datetime.fromisoformat(entry["time"])
             if at >= since:
                 place, name = meta.get("namespace", ""), meta["name"]
@@ -65,23 +66,25 @@ def night_page(night: Night, width: int, height: int | None = None) -> Text:
         return Text("\n").join(map(Text, wrap(nothing, width)))
     columns = (
         Column(heading=f"Time ({_zone(night.now)})"),
-        Column(heading="Object", style="bold"),
+        Column(heading="Object", style="bold", cuts=True),
         Column(heading="Reason", goes=3),
         Column(heading="Count"),
         Column(heading="Triggers", wraps=True, goes=1),
         Column(heading="Why", wraps=True),
     )
-    return draw_table(columns, [_row(one, night.now, "\n") for one in night.happenings], width, height)
+    times = Times(now=night.now, reader=user_zone())
+    return draw_table(columns, [_row(one, times, "\n") for one in night.happenings], width, height)
 
 
 def night_lines(night: Night) -> list[str]:
     """A line a change, for a pipe that is watched."""
-    return ["  ".join(filter(None, _row(one, night.now, "; "))) for one in night.happenings]
+    times = Times(now=night.now, reader=user_zone())
+    return ["  ".join(filter(None, _row(one, times, "; "))) for one in night.happenings]
 
 
-def _row(one: Happening, now: datetime, joint: str) -> tuple[str, ...]:
+def _row(one: Happening, times: Times, joint: str) -> tuple[str, ...]:
     kind = "" if one.kind == "ScaledObject" else f"{one.kind.lower()}/"
-    cells = entry_cells({"triggers": [], **one.entry}, Times(now=now), joint)[:4]
+    cells = entry_cells(one.entry, times, joint)[:4]
     return (_stamp(one.at), f"{kind}{one.namespace}/{one.name}", *cells)
 
 

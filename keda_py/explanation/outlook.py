@@ -1,39 +1,60 @@
-"""What comes next, with its direction and its result: "sleeps at 19:35 KST (10:35 UTC), in 5 h". Pure.
+"""What comes next, with its direction and its result: "sleeps at 19:35 KST (11:35 CET), in 5 h". Pure.
 
-It follows `core/decision.py`: windows and polled triggers keep a workload awake, cpu and memory scale it while it is
-awake and do neither wake it nor keep it so. What a formula decides is not foretold.
+The replay of `keda-py preview` tells when; here it is put into words, with what may come before. What only a source
+knows, and what a formula decides, is not foretold.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_window
 from keda_py.core.cron.words import window_in_words
 from keda_py.core.decision import Reason
-from keda_py.core.spec import AS_WRITTEN, FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
+from keda_py.core.environment.scaling.overlays import paused_by_owner
+from keda_py.core.meaning.causes import type_of
+from keda_py.core.meaning.windows import CRON
+from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError
-from keda_py.explanation.zones import CRON
+from keda_py.replay.ahead import AHEAD, Search, kept_active, next_step
+from keda_py.replay.plan import NamespacePlan, Now
+from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.standing import plan_of
+from keda_py.replay.timeline import Step
 from keda_py.terminal.times import Times, spoken_duration
 
 Fields = Mapping[str, Any]
 STEPS = 60
-"""Boundaries of windows looked at; a schedule of every minute is not followed further."""
+"""Boundaries of one window that are looked at for its opening."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What is known of a ScaledObject: its spec, its windows, and what the last look saw."""
+    """What is known of a ScaledObject: the plan of its namespace, and what the last look saw.
 
+    `is_ruled`: something lies over its manifest; `is_stopped`: its triggers are not read.
+    """
+
+    plan: NamespacePlan
     spec: ScalingSpec
-    windows: Sequence[CronWindow]
     last: Fields
     times: Times
+    is_ruled: bool = False
+    is_stopped: bool = False
 
     @property
     def now(self) -> datetime:
         return self.times.now
+
+    @property
+    def key(self) -> str:
+        return f"ScaledObject/{self.spec.name}"
+
+    @property
+    def count(self) -> int | None:
+        known = (self.plan.now or {}).get(self.key)
+        return known.replicas if known is not None else None
 
     @property
     def lowest(self) -> int:
@@ -44,34 +65,81 @@ class Scene:
     @property
     def polled(self) -> list[Fields]:
         """What was read of a source, schedules aside."""
-        return [one for one in self.last["triggers"] if not self._is_window(one["metric"])]
+        return [one for one in self.last.get("triggers", ()) if type_of(one["metric"], self.spec) != CRON]
+
+    @property
+    def wakers(self) -> list[str]:
+        """Names of the triggers whose sources may wake it, also of those that are not read now."""
+        kinds = [one for one in self.spec.triggers if one.type not in (CRON, *RESOURCE_TRIGGERS)]
+        return [_name(one) for one in self.polled] or [one.name or f"its trigger {one.type}" for one in kinds]
 
     @property
     def resources(self) -> list[str]:
         """`cpu`, `memory`."""
         return sorted({one.type for one in self.spec.triggers if one.type in RESOURCE_TRIGGERS})
 
-    def _is_window(self, metric: str) -> bool:
-        digits = metric.partition("-")[0].removeprefix("s")
-        index = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 6 else len(self.spec.triggers)
-        return index < len(self.spec.triggers) and self.spec.triggers[index].type == CRON
+    @property
+    def windows(self) -> list[CronWindow]:
+        """Those of its triggers."""
+        found = []
+        for trigger in self.spec.triggers:
+            if trigger.type == CRON:
+                data = trigger.metadata
+                try:
+                    found.append(parse_window(data.get("start", ""), data.get("end", ""), data.get("timezone", "")))
+                except ConfigError:
+                    continue
+        return found
+
+    def find(self, plan: NamespacePlan, *, above: int | None = None, below: int | None = None) -> Search:
+        """The first step to more than `above`, or to less than `below`."""
+
+        def is_wanted(step: Step) -> bool:
+            return step.replicas > above if above is not None else below is not None and step.replicas < below
+
+        return next_step(plan, self.key, self.now, is_wanted)
 
 
-def scene_of(insight: Fields, manifest: Fields | None, times: Times) -> Scene | None:
+def scene_of(insight: Fields, sources: Sequence[Source], times: Times) -> Scene | None:
     """None where nothing can be foretold: not looked at, a ScaledJob, a manifest that is wrong or could not be read."""
-    last = insight.get("last")
-    if not manifest or not last or "replicas" not in last or "nextPoll" not in insight["now"]:
+    last, is_ruled = insight.get("last") or {}, bool(insight.get("ruledBy"))
+    is_stopped = "nextPoll" not in insight["now"]
+    if insight.get("kind") == "ScaledJobInsight" or (is_stopped and not is_ruled) or not (last or is_ruled):
         return None
-    try:
-        spec = AS_WRITTEN.read(dict(manifest))
-    except ConfigError:
+    key = f"ScaledObject/{map_of(insight, 'metadata').get('name', '')}"
+    plan = plan_of(sources, key, times.now)
+    spec = next((one.spec for one in plan.objects if f"ScaledObject/{one.spec.name}" == key), None) if plan else None
+    if plan is None or spec is None or paused_by_owner(spec):
         return None
-    return Scene(spec=spec, windows=_windows(spec), last=last, times=times)
+    known, told = (plan.now or {}).get(key), map_of(last, "replicas").get("after")
+    count = known.replicas if known is not None else told
+    if count is not None:
+        seen = Now(replicas=count, last_active=_last_active(last, spec, times.now))
+        plan = replace(plan, now={**(plan.now or {}), key: seen})
+    return Scene(plan=plan, spec=spec, last=last, times=times, is_ruled=is_ruled, is_stopped=is_stopped)
+
+
+def map_of(fields: Fields, name: str) -> Fields:
+    """A part that is an object; {} where it is not."""
+    found = fields.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _last_active(last: Fields, spec: ScalingSpec, now: datetime) -> datetime | None:
+    """What the cooldown is measured from; of what is active now, this moment."""
+    if last.get("reason") == Reason.COOLING_DOWN and "cooldownLeftSeconds" in last:
+        looked = datetime.fromisoformat(last["time"])
+        return looked + timedelta(seconds=last["cooldownLeftSeconds"]) - spec.cooldown
+    active = any(one.get("active") or one.get("fallback") for one in last.get("triggers", ()))
+    return now if active else None
 
 
 def foretell(scene: Scene) -> Iterator[str]:
     """Sentences: when it sleeps or wakes, what may prevent that, and each window."""
-    yield from _direction(scene)
+    count = scene.count
+    if count is not None:
+        is_up = count > 0 if scene.spec.idle_replicas is None else count > scene.spec.idle_replicas
+        yield from _going_down(scene, count) if is_up else _coming_up(scene, count)
     for window in scene.windows:
         yield f"window {window_words(window)}: {_standing(scene, window)}"
 
@@ -81,110 +149,134 @@ def window_words(window: CronWindow) -> str:
     return window_in_words(window) or f"from {window.start} to {window.end} {window.timezone}"
 
 
-def _windows(spec: ScalingSpec) -> list[CronWindow]:
-    found = []
-    for trigger in spec.triggers:
-        if trigger.type == CRON:
-            data = trigger.metadata
-            try:
-                found.append(parse_window(data.get("start", ""), data.get("end", ""), data.get("timezone", "")))
-            except ConfigError:
-                continue
-    return found
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What its own spec and triggers make of it, in words; `at` is when, where that is known."""
+
+    told: str
+    at: datetime | None = None
+    depends: bool = False
+    """It may sleep at any time; nothing is told of one that does not sleep where a rule puts it to sleep."""
 
 
-def _direction(scene: Scene) -> Iterator[str]:
-    spec, count = scene.spec, scene.last["replicas"].get("after")
-    if spec.modifiers is not None and spec.modifiers.formula:
-        yield "whether it sleeps is decided by its formula at each poll"
-    elif spec.force_activation:
-        yield f"stays awake while annotation {FORCE_ACTIVATION} is there"
-    elif spec.resource_only:
-        yield f"does not sleep: {_listed(scene.resources)} alone cannot wake it again"
-    elif spec.idle_replicas is None and scene.lowest > 0:
-        yield f"does not sleep: minReplicaCount is {scene.lowest}"
-    elif count is not None and count > scene.lowest:
-        yield from _going_down(scene)
-    elif count is not None:
-        yield from _coming_up(scene)
-
-
-def _going_down(scene: Scene) -> Iterator[str]:
-    goes = "sleeps" if scene.lowest == 0 else f"goes down to {scene.lowest}"
-    failing = [_name(one) for one in scene.polled if "error" in one and "fallback" not in one]
-    if scene.spec.pause.scale_in:
-        yield "does not sleep: scaling in is paused by annotation"
-    elif failing and scene.spec.fallback is None:
-        yield f"does not sleep while {_listed(failing)} cannot be read"
-    else:
-        when = _when_down(scene)
-        yield f"{goes} {when}{_unless(scene)}" if when else "does not sleep: a window is always open"
-    if scene.resources:
+def _going_down(scene: Scene, count: int) -> Iterator[str]:
+    ruled = _ruled_sleep(scene, count)
+    own = _ruled_own_sleep(scene) if scene.is_ruled else _own_sleep(scene)
+    if own.told and (ruled is None or own.depends or (own.at is not None and own.at < ruled.at)):
+        yield own.told
+        if ruled is not None:
+            yield f"{_goes(ruled.replicas)} at the latest {_at(scene, ruled)}"
+    elif ruled is not None:
+        yield f"{_goes(ruled.replicas)} {_at(scene, ruled)}"
+    if scene.resources and (own.at or own.depends):
         names = _listed(scene.resources)
         scale, do = ("scales", "does") if len(scene.resources) == 1 else ("scale", "do")
         yield f"{names} {scale} it while it is awake, and {do} not keep it awake"
 
 
-def _when_down(scene: Scene) -> str:
-    """ "" where no end of its windows is in sight."""
-    spec, busy = scene.spec, [_name(one) for one in scene.polled if one.get("active") or one.get("fallback")]
-    if scene.last["reason"] == Reason.COOLING_DOWN and "cooldownLeftSeconds" in scene.last:
-        looked = datetime.fromisoformat(scene.last["time"])
-        over = looked + timedelta(seconds=scene.last["cooldownLeftSeconds"])
-        opening = _opening(scene.windows, scene.now)
-        at = over if opening is None or opening > over else _end_of_windows(scene, opening)
-    elif any(is_open(window, scene.now) for window in scene.windows):
-        at = _end_of_windows(scene, scene.now)
-    else:
+def _ruled_sleep(scene: Scene, count: int) -> Step | None:
+    """By an Environment, an Override or a ScalingSchedule, whatever its triggers say."""
+    if not scene.plan.is_ruled:
+        return None
+    step = scene.find(kept_active(scene.plan), below=min(count, max(scene.spec.min_replicas, 1))).step
+    return step if step is not None and step.ruled else None
+
+
+def _ruled_own_sleep(scene: Scene) -> _Own:
+    """Under other bounds than its manifest's, or held: what the replay finds, if that is not a rule."""
+    step = scene.find(scene.plan, below=1).step
+    if step is None or step.ruled:
+        return _Own("")
+    return _Own(f"sleeps {_at(scene, step)}{_unless(scene)}", at=step.at)
+
+
+def _own_sleep(scene: Scene) -> _Own:
+    spec = scene.spec
+    if spec.modifiers is not None and spec.modifiers.formula:
+        return _Own("whether it sleeps is decided by its formula at each poll", depends=True)
+    if spec.force_activation:
+        return _Own(f"stays awake while annotation {FORCE_ACTIVATION} is there")
+    if spec.resource_only:
+        return _Own(f"does not sleep: {_listed(scene.resources)} alone cannot wake it again")
+    if spec.idle_replicas is None and scene.lowest > 0:
+        return _Own(f"does not sleep: minReplicaCount is {scene.lowest}")
+    if spec.pause.scale_in:
+        return _Own("does not sleep: scaling in is paused by annotation")
+    failing = [_name(one) for one in scene.polled if "error" in one and "fallback" not in one]
+    if failing and spec.fallback is None:
+        return _Own(f"does not sleep while {_listed(failing)} cannot be read")
+    return _timed_sleep(scene)
+
+
+def _timed_sleep(scene: Scene) -> _Own:
+    busy = [_name(one) for one in scene.polled if one.get("active") or one.get("fallback")]
+    is_cooling = scene.last.get("reason") == Reason.COOLING_DOWN
+    goes = _goes(scene.lowest)
+    if not is_cooling and not any(is_open(window, scene.now) for window in scene.windows):
         what = f"{_listed(busy)} {_has(busy)} nothing to do" if busy else "there is nothing to do"
-        return f"once {what} for {spoken_duration(spec.cooldown)}"
-    if at is None:
-        return ""
-    return f"{scene.times.moment(at)}, in {scene.times.until(at)}"
+        return _Own(f"{goes} once {what} for {spoken_duration(scene.spec.cooldown)}", depends=True)
+    found = scene.find(scene.plan, below=scene.lowest + 1)
+    if found.step is None:
+        return _Own("does not sleep: a window is always open" if found.is_known else "")
+    if found.step.ruled:
+        return _Own("")
+    return _Own(f"{goes} {_at(scene, found.step)}{_unless(scene)}", at=found.step.at)
+
+
+def _goes(count: int) -> str:
+    return "sleeps" if count == 0 else f"goes down to {count}"
+
+
+def _at(scene: Scene, step: Step) -> str:
+    """When, and by what rule."""
+    by = f", {scene.times.localised(step.because)}" if step.ruled and step.because else ""
+    return f"{scene.times.moment(step.at)}, in {scene.times.until(step.at)}{by}"
 
 
 def _unless(scene: Scene) -> str:
     """The triggers that may keep it awake, where a time was said."""
     names = [_name(one) for one in scene.polled]
-    if not names or not (scene.windows or scene.last["reason"] == Reason.COOLING_DOWN):
-        return ""
-    return f", unless {_listed(names, 'or')} is active"
+    return f", unless {_listed(names, 'or')} is active" if names else ""
 
 
-def _coming_up(scene: Scene) -> Iterator[str]:
-    names = [_name(one) for one in scene.polled]
-    soon = f"as soon as {_listed(names, 'or')} is active" if names else ""
-    opening = _opening(scene.windows, scene.now)
+def _coming_up(scene: Scene, count: int) -> Iterator[str]:
+    soon = f"as soon as {_listed(scene.wakers, 'or')} is active" if scene.wakers else ""
     if scene.spec.pause.scale_out:
         yield "does not wake: scaling out is paused by annotation"
-    elif opening is not None:
-        also = f", or {soon}" if soon else ""
-        yield f"wakes {scene.times.moment(opening)}, in {scene.times.until(opening)}{also}"
-    else:
-        yield f"wakes {soon}" if soon else "does not wake: no window opens within five years"
+        return
+    by_formula = scene.spec.modifiers is not None and bool(scene.spec.modifiers.formula)
+    if by_formula and not scene.is_stopped:
+        yield "whether it wakes is decided by its formula at each poll"
+        return
+    found = scene.find(scene.plan, above=count)
+    if found.step is not None and (found.step.ruled or not by_formula):
+        also = f", or {soon}" if soon and not scene.is_stopped else ""
+        yield f"wakes {_at(scene, found.step)}{also}"
+    elif scene.is_stopped:
+        yield from _rule_ends(scene)
+    elif soon:
+        yield f"wakes {soon}"
+    elif found.is_known:
+        yield f"does not wake: no window opens within {AHEAD.days} days"
 
 
-def _end_of_windows(scene: Scene, at: datetime) -> datetime | None:
-    """When no window has been open for the whole cooldown; None: never, or not to be foretold."""
-    for _ in range(STEPS):
-        ends = [next_change(window, at) for window in scene.windows if is_open(window, at)]
-        if ends:
-            known = [end for end in ends if end is not None]
-            if not known:
-                return None
-            at = min(known)
-            continue
-        over, opening = at + scene.spec.cooldown, _opening(scene.windows, at)
-        if opening is None or opening > over:
-            return over
-        at = opening
-    return None
+def _rule_ends(scene: Scene) -> Iterator[str]:
+    """Of one that its Environment gives back: from then on its triggers decide."""
+    for environment in scene.plan.environments:
+        key = f"Environment/{environment.spec.name}"
+        step = next_step(scene.plan, key, scene.now, lambda step: step.replicas > 0).step
+        if step is not None:
+            by = f"with environment {environment.spec.name}"
+            wakes = f"it wakes as soon as {_listed(scene.wakers, 'or')} is active" if scene.wakers else "it may wake"
+            yield f"{wakes} from {scene.times.spoken(step.at)} on, in {scene.times.until(step.at)}, {by}"
 
 
-def _opening(windows: Sequence[CronWindow], after: datetime) -> datetime | None:
-    """When the first of them, all closed at `after`, opens."""
-    found = [at for window in windows if (at := _opening_of(window, after)) is not None]
-    return min(found, default=None)
+def _standing(scene: Scene, window: CronWindow) -> str:
+    if is_open(window, scene.now):
+        end = next_change(window, scene.now)
+        return "open" if end is None else f"open until {scene.times.spoken(end)}"
+    opening = _opening_of(window, scene.now)
+    return "closed" if opening is None else f"closed until {scene.times.spoken(opening)}"
 
 
 def _opening_of(window: CronWindow, after: datetime) -> datetime | None:
@@ -194,14 +286,6 @@ def _opening_of(window: CronWindow, after: datetime) -> datetime | None:
             return at
         at = next_change(window, at)
     return None
-
-
-def _standing(scene: Scene, window: CronWindow) -> str:
-    if is_open(window, scene.now):
-        end = next_change(window, scene.now)
-        return "open" if end is None else f"open until {scene.times.spoken(end)}"
-    opening = _opening_of(window, scene.now)
-    return "closed" if opening is None else f"closed until {scene.times.spoken(opening)}"
 
 
 def _name(trigger: Fields) -> str:

@@ -9,15 +9,16 @@ from rich.text import Text
 
 from keda_py.core.conditions import read_condition
 from keda_py.core.decision import Reason
+from keda_py.explanation.rulers import NONE, Ruler, Rulers
 from keda_py.explanation.zones import zone_of
 from keda_py.terminal.table import Column, draw_table
-from keda_py.terminal.times import Times, spoken_duration
+from keda_py.terminal.times import Times, rough_duration
 
 COLUMNS = (
-    Column(heading="Name", style="bold"),
+    Column(heading="Name", style="bold", cuts=True),
     Column(heading="State"),
-    Column(heading="Since", goes=2),
-    Column(heading="Next", goes=3),
+    Column(heading="Since"),
+    Column(heading="Next"),
     Column(heading="Why", wraps=True),
     Column(heading="Values", wraps=True, goes=1),
 )
@@ -27,7 +28,10 @@ _QUIET = (Reason.DEACTIVATED, Reason.INACTIVE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One object; `next` is known in advance, None: it is not, or it is over."""
+    """One object; `next` is known in advance, None: it is not, or it is over. `goes` says what happens then.
+
+    `brief` is `why` without the time of the next change.
+    """
 
     kind: str
     namespace: str
@@ -36,7 +40,9 @@ class Line:
     reason: str
     since: datetime | None
     next: datetime | None
+    goes: str = ""
     why: str
+    brief: str = ""
     values: Mapping[str, str]
     times: Times
 
@@ -48,21 +54,27 @@ class Line:
         return {**found, "reason": self.reason, **told, "why": self.why, "values": dict(self.values)}
 
 
-def line_of(live: Mapping[str, Any], now: datetime) -> Line:
+def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Line:
     """A ScaledObject or ScaledJob as it is in the cluster."""
     meta, status = live["metadata"], live.get("status") or {}
     told, conditions = status.get("kedaPy") or {}, status.get("conditions") or ()
     ready, paused = read_condition(conditions, "Ready"), read_condition(conditions, "Paused").status == "True"
-    upcoming, times = _time(told.get("nextChange")), Times(now=now, zone=zone_of(live))
+    ruler = rulers.of(dict(live)) if live.get("kind", "ScaledObject") == "ScaledObject" else None
+    times = times.of(zone_of(live) or (ruler.zone if ruler is not None else None))
+    active, why = read_condition(conditions, "Active").status, _why(ready.status, ready.message, told)
+    state = _state(live, ready.status, paused, active, told)
+    goes, upcoming = _next(told, ruler if _changes(ruler, state) else None, times.now)
     return Line(
         kind=live.get("kind", "ScaledObject"),
         namespace=meta.get("namespace", ""),
         name=meta["name"],
-        state=_state(live, ready.status, paused, read_condition(conditions, "Active").status, told),
+        state=state,
         reason=told.get("reason", ""),
         since=_time(told.get("since")),
-        next=upcoming if upcoming is not None and upcoming > now else None,
-        why=times.localised(_why(ready.status, ready.message, told)),
+        next=upcoming,
+        goes=goes,
+        why=times.localised(why),
+        brief=_without_end(why),
         values=told.get("values") or {},
         times=times,
     )
@@ -76,15 +88,29 @@ def overview(lines: Iterable[Line], width: int, height: int | None = None, *, al
 
 def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
     kind = "" if line.kind == "ScaledObject" else f"{line.kind.lower()}/"
-    since = f"{spoken_duration(line.times.now - line.since)} ago" if line.since else ""
+    since = f"{rough_duration(line.times.now - line.since)} ago" if line.since else ""
     return (
         f"{kind}{line.namespace}/{line.name}" if all_namespaces or kind else line.name,
         Text(line.state, _STYLES.get(line.state, "")),
         since,
-        line.times.spoken(line.next) if line.next else "",
-        line.why,
+        f"{line.goes} in {rough_duration(line.next - line.times.now)}".strip() if line.next else "",
+        line.brief,
         ", ".join(f"{name}: {value}" for name, value in line.values.items()),
     )
+
+
+def _changes(ruler: Ruler | None, state: str) -> bool:
+    """Whether what its Environment does next is news: one that is up is not woken."""
+    return ruler is not None and ruler.goes == ("wakes" if state in ("asleep", "paused") else "sleeps")
+
+
+def _next(told: Mapping[str, Any], ruler: Ruler | None, now: datetime) -> tuple[str, datetime | None]:
+    """What comes first: what it knows itself, or what its Environment does, with the word for that."""
+    own, ruled = _time(told.get("nextChange")), ruler.at if ruler is not None else None
+    known = sorted(at for at in (own, ruled) if at is not None and at > now)
+    if not known:
+        return "", None
+    return ruler.goes if ruler is not None and known[0] == ruled else "", known[0]
 
 
 def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, told: Mapping[str, Any]) -> str:
@@ -114,6 +140,13 @@ def _why(ready: str, message: str, told: Mapping[str, Any]) -> str:
     ruled = told.get("ruledBy")
     reason = "" if ruled and told.get("reason") == Reason.PAUSED else told.get("reason", "")
     return "; ".join(map(str, filter(None, (ruled, reason, *(told.get("notes") or ())))))
+
+
+def _without_end(text: str) -> str:
+    """Without `until 2026-11-23T07:30:00Z`, which the column beside it tells."""
+    words = text.split(" ")
+    ends = [at for at, word in enumerate(words[:-1]) if word == "until" and _time(words[at + 1]) is not None]
+    return " ".join(word for at, word in enumerate(words) if at not in ends and at - 1 not in ends)
 
 
 def _time(text: object) -> datetime | None:

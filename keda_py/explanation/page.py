@@ -2,22 +2,26 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from rich.text import Text
 
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
+from keda_py.core.meaning.causes import active_in_words
 from keda_py.explanation.evidence import NOTHING, Evidence
 from keda_py.explanation.outlook import foretell, scene_of
-from keda_py.explanation.zones import zone_of
+from keda_py.explanation.zones import zone_of, zone_of_plan
 from keda_py.terminal.console import UNBOUNDED, console_of
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times, duration
 from keda_py.terminal.wrapping import wrap
 
 Entry = Mapping[str, Any]
+_UTC = ZoneInfo("UTC")
 
 _PAUSED = "paused by annotation autoscaling.keda.sh/paused...; nothing is read and nothing is scaled until it goes"
 _RULED = "nothing is read and nothing is scaled until then"
@@ -34,8 +38,8 @@ _MEANINGS = {
     Reason.SCALE_IN_PAUSED: "should sleep, but scaling in is paused by annotation",
     Reason.CLUSTER_UNKNOWN: "should sleep, but the cluster has been out of sight for too long",
     Reason.COOLING_DOWN: "nothing to do; cooling down",
-    Reason.DEACTIVATED: "went to sleep: nothing to do since the cooldown began",
-    Reason.RAISED_TO_MIN: "was raised to minReplicaCount",
+    Reason.DEACTIVATED: "went to sleep",
+    Reason.RAISED_TO_MIN: "was raised",
     Reason.INACTIVE: "nothing to do",
 }
 _JOB_MEANINGS = {
@@ -59,18 +63,53 @@ def explanation(
     insight: Mapping[str, Any], evidence: Evidence, width: int = UNBOUNDED, height: int | None = None
 ) -> Text:
     """The page as wide as a terminal; above `height` lines the first changes are left out."""
-    times = Times(now=datetime.fromisoformat(insight["now"]["time"]), zone=zone_of(evidence.manifest))
+    return Explanation(insight, evidence).page(width, height)
+
+
+class Explanation:
+    """What is told of one object; what comes next is foretold once, however often it is drawn."""
+
+    def __init__(self, insight: Mapping[str, Any], evidence: Evidence, reader: ZoneInfo = _UTC) -> None:
+        self._insight, self._evidence = insight, evidence
+        times = Times(now=datetime.fromisoformat(insight["now"]["time"]), reader=reader)
+        scene = scene_of(insight, evidence.sources, times)
+        self._times = times.of(zone_of(evidence.manifest) or (zone_of_plan(scene.plan) if scene is not None else None))
+        ahead = foretell(replace(scene, times=self._times)) if scene is not None else ()
+        self._ahead = list(ahead)
+
+    def page(self, width: int, height: int | None = None) -> Text:
+        """As wide as a terminal; above `height` lines the first changes are left out."""
+        return _page(self._insight, self._evidence, self._times, self._ahead, Size(width, height))
+
+    @property
+    def changes(self) -> list[str]:
+        """A line each, for a pipe that is watched."""
+        rows = _rows(self._insight, self._evidence, self._times, "; ")
+        return ["  ".join((self._times.both(at), *filter(None, cells))) for at, cells in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a terminal; `height` None: no end."""
+
+    width: int
+    height: int | None = None
+
+
+def _page(insight: Mapping[str, Any], evidence: Evidence, times: Times, ahead: Sequence[str], size: Size) -> Text:
     meta = insight["metadata"]
     name = f"{meta['namespace']}/{meta['name']}"
-    first, *rest = wrap(f"{name}: {headline(insight, times)}", width)
+    first, *rest = wrap(f"{name}: {headline(insight, times)}", size.width)
     lines = [Text(first), *map(Text, rest)]
     lines[0].stylize("bold", 0, len(name) if first.startswith(name) else 0)
-    for text in _body(insight, evidence, times):
+    for text in [*ahead, *_body(insight, evidence, times)]:
         indent = "" if text.startswith("next: ") else "  "
-        lines += [Text(f"{indent}{line}") for line in wrap(text, width - len(indent))]
+        lines += [Text(f"{indent}{line}") for line in wrap(text, size.width - len(indent))]
     if insight["changes"] or evidence.steps:
-        left = None if height is None else max(height - len(lines) - 2, 4)
-        lines += [Text(), Text("changes", "italic"), _changes(insight, evidence, times, width, left)]
+        left = None if size.height is None else max(size.height - len(lines) - 2, 4)
+        rows = _rows(insight, evidence, times, "; " if size.width >= UNBOUNDED else "\n")
+        table = _changes(rows, insight, times, Size(size.width, left))
+        lines += [Text(), Text("changes", "italic"), table]
     return Text("\n", no_wrap=True, overflow="ignore").join(lines)
 
 
@@ -87,14 +126,11 @@ def headline(insight: Mapping[str, Any], times: Times) -> str:
         return f"not scaled: {troubles[0].get('message', '')}" if troubles else "not looked at yet"
     if last is None:
         return "not looked at yet"
-    return f"{_count(last)}, {last['reason']}: {_meaning(last)}{f'; {ruler}' if ruler else ''}"
+    return f"{_count(last)}, {last['reason']}: {_meaning(last, times)}{f'; {ruler}' if ruler else ''}"
 
 
 def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Iterator[str]:
-    scene = scene_of(insight, evidence.manifest, times)
-    if scene is not None and not insight.get("ruledBy"):  # else the manifest does not say what comes
-        yield from foretell(scene)
-    yield from _now(insight.get("last"))
+    yield from _now(insight.get("last"), str(insight.get("ruledBy") or ""))
     yield from insight.get("troubles", ())
     if by := insight.get("decidedBy"):
         yield f"decided by replica {by}, one of several that share the objects out"
@@ -118,14 +154,15 @@ def _numbered(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _now(last: Entry | None) -> Iterator[str]:
+def _now(last: Entry | None, ruler: str) -> Iterator[str]:
+    """What the last look saw; who rules it is told with what holds."""
     if last is None:
         return
     for trigger in last["triggers"]:
         yield _trigger(trigger)
     if "formula" in last:
         yield f"formula = {last['formula']:g}"
-    yield from _notes(last)
+    yield from (note for note in _notes(last) if note != ruler)
 
 
 def _notes(entry: Entry) -> list[str]:
@@ -149,7 +186,10 @@ def _next(insight: Mapping[str, Any], times: Times) -> Iterator[str]:
         yield f"next: {times.both(when)} (in {duration(when - times.now)}): {what}"
 
 
-def _changes(insight: Mapping[str, Any], evidence: Evidence, times: Times, width: int, height: int | None) -> Text:
+Rows = list[tuple[datetime, tuple[str, ...]]]
+
+
+def _changes(rows: Rows, insight: Mapping[str, Any], times: Times, size: Size) -> Text:
     counted = "Jobs" if insight.get("kind") == "ScaledJobInsight" else "Replicas"
     columns = [
         Column(heading=f"Time ({times.zone_name})"),
@@ -159,21 +199,15 @@ def _changes(insight: Mapping[str, Any], evidence: Evidence, times: Times, width
         Column(heading="Why", wraps=True),
         Column(heading="Next change", goes=2),
     ]
-    if times.zone is not None:
-        columns.insert(1, Column(heading="Time (UTC)", goes=3))
-    rows = _rows(insight, evidence, times, "; " if width >= UNBOUNDED else "\n")
-    return draw_table(columns, [(*_times(at, times), *cells) for at, cells in rows], width, height)
+    beside = Times(now=times.now, reader=times.reader)
+    if times.second is not None:
+        columns.insert(1, Column(heading=f"Time ({beside.zone_name})", goes=3))
+    stamps = [times, *([beside] if times.second is not None else [])]
+    told = [(*(one.stamp(at) for one in stamps), *cells) for at, cells in rows]
+    return draw_table(columns, told, size.width, size.height)
 
 
-def change_lines(insight: Mapping[str, Any], evidence: Evidence) -> list[str]:
-    """The changes, a line each, for a pipe that is watched."""
-    times = Times(now=datetime.fromisoformat(insight["now"]["time"]), zone=zone_of(evidence.manifest))
-    return ["  ".join((times.both(at), *filter(None, cells))) for at, cells in _rows(insight, evidence, times, "; ")]
-
-
-def _rows(
-    insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: str
-) -> list[tuple[datetime, tuple[str, ...]]]:
+def _rows(insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: str) -> Rows:
     """Ours and the HPA's, in the order of time."""
     rows = [(datetime.fromisoformat(one["time"]), entry_cells(one, times, joint)) for one in insight["changes"]]
     rows += [
@@ -182,34 +216,42 @@ def _rows(
     return sorted(rows, key=lambda row: row[0])
 
 
-def _times(at: datetime, times: Times) -> Sequence[str]:
-    return [times.stamp(at)] if times.zone is None else [times.stamp(at), Times(now=times.now).stamp(at)]
-
-
 def entry_cells(entry: Entry, times: Times, joint: str) -> tuple[str, ...]:
     """Reason, count, triggers, why, next change."""
     planned = times.stamp(datetime.fromisoformat(entry["nextChange"])) if "nextChange" in entry else ""
     seen = [_trigger(trigger) for trigger in entry["triggers"]]
     seen += [f"formula = {entry['formula']:g}"] if "formula" in entry else []
     seen += _notes(entry)
-    return entry["reason"], _change(entry), joint.join(seen), _meaning(entry), planned
+    return entry["reason"], _change(entry), joint.join(seen), _meaning(entry, times), planned
 
 
-def _meaning(entry: Entry) -> str:
+def _meaning(entry: Entry, times: Times) -> str:
     meanings = _JOB_MEANINGS if "jobs" in entry else _MEANINGS
     known = {reason.value: meaning for reason, meaning in meanings.items()}
     text = known.get(str(entry["reason"]), str(entry["reason"]))
-    active = [one["metric"] for one in entry["triggers"] if one.get("active") or one.get("fallback")]
     stand_ins = [one["metric"] for one in entry["triggers"] if one.get("fallback")]
     if entry["reason"] == Reason.ACTIVE and stand_ins:
         text = f"stays awake; the HPA scales by the fallback of {' and '.join(stand_ins)}"
-    if entry["reason"] == Reason.PAUSED and entry.get("notes"):
-        text = entry["notes"][0]
-    if entry["reason"] == Reason.ACTIVATED:
-        text = f"{text}, because {' and '.join(active) or 'an annotation'} {'are' if len(active) > 1 else 'is'} active"
+    text = _caused(entry, text, times)
     if "cooldownLeftSeconds" in entry:
         text = f"{text}, {duration(timedelta(seconds=entry['cooldownLeftSeconds']))} left"
     return f"{text}; {entry['error']}" if "error" in entry else text
+
+
+def _caused(entry: Entry, text: str, times: Times) -> str:
+    """With its cause; of a change that was kept in the object's status, the triggers that were active are one."""
+    because = str(entry.get("because") or "")
+    active = [one["metric"] for one in entry["triggers"] if one.get("active") or one.get("fallback")]
+    if not because and entry["reason"] == Reason.ACTIVATED and active:
+        because = active_in_words(active)
+    if not because:
+        return text
+    if not entry.get("ruled"):
+        return f"{text}, because {because}"
+    because = times.localised(because)
+    if entry["reason"] == Reason.PAUSED:
+        return because
+    return f"{text} {because}" if because.startswith("with ") else f"{text}, {because}"
 
 
 def _trigger(trigger: Mapping[str, Any]) -> str:

@@ -1,23 +1,61 @@
 """The zone in which an object's times are told."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from keda_py.apis.foreign import maps_at, text_at
+from keda_py.apis.foreign import map_at, maps_at, name_of, text_at
 from keda_py.core.cron.zones import load_zone
+from keda_py.core.environment.scaling.schedules import schedule_of
+from keda_py.core.meaning.windows import CRON
 from keda_py.errors import ConfigError
-
-CRON = "cron"
+from keda_py.replay.plan import NamespacePlan
+from keda_py.replay.reading.manifests import Source
 
 
 def zone_of(manifest: Mapping[str, Any] | None) -> ZoneInfo | None:
-    """The zone in which the object's first window is written; None: it has none, or UTC."""
+    """The zone in which the object's first window is written; None: it has none."""
     for trigger in maps_at(manifest, "spec", "triggers"):
         if trigger.get("type") == CRON:
             try:
-                zone = load_zone(text_at(trigger, "metadata", "timezone"))
+                return load_zone(text_at(trigger, "metadata", "timezone"))
             except ConfigError:
                 continue
-            return None if zone.key in ("UTC", "Etc/UTC") else zone
+    return None
+
+
+def zone_of_rule(live: Mapping[str, Any], sources: Sequence[Source]) -> ZoneInfo | None:
+    """That of an Override's Environment, or of a ScalingSchedule's own hours or first Calendar; None: it has none."""
+    bodies = {(one.body["kind"], name_of(one.body)): one.body for one in sources}
+    spec = map_at(live, "spec")
+    name = text_at(spec, "target", "name") if text_at(spec, "target", "kind") == "Environment" else ""
+    is_override = text_at(live, "kind") == "Override"
+    environments = [
+        body
+        for (kind, called), body in bodies.items()
+        if is_override and kind == "Environment" and name in ("", called)
+    ]
+    written = [text_at(spec, "timeZone"), *(text_at(body, "spec", "calendar", "timeZone") for body in environments)]
+    references = [map_at(body, "spec", "calendarRef") for body in environments]
+    references += [map_at(period, "calendarRef") for period in maps_at(spec, "periods")]
+    for reference in references:
+        found = bodies.get((text_at(reference, "kind") or "Calendar", text_at(reference, "name")), {})
+        written.append(text_at(found, "spec", "timeZone"))
+    for zone in filter(None, written):
+        try:
+            return load_zone(zone)
+        except ConfigError:
+            continue
+    return None
+
+
+def zone_of_plan(plan: NamespacePlan) -> ZoneInfo | None:
+    """That of the Calendar of the object's Environment, or of the schedule that rules it; None: nothing does."""
+    for environment in plan.environments:
+        if environment.calendar is not None:
+            return environment.calendar.zone
+    for one in plan.objects:
+        schedule = schedule_of(plan.schedules, one.spec.name, one.spec.labels)
+        if schedule is not None:
+            return next((period.calendar.zone for period in schedule.periods), None)
     return None

@@ -10,10 +10,10 @@ from keda_py.kube.client import KubeClient
 from keda_py.preview.pages.body import body_of
 from keda_py.preview.pages.differences import differences, document_of, text_of
 from keda_py.preview.pages.table import page
-from keda_py.preview.reading.cluster import ClusterReading
-from keda_py.preview.reading.manifests import Source, read_plans
 from keda_py.preview.reading.period import Period, period_of, refuse_past
-from keda_py.preview.replay.previews import Preview, preview
+from keda_py.replay.previews import Preview, preview
+from keda_py.replay.reading.cluster import ClusterReading
+from keda_py.replay.reading.manifests import Source, read_plans
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import json_of, printable
 

@@ -50,8 +50,8 @@ def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
         told = (nothing, *_expected(found, period))
         return Text("\n", end="").join([_told(text, width) for text in told])
     priced = prices != Prices()
-    columns = [Column(heading="object")]
-    columns += [Column(heading=name, goes=goes) for name, goes in zip(_NUMBERS, (3, 4, 0, 2, 1), strict=True)]
+    columns = [Column(heading="object", cuts=True)]
+    columns += [Column(heading=name, goes=goes) for name, goes in zip(_NUMBERS, (0, 3, 0, 2, 1), strict=True)]
     columns += [Column(heading="money")] if priced else []
     lines = [
         _line(title, saved, prices, priced=priced)

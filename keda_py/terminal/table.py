@@ -1,17 +1,22 @@
-"""Tables that fit: a column that may go goes before a name is broken; prose wraps between words and nowhere else.
+"""Tables that fit: columns that may go make room first, then long names are cut with an ellipsis; prose wraps.
 
-Where nothing more can go, lines are longer than the terminal, which breaks them by itself: what is copied is whole.
+What may neither go nor be cut makes lines longer than the terminal. A pipe gets every column whole, and no rule below
+the headings.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from keda_py.terminal.console import Text
+from keda_py.terminal.console import UNBOUNDED, Text
 from keda_py.terminal.foreign import printable
-from keda_py.terminal.wrapping import cells_of, wrap
+from keda_py.terminal.wrapping import cells_of, cut, wrap
 
 LEAST = 24
 """Cells that a column of prose has at least, before other columns go."""
+LEAST_NAME = 20
+"""Cells that a name keeps when it is cut: the namespace's beginning and the object's end can still be told apart."""
+SHORTEST = 16
+"""Of both, where even that is too much."""
 GAP = "  "
 
 Row = Sequence[str | Text]
@@ -19,10 +24,12 @@ Row = Sequence[str | Text]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """`wraps`: prose, broken between words. `goes`: which columns go first where room is short; 0 stays."""
+    """`wraps`: prose, broken between words. `cuts`: a name, cut in its middle where room is short. `goes`: the order in
+    which columns are left out where that is not enough; 0 stays."""
 
     heading: str
     wraps: bool = False
+    cuts: bool = False
     goes: int = 0
     style: str = ""
 
@@ -32,15 +39,17 @@ def draw_table(columns: Sequence[Column], rows: Sequence[Row], width: int, heigh
     rows = [[_printable(cell) for cell in row] for row in rows]
     widths = _widths(columns, rows, width)
     head = _block([Text(columns[index].heading, "bold") for index in widths], [*widths.values()])
-    rule = Text("─" * min(sum(widths.values()) + len(GAP) * (len(widths) - 1), width), "dim")
-    left = None if height is None else height - len(head) - 1
+    rule = [] if width >= UNBOUNDED else [Text("─" * min(_sum(widths.values()), width), "dim")]
+    left = None if height is None else height - len(head) - len(rule)
     body: list[list[Text]] = []
     for row in reversed(rows):
-        block = _block([_styled(row[index], columns[index].style) for index in widths], [*widths.values()])
+        block = _block(
+            [_cell(row[index], columns[index], cells) for index, cells in widths.items()], [*widths.values()]
+        )
         if left is not None and (left := left - len(block)) < 0:
             break
         body.insert(0, block)
-    lines = [*head, rule, *(line for block in body for line in block)]
+    lines = [*head, *rule, *(line for block in body for line in block)]
     return Text("\n", no_wrap=True, overflow="ignore", end="").join(lines)
 
 
@@ -48,20 +57,34 @@ def _widths(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Mappi
     """Cells of each column that stays, by its index."""
     natural = [max(map(_natural, (column.heading, *(row[i] for row in rows)))) for i, column in enumerate(columns)]
     least = [_least(column, natural[i], [row[i] for row in rows]) for i, column in enumerate(columns)]
-    kept = list(range(len(columns)))
-    while sum(least[i] for i in kept) + len(GAP) * (len(kept) - 1) > width:
-        going = (
-            min((columns[i].goes, i) for i in kept if columns[i].goes) if any(columns[i].goes for i in kept) else None
-        )
-        if going is None:
-            break
-        kept.remove(going[1])
-    spare = max(width - sum(least[i] for i in kept) - len(GAP) * (len(kept) - 1), 0)
+    kept = _kept(columns, least, width)
+    for most in (LEAST, SHORTEST):
+        if _sum(least[i] for i in kept) > width:  # nothing more can go: long words of prose are cut as names are
+            least = [
+                min(cells, most) if columns[i].wraps or columns[i].cuts else cells for i, cells in enumerate(least)
+            ]
+    spare = max(width - _sum(least[i] for i in kept), 0)
     return _shared({i: least[i] for i in kept}, natural, spare)
 
 
+def _kept(columns: Sequence[Column], least: Sequence[int], width: int) -> list[int]:
+    kept = list(range(len(columns)))
+    going = sorted((columns[i].goes, i) for i in kept if columns[i].goes)
+    for _, index in going:
+        if _sum(least[i] for i in kept) <= width:
+            break
+        kept.remove(index)
+    return kept
+
+
+def _sum(cells: Iterable[int]) -> int:
+    """Of a line with these columns, with the gaps between them."""
+    each = list(cells)
+    return sum(each) + len(GAP) * max(len(each) - 1, 0)
+
+
 def _shared(least: dict[int, int], natural: Sequence[int], spare: int) -> Mapping[int, int]:
-    """What is to spare goes to the columns that wrap, to those first that need the least of it."""
+    """What is to spare goes to the columns that wrap or are cut, to those first that need the least of it."""
     wanting = sorted((i for i in least if natural[i] > least[i]), key=lambda i: natural[i] - least[i])
     for number, index in enumerate(wanting):
         more = min(natural[index] - least[index], spare // (len(wanting) - number))
@@ -71,6 +94,8 @@ def _shared(least: dict[int, int], natural: Sequence[int], spare: int) -> Mappin
 
 
 def _least(column: Column, natural: int, cells: Iterable[str | Text]) -> int:
+    if column.cuts:
+        return min(natural, max(LEAST_NAME, cells_of(column.heading)))
     if not column.wraps:
         return natural
     longest = max((cells_of(word) for cell in cells for word in str(cell).split()), default=0)
@@ -86,13 +111,16 @@ def _printable(cell: str | Text) -> str | Text:
     return printable(cell) if isinstance(cell, str) else Text(printable(cell.plain), cell.style)
 
 
-def _styled(cell: str | Text, style: str) -> Text:
-    return cell if isinstance(cell, Text) else Text(cell, style)
+def _cell(cell: str | Text, column: Column, width: int) -> Text:
+    style = cell.style if isinstance(cell, Text) else column.style
+    return Text(cut(str(cell), width) if column.cuts else str(cell), style)
 
 
 def _block(cells: Sequence[Text], widths: Sequence[int]) -> list[Text]:
     """The lines of one row."""
-    wrapped = [wrap(cell.plain, width) for cell, width in zip(cells, widths, strict=True)]
+    wrapped = [
+        [cut(line, width) for line in wrap(cell.plain, width)] for cell, width in zip(cells, widths, strict=True)
+    ]
     lines = []
     for number in range(max(map(len, wrapped))):
         line = Text()

@@ -1,34 +1,61 @@
-"""Instants and durations for people: the own zone first, UTC beside it, to the second where that counts."""
+"""Instants and durations for people: in the Calendar's zone and in the reader's, to the second where that counts.
+
+Where both zones show the same time it is told once.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
+
+_MINUTE = timedelta(minutes=1)
+_UTC = ZoneInfo("UTC")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """Writes instants (aware) as seen at `now`."""
+    """Writes instants (aware) as seen at `now`.
+
+    `zone` belongs to the Calendar or window that the times are about; without one it is None. `reader` is the zone of
+    the person who reads. Where both show the same time it is told once.
+    """
 
     now: datetime
     zone: ZoneInfo | None = None
+    reader: ZoneInfo = _UTC
+
+    def of(self, zone: ZoneInfo | None) -> "Times":
+        """The same, about that zone."""
+        return replace(self, zone=zone)
+
+    @property
+    def first(self) -> ZoneInfo:
+        """The zone in which each time is told."""
+        return self.zone or self.reader
+
+    @property
+    def second(self) -> ZoneInfo | None:
+        """The zone that stands beside it; None: both show the same."""
+        same = self.now.astimezone(self.first).utcoffset() == self.now.astimezone(self.reader).utcoffset()
+        return None if same else self.reader
 
     @property
     def zone_name(self) -> str:
         """`KST`, or the whole name where the zone has only an offset for a name."""
-        return _name(self.now, self.zone) if self.zone else "UTC"
+        return _name(self.now, self.first)
 
     def stamp(self, at: datetime) -> str:
-        """`2026-11-20 19:30:00` in the own zone."""
-        return at.astimezone(self.zone or UTC).strftime("%Y-%m-%d %H:%M:%S")
+        """`2026-11-20 19:30:00` in the first zone."""
+        return at.astimezone(self.first).strftime("%Y-%m-%d %H:%M:%S")
 
     def both(self, at: datetime) -> str:
-        """`2026-11-20 19:30:00 KST, 10:30:00 UTC`; UTC alone without a name."""
-        if self.zone is None:
-            return self.stamp(at)
-        local, universal = at.astimezone(self.zone), at.astimezone(UTC)
-        day = "" if local.date() == universal.date() else f"{universal:%Y-%m-%d} "
-        return f"{self.stamp(at)} {_name(at, self.zone)}, {day}{universal:%H:%M:%S} UTC"
+        """`2026-11-20 19:30:00 KST, 11:30:00 CET`; `2026-11-20 19:30:00 KST` for a reader there."""
+        said = f"{self.stamp(at)} {_name(at, self.first)}"
+        if self.second is None:
+            return said
+        local, beside = at.astimezone(self.first), at.astimezone(self.second)
+        day = "" if local.date() == beside.date() else f"{beside:%Y-%m-%d} "
+        return f"{said}, {day}{beside:%H:%M:%S} {_name(at, self.second)}"
 
     def spoken(self, at: datetime) -> str:
         """`19:35 KST (10:35 UTC)`, `tomorrow 19:35 KST (10:35 UTC)`, `Mon 23 Nov 19:35 KST (10:35 UTC)`."""
@@ -41,12 +68,16 @@ class Times:
         return f"{before}at {self._hours(at)}"
 
     def _hours(self, at: datetime) -> str:
-        said = f"{_hour(at.astimezone(self.zone or UTC))} {_name(at, self.zone)}"
-        return said if self.zone is None else f"{said} ({_hour(at.astimezone(UTC))} UTC)"
+        said = f"{_hour(at.astimezone(self.first))} {_name(at, self.first)}"
+        if self.second is None:
+            return said
+        beside = at.astimezone(self.second)
+        day = "" if beside.date() == at.astimezone(self.first).date() else f"{beside:%a} "
+        return f"{said} ({day}{_hour(beside)} {_name(at, self.second)})"
 
     def _day(self, at: datetime) -> str:
         """ "" for today."""
-        local, today = at.astimezone(self.zone or UTC), self.now.astimezone(self.zone or UTC).date()
+        local, today = at.astimezone(self.first), self.now.astimezone(self.first).date()
         if local.date() == today:
             return ""
         return "tomorrow" if local.date() == today + timedelta(days=1) else f"{local:%a %d %b}"
@@ -87,6 +118,12 @@ def spoken_duration(length: timedelta) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts) or "0 s"
 
 
+def rough_duration(length: timedelta) -> str:
+    """The same for a column: `5 h 12 min`, `12 min`; seconds only of less than a minute."""
+    parts = [part for part in _parts(length, ("d", "h", "min", "s"))[:2] if part[1] != "s" or length < _MINUTE]
+    return " ".join(f"{count} {unit}" for count, unit in parts) or "0 s"
+
+
 def _parts(length: timedelta, units: Sequence[str]) -> list[tuple[int, str]]:
     seconds = max(round(length.total_seconds()), 0)
     counts = (seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60, seconds % 60)
@@ -97,6 +134,6 @@ def _hour(at: datetime) -> str:
     return at.strftime("%H:%M:%S" if at.second else "%H:%M")
 
 
-def _name(at: datetime, zone: ZoneInfo | None) -> str:
-    name = at.astimezone(zone).tzname() if zone else "UTC"
-    return name if name and name.isalpha() else (zone.key if zone else "UTC")
+def _name(at: datetime, zone: ZoneInfo) -> str:
+    name = at.astimezone(zone).tzname() or ""
+    return name if name.isalpha() else zone.key

@@ -6,6 +6,8 @@ from unicodedata import east_asian_width
 
 from keda_py.terminal.foreign import printable
 
+ELLIPSIS = "…"
+
 
 def page_width(most: int) -> int:
     """Columns of a help page: those of the terminal, where COLUMNS is obeyed, at most `most`; of a pipe, `most`."""
@@ -32,3 +34,24 @@ def wrap(text: str, width: int) -> list[str]:
                 line, taken = (f"{line} {word}", taken + 1 + size) if line else (word, size)
         lines.append(line)
     return lines
+
+
+def wrap_indented(text: str, width: int) -> list[str]:
+    """The same of a text that begins with blanks: each of its lines does."""
+    blanks = " " * (len(text) - len(text.lstrip(" ")))
+    return [f"{blanks}{line}" for line in wrap(text.lstrip(" "), width - len(blanks))]
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` cells of a name: its beginning, an ellipsis, its end, since names often differ at either."""
+    if cells_of(text) <= width:
+        return text
+    head, tail = "", ""
+    while cells_of(head) + cells_of(tail) < width - 1:
+        if cells_of(head) <= cells_of(tail):
+            head += text[len(head)]
+        else:
+            tail = text[-len(tail) - 1] + tail
+    while cells_of(head) + cells_of(tail) > max(width - 1, 0):  # the last letter took two cells
+        head, tail = (head[:-1], tail) if head else ("", tail[1:])
+    return f"{head}{ELLIPSIS}{tail}"

@@ -56,7 +56,7 @@ def test_an_override_and_an_environment_are_in_what_is_planned() -> None:
     assert [(f"{step.at:%d %H:%M}", step.replicas) for step in found.timeline.moves][:1] == [("20 14:00", 2)]
     one = shown(body, office)
     assert one["planned"][0]["to"].startswith("2026-11-20T13:0")
-    assert "Environment office" in one["upcoming"][0]["because"]
+    assert "with environment office: outside of the hours" in one["upcoming"][0]["because"]
 
 
 def test_a_queue_is_told_as_not_known() -> None:

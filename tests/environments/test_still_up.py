@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -13,6 +14,7 @@ from keda_py.environments.overview import line_of, overview
 from keda_py.environments.show import look_at_one
 from keda_py.environments.words import phase_of, reasons_of, up_in_words
 from keda_py.kube.resources import ENVIRONMENTS
+from keda_py.terminal.times import Times
 from tests.builders import deployment, environment
 from tests.environments.builders import NOW, PRAGUE, WAKES, stored
 from tests.worlds.world import World, open_world
@@ -95,9 +97,12 @@ async def test_the_page_tells_of_each_member_why_it_is_up(quiet: World) -> None:
     await quiet.create(deployment("new", 1), deployment("api", 2), deployment("woken", 3), environment())
     status = FALLING | {"members": members, "stillUp": [YOUNG, EVENING, woken], "phaseSince": "2026-11-20T17:00:00Z"}
     await quiet.client.patch(ENVIRONMENTS.named("default", "dev", "status"), {"status": status})
-    text, body = await look_at_one(quiet.client, "default", "dev", PRAGUE, 200)
+    text, body = await look_at_one(
+        quiet.client, "default", "dev", Times(now=NOW, reader=ZoneInfo("Europe/Prague")), 200
+    )
     assert text.plain.startswith("default/dev: asleep, 2 still up, 2/9 ready, 2/9 up")
-    assert f"up: created 40 s ago, {UNTIL}" in text.plain
+    until = "left alone until 17:34:20 UTC (18:34:20 CET): grace 15 min"  # its Calendar's zone, and the reader's
+    assert f"up: created 40 s ago, {until}" in text.plain
     told = {one["member"]: (one["state"], one["why"]) for one in body["members"]}
     assert told == {
         "Deployment/new": (

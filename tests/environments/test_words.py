@@ -9,6 +9,7 @@ from keda_py.core.environment.overrides import OverrideState
 from keda_py.environments.forecast import Plan, forecast
 from keda_py.environments.overview import line_of_live, overview
 from keda_py.environments.words import next_in_words, reasons_of, ruled_by
+from keda_py.environments.zones import CalendarZones
 from tests.environments.builders import EVENING, NOW, PRAGUE, SLEEPS, WAKES, stored
 
 ASLEEP: dict[str, Any] = {"phase": "Asleep", "because": "outside of the hours", "ready": "0/9", "nextChange": WAKES}
@@ -17,6 +18,8 @@ WRONG = [
     {"type": "Ready", "status": "False", "reason": "MembersNotReady", "message": "not told twice"},
     {"type": "Contested", "status": "True", "reason": "PutBackTwice", "message": "Deployment/web: argocd"},
 ]
+
+ZONES = CalendarZones()
 
 
 @pytest.mark.parametrize(
@@ -59,9 +62,9 @@ def test_one_that_cannot_be_read_is_told_and_hides_no_other() -> None:
     broken = {"metadata": {"name": "bad", "namespace": "shop"}, "spec": {"waves": "many"}}
     fresh = {"metadata": {"name": "new", "namespace": "shop"}, "spec": {"calendarRef": {"name": "office"}}}
     lines = [
-        line_of_live(broken, PRAGUE),
-        line_of_live(fresh, PRAGUE),
-        line_of_live(stored().model_dump(by_alias=True), PRAGUE),
+        line_of_live(broken, PRAGUE, ZONES),
+        line_of_live(fresh, PRAGUE, ZONES),
+        line_of_live(stored().model_dump(by_alias=True), PRAGUE, ZONES),
     ]
     assert [(line.phase, line.ready) for line in lines] == [("broken", ""), ("unknown", ""), ("awake", "7/9")]
     assert "spec.waves" in lines[0].why
@@ -111,7 +114,7 @@ def plan(state: OverrideState, ends: datetime | None, starts: datetime = NOW) ->
             plan(OverrideState.ASLEEP, MONDAY),
             {},
             [
-                "dev goes to sleep now and stays asleep until Mon 23 Nov 00:00 CET (23:00 UTC), for 2 d 5 h from now",
+                "dev goes to sleep now and stays asleep until Mon 23 Nov 00:00 CET (Sun 23:00 UTC), for 2 d 5 h from now",
                 "without this Override it sleeps at 19:30 CET (18:30 UTC), in 1 h 10 min",
                 THEN,
             ],
@@ -130,7 +133,7 @@ def plan(state: OverrideState, ends: datetime | None, starts: datetime = NOW) ->
             plan(OverrideState.ASLEEP, MONDAY, AT_22),
             {},
             [
-                "dev is put to sleep from 22:00 CET (21:00 UTC) until Mon 23 Nov 00:00 CET (23:00 UTC), "
+                "dev is put to sleep from 22:00 CET (21:00 UTC) until Mon 23 Nov 00:00 CET (Sun 23:00 UTC), "
                 "for 2 d 5 h from now",
                 THEN,
             ],

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keda_py.kube.resources import Obj
-from keda_py.preview.reading.manifests import Source, read_plans
-from keda_py.preview.replay.previews import Preview, Subject, preview
+from keda_py.replay.previews import Preview, Subject, preview
+from keda_py.replay.reading.manifests import Source, read_plans
 from tests.builders import HOURS, bare_scaled_object, environment
 
 BEGINS = datetime(2026, 11, 23, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 
 from keda_py.terminal.console import UNBOUNDED, console_of, tell
 from keda_py.terminal.table import LEAST, Column, draw_table
-from keda_py.terminal.wrapping import wrap
+from keda_py.terminal.wrapping import cut, wrap
 from tests.sweeps import chosen
 from tests.terminal.pty_runs import run_on_terminal
 
@@ -51,6 +51,46 @@ def test_on_a_terminal_narrower_than_the_names_lines_are_longer_and_names_whole(
     assert sum(NAME in line for line in drawn(30)) == len(ROWS)
 
 
+OBJECTS = (
+    Column(heading="Name", cuts=True),
+    Column(heading="Since"),
+    Column(heading="Next"),
+    Column(heading="Why", wraps=True),
+    Column(heading="Values", wraps=True, goes=1),
+)
+ASLEEP = ("shop-develop/web-develop-scaledobject", "14 min ago", "wakes in 1 h 5 min", REASON, "s0-jobs: 3")
+
+
+@pytest.mark.parametrize("width", range(80, 90))
+def test_a_long_name_is_cut_in_its_middle_before_a_column_that_matters_goes(width: int) -> None:
+    heading, rule, first, *_ = draw_table(OBJECTS, [ASLEEP], width).plain.splitlines()
+    assert heading.split() == ["Name", "Since", "Next", "Why"]
+    assert "14 min ago  wakes in 1 h 5 min" in first
+    name = first.partition("  ")[0]
+    assert name.startswith("shop-devel")
+    assert name.endswith("edobject")
+    assert "…" in name
+    assert max(len(heading), len(rule), len(first)) <= width
+
+
+def test_a_name_that_fits_is_not_cut() -> None:
+    assert ASLEEP[0] in draw_table(OBJECTS, [ASLEEP], 130).plain
+
+
+def test_a_word_longer_than_the_room_is_cut_where_nothing_else_can_go() -> None:
+    columns = (Column(heading="Object", cuts=True), Column(heading="Why", wraps=True))
+    rows = [(ASLEEP[0], f"cannot connect to {'x' * 90}")]
+    assert max(map(len, draw_table(columns, rows, 80).plain.splitlines())) <= 80
+    assert "x" * 90 in draw_table(columns, rows, UNBOUNDED).plain
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "shown"), [("대기열작업대기열", 8, "대…기열"), ("abc", 3, "abc"), ("abcd", 1, "…")]
+)
+def test_a_cut_name_takes_no_more_cells_than_there_are(name: str, width: int, shown: str) -> None:
+    assert cut(name, width) == shown
+
+
 @pytest.mark.parametrize("height", range(5, 30))
 def test_where_lines_are_short_the_newest_rows_stand_at_the_bottom(height: int) -> None:
     lines = drawn(74, height)
@@ -77,7 +117,8 @@ def test_a_pipe_gets_whole_lines_without_colours(monkeypatch: pytest.MonkeyPatch
     told, *table = file.getvalue().splitlines()
     assert console.width == UNBOUNDED
     assert told == "error: " + "word " * 60
-    assert len(table) == 2 + len(ROWS)
+    assert len(table) == 1 + len(ROWS)
+    assert not any("─" in line for line in table)
     assert "\x1b" not in file.getvalue()
 
 

@@ -11,7 +11,7 @@ from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.cli.text import foreign
 
 if TYPE_CHECKING:
-    from keda_py.preview.reading.manifests import Source
+    from keda_py.replay.reading.manifests import Source
 
 DESCRIPTION = (
     "Tell what schedules will do: cron triggers, calendars, Environments, Overrides and ScalingSchedules. Each change "

@@ -122,7 +122,7 @@ def _print(report: Mapping[str, Any]) -> None:
 
     console = console_of(sys.stdout)
     columns = (
-        Column(heading="Object", style="bold"),
+        Column(heading="Object", style="bold", cuts=True),
         Column(heading="Matter"),
         Column(heading="Since (UTC)"),
         Column(heading="Until", goes=1),

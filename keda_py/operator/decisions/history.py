@@ -20,7 +20,6 @@ import orjson
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.apis.squeezed import LONG
-from keda_py.core.decision import Reason
 from keda_py.core.values.times import write_time
 from keda_py.kube.status import list_in, pack, unpack
 from keda_py.operator.decisions.record import Entry, TriggerNote
@@ -79,8 +78,8 @@ def compact(entry: Entry) -> Change:
     else:
         counts = {"before": entry.before, "after": entry.after}
         change["replicas"] = {name: count for name, count in counts.items() if count is not None}
-    if entry.reason is Reason.PAUSED and entry.notes:
-        change["notes"] = [entry.notes[0][:MOST_CHARACTERS]]  # who put it to sleep
+    if entry.ruled and entry.because:
+        change["notes"] = [entry.because[:MOST_CHARACTERS]]  # who put it to sleep, or woke it
     return change | ({"error": entry.error[:MOST_CHARACTERS]} if entry.error else {})
 
 
@@ -146,6 +145,12 @@ def _read_triggers(change: Any) -> Iterator[Change]:
             told["value"] = value
         told |= {"error": error} if error else {}
         yield told | ({"fallback": True} if one.get("fallback") is True else {})
+
+
+def in_full(change: Change) -> dict[str, Any]:
+    """A change as the insight tells it: who asked for it is its cause."""
+    told = {"triggers": [], **{name: value for name, value in change.items() if name != "notes"}}
+    return told | ({"because": change["notes"][0], "ruled": True} if change.get("notes") else {})
 
 
 def _count(value: object) -> int | None:

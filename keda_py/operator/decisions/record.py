@@ -58,6 +58,8 @@ class Entry:
 
     `cooldown_left` None: nothing is cooling down. `next_change` is known in advance: a schedule's boundary, or the end
     of the cooldown. `notes` say why a value is not what its source said.
+
+    `because` says why the count was changed; `ruled`: an Environment, Override or ScalingSchedule asked for it.
     """
 
     at: datetime
@@ -71,6 +73,8 @@ class Entry:
     next_change: datetime | None = None
     notes: tuple[str, ...] = ()
     jobs: JobCounts | None = None
+    because: str = ""
+    ruled: bool = False
 
     @property
     def scaled(self) -> bool:
@@ -127,7 +131,7 @@ def _text_of(entry: Entry) -> bytes:
 def _shortened(entry: Entry) -> Entry:
     first = (replace(note, metric=note.metric[:CUT], error=note.error[:CUT]) for note in entry.triggers[:MOST_TRIGGERS])
     notes = tuple(note[:CUT] for note in entry.notes[:MOST_TRIGGERS])
-    return replace(entry, triggers=tuple(first), error=entry.error[:CUT], notes=notes)
+    return replace(entry, triggers=tuple(first), error=entry.error[:CUT], notes=notes, because=entry.because[:CUT])
 
 
 def describe(entry: Entry) -> Fields:
@@ -139,6 +143,8 @@ def describe(entry: Entry) -> Fields:
             "triggers": [present(dict(_trigger_fields(trigger))) for trigger in entry.triggers],
             "formula": entry.formula,
             **(_job_fields(entry.jobs) if entry.jobs else _replica_fields(entry)),
+            "because": entry.because or None,
+            "ruled": entry.ruled or None,
             "error": entry.error or None,
             "cooldownLeftSeconds": _seconds(entry.cooldown_left),
             "nextChange": _time(entry.next_change),

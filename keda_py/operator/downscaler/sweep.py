@@ -26,7 +26,7 @@ from keda_py.operator.downscaler.deciding import Decided, Deciding
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
 from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotations_of, patch_of
 from keda_py.operator.downscaler.problems import Problems, key_of
-from keda_py.operator.environments.overlays import Laid
+from keda_py.operator.environments.overlays import Laid, Removal
 
 MINUTE = 60.0
 PAUSE = 0.5
@@ -211,7 +211,8 @@ class Sweep:
             return
         count = decided.outcome.sleeps_at if decided.outcome is not None else None
         overlay = OverlayReplicas(count) if count else OverlayAsleep()
-        laid = None if count is None else Laid(overlay, BECAUSE, "AsleepByAnnotation")
+        off = Removal("with its downscaler annotations, or those of its workload or namespace")
+        laid = off if count is None else Laid(overlay, BECAUSE, "AsleepByAnnotation")
         self._parts.overlays.put(ObjectKey.of(SCALED_OBJECTS.kind, live), laid)
 
     def _is_fresh(self, live: Obj) -> bool:

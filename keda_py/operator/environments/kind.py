@@ -27,6 +27,7 @@ from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, he
 from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
+from keda_py.core.meaning.causes import by_environment
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError
@@ -232,9 +233,10 @@ class Environments(Kind[EnvironmentMemory]):
         own = {one.key for one in seen.members if one.role is Role.SCALED_OBJECT and not one.owned_by}
         calendar = map_at(self.live.get(state.key.namespace, state.key.name), "spec", "calendarRef")
         told = ruler(state.key.name, decision.status, calendar)
+        released = by_environment(state.key.name, decision.goal.because)
         for member in decision.members:
             if member.key in own:
-                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member), state.uid)
+                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member, released), state.uid)
         for gone in state.laid - {one.key for one in seen.members}:
             self._parts.overlays.put(_scaled_object(state, gone), None, state.uid)
         state.laid = frozenset(own)

@@ -5,7 +5,7 @@ manifest does. After a start the stored statuses say what lay there, so that no 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from keda_py.apis.environments.environment import EnvironmentStatus
 from keda_py.apis.foreign import map_at
@@ -46,10 +46,21 @@ class Laid:
         return ruled(spec, covered, self.because, self.active_reason)
 
 
-class Overlays:
-    """One layer: what lies over each ScaledObject, and the uid of the object that laid it."""
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Nothing lies over the object any more, and what took it off: that is why the object wakes."""
 
-    def __init__(self) -> None:
+    because: str
+
+
+class Overlays:
+    """One layer: what lies over each ScaledObject, and the uid of the object that laid it.
+
+    `released` is shared by all layers: why what lay over an object was taken off last.
+    """
+
+    def __init__(self, released: dict[ObjectKey, str] | None = None) -> None:
+        self._released = {} if released is None else released
         self._laid: dict[ObjectKey, Laid] = {}
         self._by: dict[ObjectKey, str] = {}
         self._notify: Callable[[ObjectKey], None] = lambda _: None
@@ -65,19 +76,34 @@ class Overlays:
 
     def lay(self, spec: ScalingSpec) -> ScalingSpec:
         """The spec under what lies over it now."""
-        laid = self._laid.get(spec.key)
+        laid, released = self._laid.get(spec.key), self._released.get(spec.key, "")
+        if released != spec.released_by:
+            spec = replace(spec, released_by=released)
         return spec if laid is None else laid.over(spec)
 
-    def put(self, key: ObjectKey, laid: Laid | None, by: str = "") -> None:
-        """From now on, by the object of that uid; None takes it off, where no other object has laid it."""
-        if laid is None and self._by.get(key, by) != by:
+    def put(self, key: ObjectKey, laid: Laid | Removal | None, by: str = "") -> None:
+        """From now on, by the object of that uid; None: the object is gone. Where another object has laid something,
+        only a layer of that one's takes it off."""
+        if not isinstance(laid, Laid):
+            self._take_off(key, laid, by)
+            return
+        before = self._laid.get(key)
+        self._laid[key], self._by[key] = laid, by
+        if before != laid:
+            self._notify(key)
+
+    def _take_off(self, key: ObjectKey, released: Removal | None, by: str) -> None:
+        if self._by.get(key, by) != by:
             return
         before = self._laid.pop(key, None)
         self._by.pop(key, None)
-        if laid is not None:
-            self._laid[key], self._by[key] = laid, by
-        if before != laid:
-            self._notify(key)
+        if released is None:
+            self._released.pop(key, None)
+        if before is None:
+            return
+        if released is not None:
+            self._released[key] = released.because
+        self._notify(key)
 
     def names_by(self, environment: str) -> frozenset[str]:
         """KIND/NAME of all over which the Environment of that uid lies."""
@@ -100,15 +126,14 @@ class Overlays:
                     self._laid[key], self._by[key] = _laid(overlay, ruler_of(live), member), meta["uid"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SpecOverlays:
     """The layers above manifests, in this order: ScalingSchedules, py-kube-downscaler's annotations, Overrides outside
     of Environments, Environments."""
 
-    scheduled: Overlays = field(default_factory=Overlays)
-    annotated: Overlays = field(default_factory=Overlays)
-    overridden: Overlays = field(default_factory=Overlays)
-    by_environments: Overlays = field(default_factory=Overlays)
+    def __init__(self) -> None:
+        released: dict[ObjectKey, str] = {}
+        self.scheduled, self.annotated = Overlays(released), Overlays(released)
+        self.overridden, self.by_environments = Overlays(released), Overlays(released)
 
     def over(self, specs: SpecSource[ScaledObject, ScalingSpec]) -> SpecSource[ScaledObject, ScalingSpec]:
         """The source of specs with all layers on top."""
@@ -159,10 +184,10 @@ def schedule_ruler(schedule: str, holds: InForce) -> str:
     return f"ruled by schedule {schedule}{until} (period {holds.period})"
 
 
-def laid_by(ruler: str, decision: MemberDecision) -> Laid | None:
-    """What lies over a ScaledObject by a decision about its Environment."""
+def laid_by(ruler: str, decision: MemberDecision, released: str) -> Laid | Removal:
+    """What lies over a ScaledObject by a decision about its Environment; `released`: why nothing does any more."""
     overlay = _overlay_of(decision)
-    return None if overlay is None else _laid(overlay, ruler, decision.state)
+    return Removal(released) if overlay is None else _laid(overlay, ruler, decision.state)
 
 
 def _overlay_of(decision: MemberDecision) -> Overlay | None:

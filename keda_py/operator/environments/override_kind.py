@@ -31,7 +31,7 @@ from keda_py.operator.environments.calendar_kind import Standing as Looked
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.overriding import Asked
 from keda_py.operator.environments.known.turns import Turns
-from keda_py.operator.environments.overlays import Laid, Overlays
+from keda_py.operator.environments.overlays import Laid, Overlays, Removal
 from keda_py.operator.environments.places import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
 
@@ -41,6 +41,7 @@ LOOKED_AT_ONCE = 5
 API server's answers to all others, the Lease's among them, would come late."""
 
 _NO_COUNT = "spec.replicas: downscaler annotations rule the workload, and know no such count; use state"
+_OVER = "the end of its Override"
 _STANDING = ("Active", "Outranked")
 _TOLD = {"Active": "OverrideBegan", "Ended": "OverrideEnded"}
 
@@ -172,8 +173,9 @@ class OverrideObjects(Kind[OverrideMemory]):
         overrides = await self._parts.overriding.of_namespace(key.namespace)
         verdict = overrides.verdict(self._places.targets_of(key), self._parts.clock.now())
         overlay = None if live is None or self._parts.owners.of(live) else overlay_of(verdict)
+        off = Removal(f"with {verdict.because or _OVER}")
         reason = "AsleepByOverride" if isinstance(overlay, OverlayAsleep) else "HeldByOverride"
-        self._direct.put(key, None if overlay is None else Laid(overlay, f"by {verdict.because}", reason))
+        self._direct.put(key, off if overlay is None else Laid(overlay, f"by {verdict.because}", reason))
 
     def forget(self, state: OverrideMemory) -> None:
         """It is gone: the next one for the same ScaledObject lies over it, or nothing does."""
@@ -184,7 +186,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         for other in others:
             self._due(other)
         if not others:
-            self._direct.put(state.alone, None)
+            self._direct.put(state.alone, Removal(f"with {_OVER}"))
 
     def _aim(self, state: OverrideMemory, target: Target | None) -> None:
         """It is found by what it is about."""

@@ -24,6 +24,7 @@ from keda_py.core.environment.scaling.schedules import (
     in_force,
     schedule_of,
 )
+from keda_py.core.meaning.causes import by_schedule
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
@@ -34,7 +35,7 @@ from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.environments.calendar_kind import Standing
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.overlays import Laid, schedule_ruler
+from keda_py.operator.environments.overlays import Laid, Removal, schedule_ruler
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(minutes=10)
@@ -128,7 +129,8 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         because = schedule_ruler(known.name, holds)
         for name in ruled | state.ruled:
             bounds = holds.bounds if name in ruled else None
-            laid = None if bounds is None else Laid(bounds, because, "HeldBySchedule")
+            off = Removal(by_schedule(known.name, holds.period))
+            laid = off if bounds is None else Laid(bounds, because, "HeldBySchedule")
             self._parts.bounds.put(_scaled_object(known.namespace, name), laid, known.uid)
         state.ruled = frozenset(ruled)
 

@@ -23,7 +23,7 @@ from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered
-from keda_py.operator.decisions.history import has_scaled, read_history
+from keda_py.operator.decisions.history import has_scaled, in_full, read_history
 from keda_py.operator.decisions.record import Fields, describe, present
 from keda_py.serving.statuses import StatusError, unavailable
 
@@ -90,14 +90,10 @@ class Insight:
 def _all_changes(status: Mapping[str, Any], own: Sequence[Fields]) -> list[Fields]:
     """What earlier processes kept, then our own; that we first found what held already is no change."""
     if not own:
-        return [_in_full(change) for change in read_history(status)]
-    earlier = [_in_full(change) for change in read_history(status) if change["time"] < str(own[0]["time"])]
+        return [in_full(change) for change in read_history(status)]
+    earlier = [in_full(change) for change in read_history(status) if change["time"] < str(own[0]["time"])]
     found_again = earlier and earlier[-1]["reason"] == own[0]["reason"] and not has_scaled(own[0])
     return [*earlier, *(own[1:] if found_again else own)]
-
-
-def _in_full(change: Fields) -> Fields:
-    return {**change, "triggers": change.get("triggers", [])}
 
 
 def _doubts(state: Remembered) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from keda_py.core.decision import Reason
+from keda_py.core.decision import Reason, ScaleTo
 from keda_py.core.evaluation import Evaluation
+from keda_py.core.meaning.causes import cause_of
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import MetricReading
 from keda_py.core.spec import ScalingSpec
@@ -15,6 +16,7 @@ from keda_py.operator.scaled_objects.report import Look
 def entry_of(look: Look) -> Entry:
     """The entry; a scale that failed has changed nothing."""
     before = look.outcome.before if look.outcome else look.seen.replicas
+    ruling = _ruling(look)
     return Entry(
         at=look.at,
         reason=look.decision.reason,
@@ -26,13 +28,37 @@ def entry_of(look: Look) -> Entry:
         cooldown_left=_cooldown_left(look),
         next_change=look.decision.look_again_at,
         notes=(*filter(None, (look.spec.ruled_by,)), *look.evaluation.notes),
+        because=ruling or _cause(look),
+        ruled=bool(ruling),
     )
+
+
+def _ruling(look: Look) -> str:
+    """What ruled a change of the count: what lies over the manifest is not what lay there at the look before."""
+    spec, before = look.spec, look.before.reason
+    if not isinstance(look.decision.action, ScaleTo):
+        return ""
+    waited = before.get("reason") == Reason.AWAITING_TURN
+    return (spec.ruled_by or spec.released_by) if waited or before.get("ruledBy", "") != spec.ruled_by else ""
+
+
+def _cause(look: Look) -> str:
+    is_changed = isinstance(look.decision.action, ScaleTo)
+    return cause_of(look.decision, look.evaluation, look.spec) if is_changed else ""
 
 
 def entry_paused(spec: ScalingSpec, before: int | None, now: datetime) -> Entry:
     """Of one that an Environment, an Override or a schedule has stopped; `before` None: its count stays as it is."""
     after = spec.pause.replica_count()
-    return Entry(at=now, reason=Reason.PAUSED, before=before, after=after, notes=(spec.ruled_by,))
+    return Entry(
+        at=now,
+        reason=Reason.PAUSED,
+        before=before,
+        after=after,
+        notes=(spec.ruled_by,),
+        because=spec.ruled_by,
+        ruled=True,
+    )
 
 
 def _trigger(reading: MetricReading, look: Look) -> TriggerNote:

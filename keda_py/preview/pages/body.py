@@ -7,9 +7,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from keda_py.core.values.times import write_time
-from keda_py.preview.replay.days import Day, days_of
-from keda_py.preview.replay.previews import Preview, Subject
-from keda_py.preview.replay.timeline import Step
+from keda_py.replay.days import Day, days_of
+from keda_py.replay.previews import Preview, Subject
+from keda_py.replay.timeline import Step
 
 
 def body_of(preview: Preview, zone: ZoneInfo) -> dict[str, Any]:

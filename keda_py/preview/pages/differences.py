@@ -7,8 +7,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from keda_py.core.cron.words import days_in_words, duration
-from keda_py.preview.replay.days import Day, days_of
-from keda_py.preview.replay.previews import Preview, Subject
+from keda_py.replay.days import Day, days_of
+from keda_py.replay.previews import Preview, Subject
 from keda_py.terminal.foreign import printable
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

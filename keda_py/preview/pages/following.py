@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from keda_py.preview.replay.previews import Subject
-from keda_py.preview.replay.timeline import Timeline
+from keda_py.replay.previews import Subject
+from keda_py.replay.timeline import Timeline
 
 _APART = timedelta(minutes=30)
 """So much later than its Environment a member may wake or sleep for its wave, and go with it all the same."""

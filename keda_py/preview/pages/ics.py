@@ -7,8 +7,8 @@ What is up all the time, or never, has none.
 from icalendar import Calendar, Event
 
 from keda_py.core.values.times import write_time
-from keda_py.preview.replay.previews import Preview, Subject
-from keda_py.preview.replay.timeline import Span
+from keda_py.replay.previews import Preview, Subject
+from keda_py.replay.timeline import Span
 from keda_py.terminal.foreign import printable
 
 _WORDS = {"Environment": "awake", "CronJob": "resumed"}

@@ -9,9 +9,9 @@ from html import escape
 from zoneinfo import ZoneInfo
 
 from keda_py.preview.pages.following import drawn, followers
-from keda_py.preview.replay.days import midnight
-from keda_py.preview.replay.previews import Preview, Subject
-from keda_py.preview.replay.timeline import Span
+from keda_py.replay.days import midnight
+from keda_py.replay.previews import Preview, Subject
+from keda_py.replay.timeline import Span
 from keda_py.terminal.foreign import printable
 
 MOST_LANES = 40

@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 from rich.text import Text
 
 from keda_py.preview.pages.following import drawn, followers, most
-from keda_py.preview.replay.days import BLOCKS, Day, days_of
-from keda_py.preview.replay.previews import Preview, Subject
-from keda_py.preview.replay.timeline import WEEK_SECONDS, Step, Timeline
+from keda_py.replay.days import BLOCKS, Day, days_of
+from keda_py.replay.previews import Preview, Subject
+from keda_py.replay.timeline import WEEK_SECONDS, Step, Timeline
 from keda_py.terminal.foreign import printable
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.wrapping import wrap
@@ -19,11 +19,11 @@ MOST_CHANGES = 14
 _MOST_MEMBERS = 10
 _LABEL = 11
 _OVERVIEW = (
-    Column(heading="object"),
+    Column(heading="object", cuts=True),
     Column(heading="up h/week"),
     Column(heading="replica h/week", goes=1),
-    Column(heading="next change", goes=2),
-    Column(heading="", wraps=True, goes=3),
+    Column(heading="next change"),
+    Column(heading="", wraps=True, goes=2),
 )
 _CHANGES = (Column(heading="when"), Column(heading="replicas"), Column(heading="why", wraps=True))
 

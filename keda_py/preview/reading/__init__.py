@@ -1,4 +1,4 @@
-"""What is previewed, and of when: manifests of files or a cluster made into plans.
+"""What is previewed, and of when: texts of files, and the flags about the period.
 
-In: texts, or a kubeconfig; flags. Out: plans, and sentences about what cannot be read. Next: `preview/replay/`.
+In: texts, flags. Out: manifests for `replay/reading/`, and the period in the zone of its days. Next: `replay/`.
 """

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 
 from keda_py.clock import SystemClock
-from keda_py.preview.reading.manifests import Source
 from keda_py.preview.reading.period import earliest
+from keda_py.replay.reading.manifests import Source
 from keda_py.validation.documents import read_documents
 from keda_py.validation.problems import Problem
 from keda_py.validation.release import completed

@@ -41,7 +41,7 @@ def _picture(result: Result) -> str:
 def _many(report: Report, width: int) -> str:
     headings = [label for label, _ in report.rows(report.results[0].figures)]
     columns = [
-        Column(heading="object"),
+        Column(heading="object", cuts=True),
         *(Column(heading=label, goes=len(headings) - at if at > 2 else 0) for at, label in enumerate(headings)),
     ]
     rows = [

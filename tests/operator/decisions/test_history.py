@@ -147,7 +147,7 @@ def test_a_hundred_changes_a_day_with_the_longest_reasons_stay_within_their_byte
     triggers = tuple(TriggerNote(metric=f"s{at}-" + "x" * 500, error="\u20ac" * 9000) for at in range(20))
     told = kept(
         *(
-            entry(Reason.PAUSED, 14 * n, before=1, after=0, notes=("\U0001f4a4" * 5000,))
+            entry(Reason.PAUSED, 14 * n, before=1, after=0, because="\U0001f4a4" * 5000, ruled=True)
             if n % 2
             else entry(Reason.ACTIVATED, 14 * n, before=0, after=1, triggers=triggers, error="z" * 5000)
             for n in range(100)

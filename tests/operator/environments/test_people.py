@@ -11,14 +11,23 @@ from keda_py.environments.overriding import Wish, request
 from keda_py.environments.release import find, release_all
 from keda_py.environments.words import ruled_by
 from keda_py.errors import ConfigError
-from keda_py.explanation.asking import ask_insight, named, named_environment
+from keda_py.explanation.asking import ask_insight, named
 from keda_py.explanation.night import night_lines, night_of
 from keda_py.explanation.overview import line_of
 from keda_py.explanation.page import print_explanation
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
 from keda_py.telemetry.page import MetricsPage
 from keda_py.terminal.times import Times
-from tests.builders import calendar, cron_job, deployment, environment, metrics_api, scaled_object, scaling_schedule
+from tests.builders import (
+    calendar,
+    cpu,
+    cron_job,
+    deployment,
+    environment,
+    metrics_api,
+    scaled_object,
+    scaling_schedule,
+)
 from tests.operator.environments.builders import is_suspended, starting, until
 from tests.worlds.world import World
 
@@ -81,13 +90,32 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     assert "annotation" not in page
     text = (await MetricsPage(world.operator.assembly.parts.instruments).render()).decode()
     assert 'keda_scaled_object_paused{namespace="default",scaledObject="app"} 0.0' in text
-    line = line_of(world.get(SCALED_OBJECTS), world.clock.now())
+    line = line_of(world.get(SCALED_OBJECTS), Times(now=world.clock.now()))
     assert (line.state, line.why) == (
         "asleep",
         "asleep by environment dev until 13:30 UTC (Calendar office)",
     )
     await until(world, 20, "13:32")
     assert "ruledBy" not in world.status()["kedaPy"]
+
+
+async def test_explain_says_that_it_woke_with_its_environment_and_the_status_keeps_it(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await world.create(deployment(replicas=2), scaled_object(cpu()), environment(calendar=BREAK))
+    await until(world, 20, "13:32")
+    assert world.replicas() > 0
+    insight = await ask_insight(world.client, named("default/app", ""))
+    woke = [one for one in insight["changes"] if one["reason"] == "Activated"][-1]
+    assert woke["because"] == "with environment dev: hours every day 13:30-14:00"
+    kept = [one for one in world.status()["kedaPyHistory"] if one["reason"] == "Activated"][-1]
+    assert kept["notes"] == [woke["because"]]
+    print_explanation(insight)
+    page = capsys.readouterr().out
+    assert "woke with environment dev: hours every day 13:30-14:00" in page
+    assert "annotation" not in page
+    night = night_of([world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), world.clock.now())
+    assert any("woke with environment dev" in line for line in night_lines(night))
 
 
 async def test_explain_names_the_schedule_whose_bounds_hold(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,20 +139,33 @@ async def test_explain_names_the_schedule_whose_bounds_hold(world: World, capsys
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("environment/dev", ("default", "dev")),
-        ("env/shop/dev", ("shop", "dev")),
-        ("shop/app", None),
-        ("scaledjob/shop/dev", None),
+        ("environment/dev", ("Environment", "default", "dev")),
+        ("env/shop/dev", ("Environment", "shop", "dev")),
+        ("Override/shop/evening", ("Override", "shop", "evening")),
+        ("sched/nights", ("ScalingSchedule", "default", "nights")),
+        ("deploy/shop/web", ("Deployment", "shop", "web")),
+        ("sts/db", ("StatefulSet", "default", "db")),
+        ("app", ("ScaledObject", "default", "app")),
+        ("shop/app", ("ScaledObject", "shop", "app")),
+        ("scaledjob/shop/dev", ("ScaledJob", "shop", "dev")),
     ],
 )
-def test_explain_is_asked_for_environments_by_their_kind(text: str, found: tuple[str, str] | None) -> None:
-    assert named_environment(text, "default") == found
+def test_explain_is_asked_for_objects_by_their_kind(text: str, found: tuple[str, str, str]) -> None:
+    about = named(text, "default")
+    assert (about.resource.kind, about.namespace, about.name) == found
 
 
-def test_what_names_no_environment_is_refused() -> None:
-    for text in ("environment/", "environment/a/b/c"):
-        with pytest.raises(ConfigError, match="names no Environment"):
-            named_environment(text, "default")
+@pytest.mark.parametrize("text", ["environment/", "environment/a/b/c", "/", "a/"])
+def test_what_names_no_object_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="write NAMESPACE/NAME, or KIND/NAMESPACE/NAME"):
+        named(text, "default")
+
+
+def test_a_kind_that_cannot_be_explained_is_refused_with_those_that_can() -> None:
+    with pytest.raises(
+        ConfigError, match="kind 'pod' cannot be explained; write one of scaledobject, scaledjob, environment"
+    ):
+        named("pod/shop/web", "default")
 
 
 async def test_a_night_is_told_in_numbers(world: World) -> None:

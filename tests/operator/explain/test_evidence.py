@@ -10,14 +10,17 @@ from typing import Any
 import orjson
 import pytest
 
+from keda_py.apis.environments.environment import Environment
+from keda_py.core.environment.spec import build_environment
 from keda_py.core.hpa.rescale_note import REASON
 from keda_py.explanation.evidence import ByHand, Evidence, Step, gather, map_steps, who_set_the_count
 from keda_py.explanation.overview import line_of, overview
 from keda_py.explanation.page import explanation, headline
+from keda_py.explanation.rulers import Rulers
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from keda_py.terminal.times import Times
-from tests.builders import cron, deployment, metrics_api, scaled_object
+from tests.builders import cron, deployment, environment, metrics_api, scaled_object
 from tests.operator.explain.test_insight import explain, insight
 from tests.worlds.world import NOON, World
 
@@ -168,7 +171,7 @@ async def two(world: World) -> World:
 async def test_without_a_name_each_object_is_a_line(two: World) -> None:
     code, text = await explain(two)
     assert code == 0
-    heading, _, *rows = text.splitlines()
+    heading, *rows = text.splitlines()
     assert heading.split() == ["Name", "State", "Since", "Next", "Why", "Values"]
     assert [row.split()[:2] for row in rows] == [["app", "awake"], ["broken", "broken"]]
     assert "no scaler found for type: no-such-type" in rows[1]
@@ -176,7 +179,7 @@ async def test_without_a_name_each_object_is_a_line(two: World) -> None:
 
 async def test_all_namespaces_are_shown_with_their_names(two: World) -> None:
     _, text = await explain(two, "-A")
-    assert [row.split()[0] for row in text.splitlines()[2:]] == ["default/app", "default/broken"]
+    assert [row.split()[0] for row in text.splitlines()[1:]] == ["default/app", "default/broken"]
     _, empty = await explain(two, "-n", "kube-system")
     assert empty == "no ScaledObject and no ScaledJob here\n"
     code, _ = await explain(two, "-A", "default/app")
@@ -203,10 +206,10 @@ def test_the_line_of_an_object_says_when_what_comes_next() -> None:
     live = scaled_object(cron("30 8 * * *", "30 19 * * *", timezone="Asia/Seoul"))
     told = {"reason": "Inactive", "since": "2026-11-20T10:35:00Z", "nextChange": "2026-11-20T23:30:00Z"}
     live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
-    text = overview([line_of(live, NOON)], 120).plain.splitlines()[-1]
+    text = overview([line_of(live, Times(now=NOON))], 120).plain.splitlines()[-1]
     cells = [cell.strip() for cell in text.split("  ") if cell]
-    assert cells == ["app", "asleep", "1 h 25 min ago", "tomorrow 08:30 KST (23:30 UTC)", "Inactive"]
-    assert line_of(live, NOON + timedelta(days=1)).next is None
+    assert cells == ["app", "asleep", "1 h 25 min ago", "in 11 h 30 min", "Inactive"]
+    assert line_of(live, Times(now=NOON + timedelta(days=1))).next is None
 
 
 @pytest.mark.parametrize(
@@ -217,19 +220,27 @@ def test_the_line_of_an_object_says_when_what_comes_next() -> None:
 def test_only_what_rests_at_zero_is_called_asleep(counts: dict[str, int], state: str) -> None:
     live = scaled_object(cron(), **counts)
     live["status"] = {"kedaPy": {"reason": "Inactive"}, "conditions": [{"type": "Ready", "status": "True"}]}
-    assert line_of(live, NOON).state == state
+    assert line_of(live, Times(now=NOON)).state == state
 
 
-def test_in_a_narrow_overview_the_values_go_first_and_names_stay_whole() -> None:
+def test_in_a_narrow_overview_the_values_go_and_a_long_name_is_cut_so_that_since_and_next_stay() -> None:
     live = scaled_object(cron(timezone="Asia/Seoul"), name="some-application-develop-scaledobject")
     values = {"s0-cron-Asia-Seoul-3008xxx-3019xxx": "0"}
     told = {"reason": "Inactive", "since": LATER, "nextChange": "2026-11-20T23:30:00Z", "values": values}
     live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
-    heading, _, row = overview([line_of(live, NOON)], 88).plain.splitlines()
-    assert heading.split() == ["Name", "State", "Next", "Why"]
-    assert row.startswith("some-application-develop-scaledobject  asleep")
-    assert max(map(len, (heading, row))) <= 88
-    assert len(overview([line_of(live, NOON)] * 3, 40).plain.splitlines()) == 5
+    heading, _, row, *_ = overview([line_of(live, Times(now=NOON))], 80).plain.splitlines()
+    assert heading.split() == ["Name", "State", "Since", "Next", "Why"]
+    assert row.split("  ") == [
+        "some-application-develop-scaledobject",
+        "asleep",
+        "1 h ago",
+        "in 11 h 30 min",
+        "Inactive",
+    ]
+    narrow = overview([line_of(live, Times(now=NOON))], 66).plain.splitlines()[2]
+    assert narrow == "some-applic…caledobject  asleep  1 h ago  in 11 h 30 min  Inactive"
+    assert max(map(len, (heading, row))) <= 80
+    assert len(overview([line_of(live, Times(now=NOON))] * 3, 40).plain.splitlines()) == 5
 
 
 async def test_watch_tells_what_is_new_and_ends_at_ctrl_c(two: World) -> None:
@@ -246,3 +257,26 @@ async def test_watch_tells_what_is_new_and_ends_at_ctrl_c(two: World) -> None:
         process.send_signal(signal.SIGINT)
         await process.communicate()
     assert process.returncode == 130
+
+
+def test_the_overview_tells_when_its_environment_puts_it_to_sleep_and_no_time_twice() -> None:
+    calendar = {"timeZone": "Asia/Seoul", "hours": [{"from": "08:30", "to": "23:30"}]}
+    body = environment(namespace="shop", calendar=calendar)
+    body["status"] = {"phase": "Awake", "nextChange": {"at": "2026-11-20T14:30:00Z", "to": "Asleep"}}
+    body["metadata"]["creationTimestamp"] = CREATED
+    written = Environment.model_validate(body)
+    rulers = Rulers(by_namespace={"shop": [(build_environment(written), written)]})
+    live = scaled_object(metrics_api("http://queue/jobs"))
+    live["metadata"]["namespace"] = "shop"
+    live["status"] = {"kedaPy": {"reason": "Active"}, "conditions": [{"type": "Active", "status": "True"}]}
+    row = overview([line_of(live, Times(now=NOON), rulers)], 120).plain.splitlines()[-1]
+    assert "sleeps in 2 h 30 min" in row
+    ruler = "asleep by environment dev until 2026-11-20T23:30:00Z (its own hours)"
+    live["status"] = {
+        "kedaPy": {"reason": "Paused", "ruledBy": ruler},
+        "conditions": [{"type": "Paused", "status": "True"}],
+    }
+    line = line_of(live, Times(now=NOON), rulers)
+    assert line.why == "asleep by environment dev until tomorrow 08:30 KST (Fri 23:30 UTC) (its own hours)"
+    assert "asleep by environment dev (its own hours)" in overview([line], 120).plain
+    assert line.next is None  # what its Environment does next is to sleep, which it does already

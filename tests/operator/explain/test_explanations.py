@@ -189,7 +189,7 @@ async def test_a_window_that_is_closed(alone: World, explain: Explain) -> None:
     world = alone
     await world.create(deployment(), scaled_object(cron("0 18 * * *", "0 19 * * *", 2)))
     await world.seconds(30)
-    assert "next: 2026-11-20 18:00:00 (in 5h59m30s): a schedule changes" in explain(await insight(world))
+    assert "next: 2026-11-20 18:00:00 UTC (in 5h59m30s): a schedule changes" in explain(await insight(world))
 
 
 async def test_an_hpa_that_is_deleted_is_made_again_and_said_so(world: World, caplog: pytest.LogCaptureFixture) -> None:

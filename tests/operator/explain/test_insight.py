@@ -93,7 +93,7 @@ async def test_what_comes_next_is_known_in_advance(world: World) -> None:
     await world.seconds(5)
     assert (await insight(world))["last"]["nextChange"] == "2026-11-20T13:00:00Z"
     _, text = await explain(world, "app")
-    assert "next: 2026-11-20 13:00:00 (in 59m55s): a schedule changes" in text
+    assert "next: 2026-11-20 13:00:00 UTC (in 59m55s): a schedule changes" in text
 
 
 async def test_a_source_that_fails_shows_its_error_its_fallback_and_the_failures_counted(world: World) -> None:
@@ -140,7 +140,7 @@ async def test_of_an_object_that_is_gone_nothing_is_told(slept: World) -> None:
     with pytest.raises(NotFound):
         await insight(slept)
     code, text = await explain(slept, "default/app")
-    assert (code, "not found" in text) == (1, True)
+    assert (code, "there is no ScaledObject 'app' in namespace 'default'" in text) == (1, True)
     assert slept.operator.assembly is not None
     assert len(slept.operator.assembly.parts.record) == 0
 
@@ -228,9 +228,23 @@ async def test_of_a_scaledjob_that_is_gone_nothing_is_told(worked: World) -> Non
 
 
 async def test_a_kind_that_has_no_record_is_refused_with_the_remedy(quiet_world: World) -> None:
-    code, text = await explain(quiet_world, "deployment/default/app")
+    code, text = await explain(quiet_world, "pod/default/app")
     assert code == 2
-    assert "write NAMESPACE/NAME, or scaledjob/NAMESPACE/NAME" in text
+    assert "kind 'pod' cannot be explained; write one of scaledobject, scaledjob, environment, override" in text
+
+
+async def test_an_unknown_name_lists_those_that_there_are_and_the_one_that_may_be_meant(world: World) -> None:
+    other = scaled_object(cron(), name="worker")
+    other["spec"]["scaleTargetRef"]["name"] = "app"
+    await world.create(other, *(scaled_object(cron(), name=name) for name in ("checkout", "mailer")))
+    await world.seconds(2)
+    code, text = await explain(world, "default/chekout")
+    there = "there is no ScaledObject 'chekout' in namespace 'default': there are checkout, mailer, worker"
+    assert (code, there in text.replace("\n", " ")) == (1, True)
+    _, text = await explain(world, "override/default/evening")
+    assert "there is no Override 'evening' in namespace 'default', which has none" in text.replace("\n", " ")
+    _, text = await explain(world, "default/app")
+    assert "the workload of that name is scaled by ScaledObject worker" in text.replace("\n", " ")
 
 
 async def test_what_a_schedule_does_that_may_not_be_meant_is_told(world: World) -> None:

@@ -1,15 +1,18 @@
 """What `keda-py explain` says comes next: direction, result, the own zone beside UTC, and what may prevent it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from keda_py.explanation.outlook import foretell, scene_of
 from keda_py.explanation.zones import zone_of
+from keda_py.replay.reading.manifests import Source
 from keda_py.terminal.times import Times, spoken_duration
 from tests import builders
-from tests.builders import cpu, cron, metrics_api
+from tests.builders import cpu, cron, environment, metrics_api, scaling_schedule
 
 AFTERNOON = datetime(2026, 11, 20, 5, 30, tzinfo=UTC)  # Friday 14:30 in Seoul
 EVENING = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)  # Friday 21:00 in Seoul
@@ -29,6 +32,8 @@ def told(
     replicas: int,
     triggers: list[dict[str, Any]],
     reason: str = "",
+    rulers: Sequence[Source] = (),
+    ruled_by: str = "",
     **last: Any,
 ) -> list[str]:
     entry = {
@@ -38,9 +43,17 @@ def told(
         "replicas": {"before": replicas, "after": replicas},
         **last,
     }
-    insight = {"now": {"time": now.isoformat(), "nextPoll": now.isoformat()}, "last": entry}
-    scene = scene_of(insight, manifest, Times(now=now, zone=zone_of(manifest)))
+    insight = {"now": {"time": now.isoformat(), "nextPoll": now.isoformat()}, "last": entry, "ruledBy": ruled_by}
+    if ruled_by:
+        del insight["now"]["nextPoll"]
+    insight["metadata"] = {"namespace": "shop", "name": "app"}
+    zone = zone_of(manifest) or (ZoneInfo("Asia/Seoul") if rulers else None)
+    scene = scene_of(insight, [Source(body=in_shop(manifest)), *rulers], Times(now=now, zone=zone))
     return list(foretell(scene)) if scene else []
+
+
+def in_shop(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "metadata": {**body["metadata"], "namespace": "shop"}}
 
 
 def window(*, active: bool) -> dict[str, Any]:
@@ -85,8 +98,8 @@ def test_memory_is_not_said_to_keep_a_workload_awake_because_it_does_not() -> No
 
 def test_a_workload_that_sleeps_is_told_when_it_wakes_and_what_wakes_it_before() -> None:
     first, second = told(cooling(OFFICE, QUEUE), EVENING, 0, [window(active=False), queue()])
-    assert first == f"wakes tomorrow at 08:30 KST (23:30 UTC), in 11 h 30 min, or as soon as {JOBS} is active"
-    assert second.endswith(": closed until tomorrow 08:30 KST (23:30 UTC)")
+    assert first == f"wakes tomorrow at 08:30 KST (Fri 23:30 UTC), in 11 h 30 min, or as soon as {JOBS} is active"
+    assert second.endswith(": closed until tomorrow 08:30 KST (Fri 23:30 UTC)")
 
 
 @pytest.mark.parametrize(
@@ -109,12 +122,12 @@ def test_a_workload_that_sleeps_is_told_when_it_wakes_and_what_wakes_it_before()
             f"does not sleep while {JOBS} cannot be read",
         ),
         (
-            cooling(QUEUE, advanced={"scalingModifiers": {"formula": "a + 1", "target": "5"}}),
+            cooling({**QUEUE, "name": "a"}, advanced={"scalingModifiers": {"formula": "a + 1", "target": "5"}}),
             1,
             [queue()],
             "whether it sleeps is decided by its formula at each poll",
         ),
-        (cooling(cron("0 0 30 2 *", "0 1 30 2 *")), 0, [], "does not wake: no window opens within five years"),
+        (cooling(cron("0 0 30 2 *", "0 1 30 2 *")), 0, [], "does not wake: no window opens within 400 days"),
     ],
     ids=["idle", "busy", "min", "idle count", "resources", "failing", "formula", "never"],
 )
@@ -155,10 +168,103 @@ def test_windows_that_are_always_open_are_said_to_let_it_never_sleep() -> None:
     assert told(cooling(day, night), EVENING, 1, [])[0] == "does not sleep: a window is always open"
 
 
+DAY_TIME = {"timeZone": "Asia/Seoul", "hours": [{"days": "Mon-Fri", "from": "08:30", "to": "19:30"}]}
+
+
+def develop(members: dict[str, Any] | None = None, **spec: Any) -> Source:
+    body = environment("develop", namespace="shop", calendar=DAY_TIME, **spec)
+    phase = "Asleep" if members else "Awake"
+    body["status"] = {"phase": phase, "phaseSince": "2026-11-19T23:30:00Z", "members": members or {}}
+    return Source(body=body)
+
+
+ASLEEP = {"ScaledObject/app": {"stage": "Down", "replicas": 2, "since": "2026-11-20T10:30:00Z"}}
+WITH = "with environment develop"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "triggers", "sentences"),
+    [
+        (cooling(cpu()), [], [f"sleeps at 19:30 KST (10:30 UTC), in 5 h, {WITH}: outside of the hours"]),
+        (
+            cooling(QUEUE, minReplicaCount=2),
+            [queue()],
+            [f"sleeps at 19:30 KST (10:30 UTC), in 5 h, {WITH}: outside of the hours"],
+        ),
+        (
+            cooling(QUEUE),
+            [queue(active=True)],
+            [
+                f"sleeps once {JOBS} has had nothing to do for 5 min",
+                f"sleeps at the latest at 19:30 KST (10:30 UTC), in 5 h, {WITH}: outside of the hours",
+            ],
+        ),
+        (
+            cooling(QUEUE),
+            [{"metric": JOBS, "active": False, "error": "refused"}],
+            [f"sleeps at 19:30 KST (10:30 UTC), in 5 h, {WITH}: outside of the hours"],
+        ),
+    ],
+    ids=["cpu", "min", "busy", "failing"],
+)
+def test_an_environment_that_puts_it_to_sleep_is_named_with_its_time(
+    manifest: dict[str, Any], triggers: list[dict[str, Any]], sentences: list[str]
+) -> None:
+    assert told(manifest, AFTERNOON, 2, triggers, rulers=[develop()])[: len(sentences)] == sentences
+
+
+def test_its_own_window_that_ends_before_the_environment_is_told_first() -> None:
+    early = cron("30 8 * * *", "0 18 * * *", timezone="Asia/Seoul")
+    first, second, *_ = told(cooling(early), AFTERNOON, 1, [window(active=True)], rulers=[develop()])
+    assert first == "sleeps at 18:05 KST (09:05 UTC), in 3 h 35 min"
+    assert second == f"sleeps at the latest at 19:30 KST (10:30 UTC), in 5 h, {WITH}: outside of the hours"
+
+
+def test_what_sleeps_with_an_environment_is_told_when_that_wakes_it() -> None:
+    ruled = {"rulers": [develop(ASLEEP)], "ruled_by": "asleep by environment develop", "reason": "Paused"}
+    (first,) = told(cooling(cpu()), EVENING, 0, [], **ruled)
+    assert first == f"wakes on Mon 23 Nov at 08:30 KST (Sun 23:30 UTC), in 2 d 11 h, {WITH}: hours Mon-Fri 08:30-19:30"
+
+
+def test_what_only_its_source_wakes_is_told_from_when_on_that_is_asked_again() -> None:
+    ruled = {"rulers": [develop(ASLEEP)], "ruled_by": "asleep by environment develop", "reason": "Paused"}
+    (first,) = told(cooling(QUEUE), EVENING, 0, [], **ruled)
+    monday = "Mon 23 Nov 08:30 KST (Sun 23:30 UTC)"
+    assert first == (f"it wakes as soon as its trigger metrics-api is active from {monday} on, in 2 d 11 h, {WITH}")
+
+
+def test_what_a_person_keeps_up_at_night_is_not_told_to_sleep_before_the_next_evening() -> None:
+    kept = {"ScaledObject/app": {**ASLEEP["ScaledObject/app"], "stage": "Kept", "by": "jana"}}
+    ruled = {"rulers": [develop(kept)], "ruled_by": "kept up by jana, held by environment develop"}
+    (first,) = told(cooling(cpu()), EVENING, 2, [], reason="Paused", **ruled)
+    assert first.startswith("sleeps on Mon 23 Nov at 19:30 KST (10:30 UTC)")
+
+
+def test_what_was_created_a_moment_ago_is_told_to_sleep_when_its_grace_is_over() -> None:
+    young = cooling(cpu())
+    young["metadata"]["creationTimestamp"] = EVENING.isoformat()
+    first, *_ = told(young, EVENING, 2, [], rulers=[develop(grace="15m")])
+    assert first == f"sleeps at 21:15 KST (12:15 UTC), in 15 min, {WITH}: outside of the hours"
+
+
+def test_a_schedule_that_closes_its_triggers_is_named() -> None:
+    period = {"name": "night", "hours": [{"from": "18:00", "to": "06:00"}], "replicas": 0}
+    nights = scaling_schedule("nights", "shop", names=["app"], periods=[period], timeZone="Asia/Seoul")
+    first, *_ = told(cooling(cpu()), AFTERNOON, 2, [], rulers=[Source(body=nights)])
+    assert first == "sleeps at 18:00 KST (09:00 UTC), in 3 h 30 min, with schedule nights: period night"
+
+
+def test_a_schedule_of_every_minute_is_not_followed_to_its_end() -> None:
+    window = cron("*/2 * * * *", "1-59/2 * * * *")
+    sentences = told(cooling(window), AFTERNOON, 1, [{"metric": "s0-cron", "value": 1.0, "active": True}])
+    assert not any(sentence.startswith("does not sleep") for sentence in sentences)
+
+
 def test_what_cannot_be_read_is_not_foretold() -> None:
     now = EVENING.isoformat()
-    assert scene_of({"now": {"time": now}, "last": None}, cooling(QUEUE), Times(now=EVENING)) is None
-    assert scene_of({"now": {"time": now, "nextPoll": now}, "last": {"replicas": {}}}, None, Times(now=EVENING)) is None
+    times, polled = Times(now=EVENING), {"time": now, "nextPoll": now}
+    assert scene_of({"now": {"time": now}, "last": None}, [Source(body=in_shop(cooling(QUEUE)))], times) is None
+    assert scene_of({"now": polled, "last": {"replicas": {}}, "metadata": {"name": "app"}}, [], times) is None
 
 
 @pytest.mark.parametrize(

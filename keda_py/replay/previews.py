@@ -8,10 +8,10 @@ from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.zones import local_date
 from keda_py.core.meaning.windows import windows_of
-from keda_py.preview.replay.namespaces import NamespaceReplay
-from keda_py.preview.replay.plan import NamespacePlan
-from keda_py.preview.replay.subjects import Governed
-from keda_py.preview.replay.timeline import Step, Timeline
+from keda_py.replay.namespaces import NamespaceReplay
+from keda_py.replay.plan import NamespacePlan
+from keda_py.replay.subjects import Governed
+from keda_py.replay.timeline import Step, Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

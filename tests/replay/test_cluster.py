@@ -6,8 +6,8 @@ from typing import Any
 from keda_py.clock import FakeClock
 from keda_py.errors import Forbidden, NotFound
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Obj, ObjectPath, Resource
-from keda_py.preview.reading.cluster import ENVIRONMENTS, OVERRIDES, ClusterReading
-from keda_py.preview.reading.manifests import Source
+from keda_py.replay.reading.cluster import ENVIRONMENTS, OVERRIDES, ClusterReading
+from keda_py.replay.reading.manifests import Source
 from tests.builders import config_map, deployment
 from tests.preview.builders import BEGINS, app, dev
 from tests.worlds.world import open_world

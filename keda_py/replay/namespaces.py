@@ -13,10 +13,12 @@ from keda_py.core.environment.overrides import Overrides
 from keda_py.core.environment.scaling.overlays import overlay_of, paused_by_owner
 from keda_py.core.environment.scaling.schedules import in_force, schedule_of
 from keda_py.core.environment.spec import owner_of
-from keda_py.preview.replay.environments import EnvironmentReplay
-from keda_py.preview.replay.objects import ScaledObjectReplay
-from keda_py.preview.replay.plan import NamespacePlan
-from keda_py.preview.replay.subjects import Governed, Member, first_count, targets_of
+from keda_py.core.meaning.causes import by_schedule
+from keda_py.replay.environments import EnvironmentReplay
+from keda_py.replay.objects import ScaledObjectReplay
+from keda_py.replay.plan import NamespacePlan, Now
+from keda_py.replay.subjects import Governed, Member, first_count, targets_of
+from keda_py.replay.timeline import Step
 
 WARM_UP, LONGEST_WARM_UP = timedelta(hours=6), timedelta(days=31)
 """Before the period, and the longest cooldown on top, to that end: what happened then is felt in it."""
@@ -29,12 +31,26 @@ class NamespaceReplay:
 
     def __init__(self, plan: NamespacePlan, begins: datetime, ends: datetime) -> None:
         cooldown = max((each.spec.cooldown for each in plan.objects), default=timedelta())
-        self.start, self.ends = begins - min(WARM_UP + cooldown, LONGEST_WARM_UP), ends
+        warm_up = timedelta() if plan.now is not None else min(WARM_UP + cooldown, LONGEST_WARM_UP)
+        self.start, self.ends = begins - warm_up, ends
         self._schedules, self._overrides = plan.schedules, Overrides(plan.overrides)
-        length = ends - self.start
-        self.objects = [Governed(ScaledObjectReplay(one.spec, first_count(one.spec), length)) for one in plan.objects]
-        self.members = [Member(each, each.replicas, []) for each in plan.members]
-        self.environments = [EnvironmentReplay(each, self._overrides, self.start) for each in plan.environments]
+        known, length = plan.now or {}, ends - self.start
+        self.objects = [
+            Governed(
+                ScaledObjectReplay(
+                    one.spec, known.get(f"ScaledObject/{one.spec.name}", Now(replicas=first_count(one.spec))), length
+                )
+            )
+            for one in plan.objects
+        ]
+        self.members = [
+            Member(each, known.get(f"{each.kind}/{each.name}", Now(replicas=each.replicas)).replicas, [])
+            for each in plan.members
+        ]
+        self.environments = [
+            EnvironmentReplay(each, self._overrides, self.start, resumes=plan.now is not None)
+            for each in plan.environments
+        ]
         self._owners = self._find_owners()
         self._heap: list[tuple[datetime, int]] = []
         self._queued: dict[int, datetime] = {}
@@ -58,12 +74,24 @@ class NamespaceReplay:
 
     def run(self) -> None:
         """Until the end."""
+        for _ in self.instants():
+            pass
+
+    def instants(self) -> Iterator[datetime]:
+        """Each instant at which something may change, once all that is due then is done."""
         for index in range(len(self.objects)):
             self._queue(index, self.start)
         now: datetime | None = self.start
         while now is not None and now < self.ends:
             self._step(now)
+            yield now
             now = self._next(now)
+
+    def steps_of(self, key: str) -> list[Step]:
+        """Those of KIND/NAME, which grow from instant to instant; of one that is not here, an empty list."""
+        kept = {each.key: each.replay.steps for each in self.objects} | {each.key: each.steps for each in self.members}
+        kept |= {f"Environment/{each.spec.name}": each.steps for each in self.environments}
+        return kept.get(key, [])
 
     def _next(self, now: datetime) -> datetime | None:
         later = [each.due for each in self.environments if each.due is not None]
@@ -108,18 +136,20 @@ class NamespaceReplay:
         for index, governed in enumerate(self.objects):
             written = governed.replay.written
             schedule = schedule_of(self._schedules, written.name, written.labels)
-            before = governed.bounds, governed.overlay
+            before, because = (governed.bounds, governed.overlay), ""
             if schedule is not None:
                 force = forces[schedule.uid]
-                governed.bounds = force.bounds
-                governed.scheduled = f"ScalingSchedule {schedule.name}: {force.period}"
+                governed.bounds, changed = force.bounds, governed.bounds != force.bounds
+                because = by_schedule(schedule.name, force.period) if changed else ""
                 changes.append(force.changes_at)
             if governed.key not in self._owners:
                 verdict = self._overrides.verdict(targets_of(written), now)
-                governed.overlay, governed.ruled = overlay_of(verdict), verdict.because
+                overlay, changed = overlay_of(verdict), governed.overlay != overlay_of(verdict)
+                because = because if not changed else f"with {verdict.because or 'the end of its Override'}"
+                governed.overlay = overlay
                 changes.append(verdict.changes_at)
             if governed.laid is None or before != (governed.bounds, governed.overlay):
-                governed.relay()
+                governed.relay(because)
                 concerned.add(index)
         self._lays_at = min((at for at in changes if at is not None), default=None)
         return concerned
@@ -150,8 +180,8 @@ class NamespaceReplay:
             action = decided[governed.key].action
             overlay = action if isinstance(action, OverlayAsleep | OverlayHold | OverlayReplicas) else None
             if overlay != governed.overlay:
-                governed.overlay, governed.ruled = overlay, environment.because
-                governed.relay()
+                governed.overlay = overlay
+                governed.relay(environment.because)
                 due.add(at)
         for key, member in members.items():
             each = decided[key]

@@ -14,13 +14,17 @@ RAMP = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """From `at` (UTC) on there are `replicas`; `reason` is a word of the core, `because` a sentence."""
+    """From `at` (UTC) on there are `replicas`; `reason` is a word of the core, `because` a sentence.
+
+    `ruled`: an Environment, Override or ScalingSchedule asks for it, whatever the triggers say.
+    """
 
     at: datetime
     before: int
     replicas: int
     reason: str
     because: str
+    ruled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from keda_py.preview.replay.days import BLOCKS, days_of
-from keda_py.preview.replay.timeline import Step, Timeline
+from keda_py.replay.days import BLOCKS, days_of
+from keda_py.replay.timeline import Step, Timeline
 
 PRAGUE = ZoneInfo("Europe/Prague")
 

@@ -12,16 +12,20 @@ from keda_py.core.environment.decision.goal import State
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import EnvironmentState, Stage
 from keda_py.core.environment.overrides import Overrides
-from keda_py.preview.replay.plan import EnvironmentPlan
-from keda_py.preview.replay.timeline import Step
+from keda_py.core.meaning.causes import by_environment
+from keda_py.replay.plan import EnvironmentPlan
+from keda_py.replay.timeline import Step
 
 _ASLEEP = (Stage.FALLING, Stage.DOWN)
 
 
 class EnvironmentReplay:
-    """`due` is when to decide next; `awake` is what is wanted, before the first decision nothing."""
+    """`due` is when to decide next; `awake` is what is wanted, before the first decision nothing.
 
-    def __init__(self, plan: EnvironmentPlan, overrides: Overrides, start: datetime) -> None:
+    `resumes`: it begins with what the Environment's status remembers.
+    """
+
+    def __init__(self, plan: EnvironmentPlan, overrides: Overrides, start: datetime, *, resumes: bool = False) -> None:
         self.spec = plan.spec
         self.due: datetime | None = start
         self.awake: bool | None = None
@@ -29,7 +33,7 @@ class EnvironmentReplay:
         self.because = ""
         self.steps: list[Step] = []
         self._plan, self._overrides = plan, overrides
-        self._state = EnvironmentState(wakes=plan.state.wakes)
+        self._state = plan.state if resumes else EnvironmentState(wakes=plan.state.wakes)
 
     @property
     def moves(self) -> bool:
@@ -47,7 +51,7 @@ class EnvironmentReplay:
         decision = decide(self.spec, self._plan.calendar, self._overrides, seen, self._state, now)
         state = replace(decision.state, wakes=self._plan.state.wakes)
         changed, self._state = state != self._state, state
-        self.because = f"Environment {self.spec.name}: {decision.goal.because}"
+        self.because = by_environment(self.spec.name, decision.goal.because)
         self._note(decision, now)
         self.due = decision.look_again_at
         return decision, changed

@@ -13,7 +13,7 @@ import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, Obj
 from keda_py.localkube.store.subscriptions import Event
-from keda_py.preview.replay.timeline import Step, Timeline
+from keda_py.replay.timeline import Step, Timeline
 from tests.builders import GROUP, cron, deployment, obj, scaled_object
 from tests.preview.builders import look, the
 from tests.worlds.world import World

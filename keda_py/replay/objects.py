@@ -10,15 +10,16 @@ from datetime import datetime, timedelta
 
 from keda_py.core.activity import ActivityState
 from keda_py.core.decision import Decision, Reason, ScaleTo
-from keda_py.core.evaluation import Evaluation
 from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.meaning.causes import cause_of
 from keda_py.core.reading import Round
 from keda_py.core.round import Facts, Outcome, conclude, judge
 from keda_py.core.spec import ScalingSpec
-from keda_py.preview.replay.autoscaler import Autoscaler
-from keda_py.preview.replay.reasons import by_hpa, by_look, by_pause
-from keda_py.preview.replay.timeline import Step
-from keda_py.preview.replay.triggers import Triggers, read_triggers
+from keda_py.replay.autoscaler import Autoscaler
+from keda_py.replay.plan import Now
+from keda_py.replay.reasons import by_hpa, by_pause
+from keda_py.replay.timeline import Step
+from keda_py.replay.triggers import Triggers, read_triggers
 
 FEWEST_STEPS, STEPS_A_DAY = 400, 48
 """So many may one object take; what changes more often does not settle, and nothing is told behind them."""
@@ -28,7 +29,7 @@ READINGS_A_STEP = 50
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """The spec of an instant, and why it is not as it was written; "" where it is."""
+    """The spec of an instant, and what changed it last; "" where nothing did."""
 
     spec: ScalingSpec
     because: str = ""
@@ -37,18 +38,20 @@ class Laid:
 class ScaledObjectReplay:
     """`due` is when to step next; None: not before its spec changes. Raises ConfigError for triggers that are wrong."""
 
-    def __init__(self, written: ScalingSpec, replicas: int, period: timedelta) -> None:
-        self.written, self.replicas = written, replicas
+    def __init__(self, written: ScalingSpec, now: Now, period: timedelta) -> None:
+        self.written, self.replicas = written, now.replicas
         self._most = max(FEWEST_STEPS, period.days * STEPS_A_DAY)
         self._readings_left = self._most * READINGS_A_STEP
         self._seen: Round | None = None
-        self.first = replicas
+        self.first = now.replicas
         self.triggers: Triggers = read_triggers(written)
         self.steps: list[Step] = []
         self.active = False
         self._laid: Laid | None = None
         self._hpa: Autoscaler | None = None
-        self._activity: ActivityState | None = None
+        active = now.last_active
+        self._activity = None if active is None else ActivityState(last=active.timestamp())
+        self._changed: datetime | None = None
         self._next_look: datetime | None = None
 
     @property
@@ -78,12 +81,12 @@ class ScaledObjectReplay:
 
     def _begin(self, laid: Laid, now: datetime) -> None:
         """Under another spec."""
-        spec = laid.spec
+        spec, self._changed = laid.spec, now
         if spec.pause.stopped:
             self._hpa, self._next_look, self.active = None, None, False
             wanted = spec.pause.replica_count()
             if wanted is not None:
-                self._set(wanted, now, "Paused", laid.because or by_pause(spec))
+                self._set(wanted, now, "Paused", laid.because or by_pause(spec), ruled=bool(laid.because))
             return
         manifest = build_hpa(spec, self.triggers.metrics)
         if self._hpa is None:
@@ -107,7 +110,9 @@ class ScaledObjectReplay:
         judgement = judge(spec, facts)
         decision, evaluation, before = judgement.decision, judgement.evaluation, self.replicas
         if isinstance(decision.action, ScaleTo):
-            self._set(decision.action.replicas, now, decision.reason.value, self._told(decision, evaluation, laid))
+            ruled = self._is_ruled(decision, laid, now)
+            because = laid.because if ruled else cause_of(decision, evaluation, spec)
+            self._set(decision.action.replicas, now, decision.reason.value, because, ruled=ruled)
         self._activity = conclude(judgement, Outcome(before=before)).activity
         self.active = evaluation.active or spec.force_activation
         self._next_look = decision.look_again_at
@@ -120,7 +125,7 @@ class ScaledObjectReplay:
         rescaled = hpa.sync(now)
         if rescaled is not None and self._laid is not None:
             because = by_hpa(rescaled, self.replicas, self._laid.because)
-            self._set(rescaled.replicas, now, "Scaled", because)
+            self._set(rescaled.replicas, now, "Scaled", because, ruled=because == self._laid.because)
             self._poll_again(self._laid.spec, now)
 
     def _poll_again(self, spec: ScalingSpec, now: datetime) -> None:
@@ -128,13 +133,13 @@ class ScaledObjectReplay:
         polled = now + spec.polling_interval
         self._next_look = polled if self._next_look is None else min(self._next_look, polled)
 
-    def _told(self, decision: Decision, evaluation: Evaluation, laid: Laid) -> str:
-        if decision.reason is Reason.RAISED_TO_MIN and laid.because:
-            return laid.because
-        return by_look(decision, evaluation, laid.spec, self.triggers)
+    def _is_ruled(self, decision: Decision, laid: Laid, now: datetime) -> bool:
+        """Whether it follows from a spec that changed this instant, or raises to the minimum that a rule gives."""
+        return bool(laid.because) and (self._changed == now or decision.reason is Reason.RAISED_TO_MIN)
 
-    def _set(self, replicas: int, now: datetime, reason: str, because: str) -> None:
+    def _set(self, replicas: int, now: datetime, reason: str, because: str, *, ruled: bool = False) -> None:
         if replicas != self.replicas:
-            step = Step(at=now, before=self.replicas, replicas=replicas, reason=reason, because=because)
+            before = self.replicas
+            step = Step(at=now, before=before, replicas=replicas, reason=reason, because=because, ruled=ruled)
             self.steps.append(step)
             self.replicas = replicas

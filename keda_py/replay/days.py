@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from keda_py.preview.replay.timeline import Span, Timeline
+from keda_py.replay.timeline import Span, Timeline
 
 BLOCKS = 48
 _BLOCK = timedelta(minutes=30)

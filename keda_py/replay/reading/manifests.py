@@ -36,9 +36,9 @@ from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
-from keda_py.preview.reading.calendars import Calendars
-from keda_py.preview.replay.plan import EnvironmentPlan, MemberPlan, NamespacePlan, ObjectPlan
-from keda_py.preview.replay.triggers import Triggers, read_triggers
+from keda_py.replay.plan import EnvironmentPlan, MemberPlan, NamespacePlan, ObjectPlan
+from keda_py.replay.reading.calendars import Calendars
+from keda_py.replay.triggers import Triggers, read_triggers
 
 T = TypeVar("T")
 ROLES = {"Deployment": Role.WORKLOAD, "StatefulSet": Role.WORKLOAD, "CronJob": Role.CRON_JOB}

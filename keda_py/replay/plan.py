@@ -1,6 +1,6 @@
 """What is previewed, as it was written: the objects of one namespace, and what rules them. Values alone.
 
-`preview/reading/manifests.py` makes it; `namespaces.py` lets time pass over it.
+`replay/reading/manifests.py` makes it; `namespaces.py` lets time pass over it.
 """
 
 from collections.abc import Mapping
@@ -40,8 +40,19 @@ class MemberPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Now:
+    """How a ScaledObject or member stands: its count, and when a trigger was active last; None: long ago, or never."""
+
+    replicas: int
+    last_active: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentPlan:
-    """`calendar` None: `problem` says why. Of `state` only how long wakes took is used. `remarks` are sentences."""
+    """`calendar` None: `problem` says why. Of `state` only how long wakes took is used, unless the plan knows `now`.
+
+    `remarks` are sentences.
+    """
 
     spec: EnvironmentSpec
     calendar: Calendar | None
@@ -55,6 +66,8 @@ class NamespacePlan:
     """`problems` are sentences about what cannot be previewed, each with its object, field and remedy.
 
     `warnings` are about what is previewed and may be meant otherwise; each ends in its code.
+    `now` by KIND/NAME: the replay begins with the period, with these counts and with what Environments remember. None:
+    it begins long enough before the period for what was then to be felt in it, with everything awake.
     """
 
     name: str
@@ -65,6 +78,7 @@ class NamespacePlan:
     schedules: tuple[ScheduleSpec, ...] = ()
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    now: Mapping[str, Now] | None = None
 
     @property
     def is_ruled(self) -> bool:

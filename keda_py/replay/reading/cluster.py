@@ -6,7 +6,7 @@ A kind that is not installed has no objects. One that may not be listed is told:
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from keda_py.apis.foreign import map_at, maps_at, namespace_of, text_at
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.errors import Forbidden, NotFound
 from keda_py.kube.resources import (
     CALENDARS,
@@ -24,7 +24,7 @@ from keda_py.kube.resources import (
     ObjectPath,
     Resource,
 )
-from keda_py.preview.reading.manifests import Source
+from keda_py.replay.reading.manifests import Source
 
 _RULING = (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES)
 _MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
@@ -49,18 +49,28 @@ class ClusterReading:
     def __init__(self, client: Lists, namespace: str) -> None:
         self._client, self._namespace = client, namespace
         self.unread: list[str] = []
+        self.forbidden: list[Resource] = []
 
-    async def read(self) -> list[Source]:
-        """Of the namespace, "" for all. Raises KubeError, for ScaledObjects also where they may not be listed."""
-        found = with_kind(SCALED_OBJECTS, await self._client.list(SCALED_OBJECTS, self._namespace))
+    async def read(self, one: Obj | None = None) -> list[Source]:
+        """Of the namespace, "" for all. Raises KubeError, for ScaledObjects also where they may not be listed.
+
+        With `one`, an object with its kind, ScaledObjects that cannot be listed are left out but for that one.
+        """
+        found = await self._list(SCALED_OBJECTS) if one is not None else await self._scaled_objects()
         for resource in _RULING:
             found += await self._list(resource)
-        if any(body["kind"] == ENVIRONMENTS.kind for body in found):
+        has_environments = any(body["kind"] == ENVIRONMENTS.kind for body in found)
+        if one is not None and not any(_is_same(one, body) for body in found):
+            found.append(one)
+        if has_environments:
             for resource in _MEMBERS:
                 found += await self._list(resource)
         for path in dict.fromkeys(path for body in found for path in files_of(body)):
             found += await self._file(path)
         return [Source(body=body) for body in found]
+
+    async def _scaled_objects(self) -> list[Obj]:
+        return with_kind(SCALED_OBJECTS, await self._client.list(SCALED_OBJECTS, self._namespace))
 
     async def _list(self, resource: Resource) -> list[Obj]:
         try:
@@ -68,6 +78,7 @@ class ClusterReading:
         except NotFound:
             return []
         except Forbidden as error:
+            self.forbidden.append(resource)
             self.unread.append(f"{resource.plural} may not be listed, so what they rule is not told: {error}")
             return []
 
@@ -77,6 +88,10 @@ class ClusterReading:
             return with_kind(path.resource, [await self._client.get(path)])
         except (NotFound, Forbidden):
             return []
+
+
+def _is_same(one: Obj, other: Obj) -> bool:
+    return (one["kind"], name_of(one)) == (other["kind"], name_of(other))
 
 
 def with_kind(resource: Resource, bodies: Sequence[Obj]) -> list[Obj]:

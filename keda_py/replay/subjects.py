@@ -10,9 +10,9 @@ from keda_py.core.environment.scaling.overlays import lay_over
 from keda_py.core.environment.scaling.schedules import BoundsSpec, lay_bounds_over
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.spec import ScalingSpec
-from keda_py.preview.replay.objects import Laid, ScaledObjectReplay
-from keda_py.preview.replay.plan import MemberPlan
-from keda_py.preview.replay.timeline import Step
+from keda_py.replay.objects import Laid, ScaledObjectReplay
+from keda_py.replay.plan import MemberPlan
+from keda_py.replay.timeline import Step
 
 
 @dataclass(slots=True)
@@ -21,18 +21,13 @@ class Governed:
 
     replay: ScaledObjectReplay
     bounds: BoundsSpec | None = None
-    scheduled: str = ""
     overlay: Overlay | None = None
-    ruled: str = ""
     laid: Laid | None = None
 
-    def relay(self) -> None:
-        """The spec as it is from now on."""
-        written = self.replay.written
-        scheduled = lay_bounds_over(written, self.bounds)
-        spec = lay_over(scheduled, self.overlay)
-        because = self.scheduled if spec is scheduled is not written else self.ruled
-        self.laid = Laid(spec, because)
+    def relay(self, because: str) -> None:
+        """The spec as it is from now on, and what changed it."""
+        scheduled = lay_bounds_over(self.replay.written, self.bounds)
+        self.laid = Laid(lay_over(scheduled, self.overlay), because)
 
     def seen(self, spec: EnvironmentSpec, *, asleep: bool) -> MemberSeen:
         """As its Environment sees it: pods are ready at once."""
@@ -73,7 +68,8 @@ class Member:
                 return False
         if wanted == self.replicas:
             return False
-        self.steps.append(Step(at=now, before=self.replicas, replicas=wanted, reason=reason, because=because))
+        before = self.replicas
+        self.steps.append(Step(at=now, before=before, replicas=wanted, reason=reason, because=because, ruled=True))
         self.replicas = wanted
         return True
 

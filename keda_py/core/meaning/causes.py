@@ -1,0 +1,96 @@
+"""Why a count changes, in words that follow "because"; where a rule changed, what ruled: "with environment dev: ...".
+
+Pure. The decision record keeps these sentences, and previews show them: neither derives its own.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from keda_py.core.cron.windows import parse_window
+from keda_py.core.cron.words import window_in_words
+from keda_py.core.decision import Decision, Reason
+from keda_py.core.environment.times import in_words
+from keda_py.core.evaluation import Evaluation
+from keda_py.core.meaning.windows import CRON
+from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.spec import FORCE_ACTIVATION, ScalingSpec
+from keda_py.errors import ConfigError
+
+_MOST_NAMED = 2
+
+
+def by_environment(name: str, because: str) -> str:
+    """Of what an Environment gives back or puts to sleep: `with environment dev: hours Mon-Fri 08:30-19:30`."""
+    return f"with environment {name}: {because}"
+
+
+def by_schedule(name: str, period: str) -> str:
+    """Of what another period of a ScalingSchedule changes."""
+    return f"with schedule {name}: period {period}"
+
+
+def cause_of(decision: Decision, evaluation: Evaluation, spec: ScalingSpec) -> str:
+    """Of a decision that sets the count by what the spec and its triggers say."""
+    match decision.reason:
+        case Reason.ACTIVATED:
+            return _activation(evaluation, spec)
+        case Reason.DEACTIVATED if spec.cooldown:
+            return f"no trigger is active, and the cooldown of {in_words(spec.cooldown)} is over"
+        case Reason.DEACTIVATED:
+            return "no trigger is active"
+        case Reason.RAISED_TO_MIN:
+            return f"minReplicaCount is {spec.min_replicas}"
+        case _:
+            return str(decision.reason)
+
+
+def _activation(evaluation: Evaluation, spec: ScalingSpec) -> str:
+    if spec.force_activation:
+        return f"annotation {FORCE_ACTIVATION} is there"
+    if spec.resource_only:
+        return f"{' and '.join(sorted({trigger.type for trigger in spec.triggers}))} cannot wake it, so it stays up"
+    if any(value.name == COMPOSITE_METRIC for value in evaluation.values) and not evaluation.in_fallback:
+        return "the formula is above its activation target"
+    windows = list(_open_windows(evaluation, spec))
+    told = [f"its window is open: {', '.join(windows[:_MOST_NAMED])}"] if windows else []
+    return " and ".join([*_polled(evaluation, spec), *told]) or "a trigger is active"
+
+
+def _polled(evaluation: Evaluation, spec: ScalingSpec) -> Iterator[str]:
+    """What was read of sources, schedules aside."""
+    names = [name for name in evaluation.active_metrics if type_of(name, spec) != CRON]
+    stand_ins = [name for name in names if name in evaluation.in_fallback]
+    active = [name for name in names if name not in stand_ins]
+    if active:
+        yield active_in_words(active)
+    if stand_ins:
+        yield f"{' and '.join(stand_ins)} {'is' if len(stand_ins) == 1 else 'are'} in fallback"
+
+
+def active_in_words(metrics: Sequence[str]) -> str:
+    """`s0-jobs and s1-queue are active`."""
+    return f"{' and '.join(metrics)} {'is' if len(metrics) == 1 else 'are'} active"
+
+
+def _open_windows(evaluation: Evaluation, spec: ScalingSpec) -> Iterator[str]:
+    for name in evaluation.active_metrics:
+        index = index_of(name)
+        if index is None or type_of(name, spec) != CRON:
+            continue
+        data = spec.triggers[index].metadata
+        try:
+            window = parse_window(data.get("start", ""), data.get("end", ""), data.get("timezone", ""))
+        except ConfigError:
+            continue
+        yield window_in_words(window) or f"{window.start} to {window.end} {window.timezone}"
+
+
+def index_of(metric: str) -> int | None:
+    """The index of the trigger that a metric is named after, as `s0-cron-...`; None: it is named otherwise."""
+    digits = metric.partition("-")[0].removeprefix("s")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 6 else None
+
+
+def type_of(metric: str, spec: ScalingSpec) -> str:
+    """The type of its trigger; "" where it has none."""
+    index = index_of(metric)
+    return spec.triggers[index].type if index is not None and index < len(spec.triggers) else ""

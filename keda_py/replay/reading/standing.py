@@ -1,0 +1,88 @@
+"""How one object stands: the plan of its namespace, less what does not matter to it, with the counts of now."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from keda_py.apis.foreign import Obj, map_at, maps_at, name_of, text_at, value_at
+from keda_py.core.environment.decision.state import Stage
+from keda_py.core.environment.spec import EnvironmentSpec, owner_of
+from keda_py.replay.ahead import AHEAD
+from keda_py.replay.plan import EnvironmentPlan, NamespacePlan, Now
+from keda_py.replay.reading.manifests import ROLES, Source, read_plans
+
+Marks = tuple[Mapping[str, str], Mapping[str, str]]
+"""Labels and annotations."""
+_ASLEEP = (Stage.FALLING, Stage.DOWN)
+
+
+def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None = None) -> NamespacePlan | None:
+    """Of the namespace of `sources`, for KIND/NAME; None: it cannot be read, or is not among them.
+
+    `seen` is what is known of the object better than the sources say it. Only with waves do other members matter.
+    """
+    plans = [plan for plan in read_plans(_that_matter(sources, key), now, now + AHEAD) if plan.name]
+    plan = next((plan for plan in plans if key in _marks(plan)), None)
+    if plan is None:
+        return None
+    owner = _owner(plan, _marks(plan)[key])
+    keeps = _kept_with(plan, owner, key)
+    counts = dict(_counts(sources, plan, owner))
+    return replace(
+        plan,
+        objects=tuple(one for one in plan.objects if f"ScaledObject/{one.spec.name}" in keeps),
+        members=tuple(one for one in plan.members if f"{one.kind}/{one.name}" in keeps),
+        environments=() if owner is None else (owner,),
+        now=counts if seen is None else {**counts, key: seen},
+    )
+
+
+def _that_matter(sources: Sequence[Source], key: str) -> Sequence[Source]:
+    """Without waves no other ScaledObject or member does. A namespace may have thousands, and each takes its time."""
+    if any(source.body["kind"] == "Environment" and maps_at(source.body, "spec", "waves") for source in sources):
+        return sources
+    members = ("ScaledObject", *ROLES)
+    return [one for one in sources if one.body["kind"] not in members or key == _key(one.body)]
+
+
+def _key(body: Obj) -> str:
+    return f"{body['kind']}/{name_of(body)}"
+
+
+def _marks(plan: NamespacePlan) -> dict[str, Marks]:
+    objects = {f"ScaledObject/{one.spec.name}": (one.spec.labels, one.spec.annotations) for one in plan.objects}
+    return objects | {f"{one.kind}/{one.name}": (one.labels, one.annotations) for one in plan.members}
+
+
+def _owner(plan: NamespacePlan, marks: Marks) -> EnvironmentPlan | None:
+    specs: list[EnvironmentSpec] = [each.spec for each in plan.environments]
+    owner = owner_of(specs, *marks)
+    return None if owner is None else next(each for each in plan.environments if each.spec is owner)
+
+
+def _kept_with(plan: NamespacePlan, owner: EnvironmentPlan | None, key: str) -> set[str]:
+    if owner is None or not owner.spec.waves:
+        return {key}
+    return {one for one, marks in _marks(plan).items() if _owner(plan, marks) is owner}
+
+
+def _counts(sources: Iterable[Source], plan: NamespacePlan, owner: EnvironmentPlan | None) -> Iterable[tuple[str, Now]]:
+    """Of all members, and of ScaledObjects those of what they scale; one that is not seen is asleep with its owner."""
+    bodies = {_key(source.body): source.body for source in sources}
+    remembered = {} if owner is None else owner.state.members
+    for member in plan.members:
+        key = f"{member.kind}/{member.name}"
+        yield key, Now(replicas=_count(bodies[key]))
+    for one in plan.objects:
+        key, target = f"ScaledObject/{one.spec.name}", bodies.get(f"{one.spec.target.kind}/{one.spec.target.name}")
+        if target is not None:
+            yield key, Now(replicas=_count(target))
+        elif key in remembered and remembered[key].stage in _ASLEEP:
+            yield key, Now(replicas=0)
+
+
+def _count(body: Obj) -> int:
+    if text_at(body, "kind") == "CronJob":
+        return int(value_at(body, "spec", "suspend") is not True)
+    count = map_at(body, "spec").get("replicas", 1)
+    return count if isinstance(count, int) and count >= 0 else 1

@@ -1,0 +1,64 @@
+"""Times of Environments: in the zone of their Calendar, and beside it in the reader's."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from keda_py.clock import FakeClock
+from keda_py.core.environment.overrides import OverrideState
+from keda_py.environments.overriding import Wish, request
+from keda_py.environments.show import look_at_all, look_at_one
+from keda_py.kube.resources import ENVIRONMENTS
+from keda_py.terminal.times import Times
+from tests.builders import calendar, environment
+from tests.environments.builders import NOW
+from tests.worlds.world import open_world
+
+KST, CET, UNIVERSAL = ZoneInfo("Asia/Seoul"), ZoneInfo("Europe/Prague"), ZoneInfo("UTC")
+SLEEPS = {"at": "2026-11-20T18:30:00Z", "to": "Asleep", "because": "outside of the hours"}
+
+
+@pytest.mark.parametrize(
+    ("zone", "reader", "told"),
+    [
+        (KST, CET, "03:30 KST (Fri 19:30 CET)"),
+        (KST, UNIVERSAL, "03:30 KST (Fri 18:30 UTC)"),
+        (KST, KST, "03:30 KST"),
+        (None, CET, "19:30 CET"),
+        (None, UNIVERSAL, "18:30 UTC"),
+        (ZoneInfo("Europe/Berlin"), CET, "19:30 CET"),
+    ],
+)
+def test_a_time_is_labelled_with_each_zone_and_told_once_where_both_are_one(
+    zone: ZoneInfo | None, reader: ZoneInfo, told: str
+) -> None:
+    assert Times(now=NOW, zone=zone, reader=reader).spoken(datetime(2026, 11, 20, 18, 30, tzinfo=UTC)) == told
+
+
+async def test_until_is_read_on_the_clock_of_the_person_who_writes_it(tmp_path: Path) -> None:
+    times = Times(now=NOW, reader=CET)
+    async with open_world(tmp_path, clock=FakeClock(NOW)) as world:
+        await world.create(environment())
+        wish = Wish(state=OverrideState.AWAKE, until="22:00")
+        told, made = await request(world.client, "default", wish, times)
+        assert made["spec"]["until"] == "2026-11-20T21:00:00Z"
+        assert "until 22:00 CET" in told[0]
+
+
+async def test_env_tells_the_times_of_its_calendar_also_of_one_that_it_only_names(tmp_path: Path) -> None:
+    times = Times(now=NOW, reader=CET)
+    async with open_world(tmp_path, clock=FakeClock(NOW)) as world:
+        hours = [{"days": "Mon-Fri", "from": "08:30", "to": "19:30"}]
+        await world.create(calendar(timeZone="Asia/Seoul", hours=hours))
+        await world.create(environment("seoul", calendarRef={"name": "office"}), environment("own"))
+        for name in ("seoul", "own"):
+            override = {"name": "x", "state": "Awake", "until": "2026-11-20T18:30:00Z"}
+            status = {"phase": "Awake", "nextChange": SLEEPS, "override": override}
+            await world.client.patch(ENVIRONMENTS.named("default", name, "status"), {"status": status})
+        page, _ = await look_at_one(world.client, "default", "seoul", times, 200)
+        assert "next: sleeps at 03:30 KST (Fri 19:30 CET)" in page.plain
+        table, _ = await look_at_all(world.client, "default", times, 200)
+        assert "kept awake by Override x until 03:30 KST (Fri 19:30 CET)" in table.plain
+        assert "kept awake by Override x until 18:30 UTC (19:30 CET)" in table.plain
