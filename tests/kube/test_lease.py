@@ -4,9 +4,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from itertools import cycle, pairwise
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from keda_py.clock import SystemClock
 from keda_py.errors import NotFound
@@ -16,8 +18,8 @@ from keda_py.kube.leases.lease_record import ADDRESS_ANNOTATION, Holder, LeaseSp
 from keda_py.kube.resources import LEASES, NAMESPACES, Obj
 from keda_py.localkube.cluster import LocalCluster
 from tests.builders import a_namespace
-from tests.kube.faulty_server import FaultyServer, Shelf, hangs, refuses, running
-from tests.waiting import PAUSE, eventually
+from tests.kube.faulty_server import FaultyServer, Shelf, hangs, refuses, running, says
+from tests.waiting import PAUSE, eventually, forever
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/keda/leases"
 NAME = "operator.keda.sh"
@@ -310,3 +312,72 @@ async def test_a_lease_taken_away_ends_leadership_as_soon_as_the_watch_shows_it(
         await on_a_cluster.patch(LEASES.named("keda", NAME), change)
         await eventually(lambda: not one.is_leader, seconds=0.5)
         assert one.holder == Holder(identity="other", address="other:1")
+
+
+NOT_THE_LEASE: dict[str, Obj] = {
+    "a Status": {"kind": "Status", "items": "x", "metadata": {"resourceVersion": "x"}},
+    "another object": {"kind": "Pod", "metadata": {"name": NAME, "resourceVersion": "9"}, "spec": {}},
+    "another lease": {"kind": "Lease", "metadata": {"name": "other", "resourceVersion": "9"}, "spec": {}},
+    "a lease that no replica holds": {
+        "kind": "Lease",
+        "metadata": {"name": NAME, "resourceVersion": "9"},
+        "spec": {"holderIdentity": ""},
+    },
+}
+
+
+@pytest.mark.parametrize("answer", NOT_THE_LEASE.values(), ids=NOT_THE_LEASE)
+async def test_an_answer_that_is_not_our_lease_begins_no_term(
+    client: KubeClient, leases: Shelf, caplog: pytest.LogCaptureFixture, answer: Obj
+) -> None:
+    caplog.set_level(logging.INFO)
+    leases.fault = says(answer)
+    began = asyncio.Event()
+
+    async def term() -> None:
+        began.set()
+        await forever()
+
+    async with running(Election(client, spec("one")).run(term)):
+        await asyncio.sleep(5 * RETRY_PERIOD)
+    assert not began.is_set()
+    assert [record for record in caplog.records if record.getMessage() == "leading"] == []
+
+
+@pytest.mark.parametrize("answer", NOT_THE_LEASE.values(), ids=NOT_THE_LEASE)
+async def test_a_leader_that_is_answered_with_something_else_leads_until_its_deadline_and_once_more_afterwards(
+    client: KubeClient, leases: Shelf, caplog: pytest.LogCaptureFixture, answer: Obj
+) -> None:
+    caplog.set_level(logging.INFO)
+    election = Election(client, spec("one"))
+    async with running(lead(election)):
+        await eventually(lambda: election.is_leader)
+        leases.fault = says(answer)
+        await eventually(lambda: not election.is_leader)
+        await asyncio.sleep(DURATION)
+        assert not election.is_leader
+        leases.fault = None
+        await eventually(lambda: election.is_leader)
+    told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("lead")]
+    assert [text.partition(",")[0] for text in told] == ["leading", "leadership lost", "leading"]
+
+
+async def test_between_two_terms_there_is_a_retry_period_whatever_the_server_answers(
+    client: KubeClient, leases: Shelf
+) -> None:
+    """Each renewal is answered with another holder, who is gone when the lease is read the next time."""
+    answers, began = {"PUT": cycle(["one", "two"]), "GET": cycle(["", "two"])}, list[float]()
+
+    async def fickle(request: web.Request) -> web.StreamResponse:
+        holder = next(answers[request.method])
+        metadata = {"name": NAME, "namespace": "keda", "resourceVersion": "9"}
+        return web.json_response({"kind": "Lease", "metadata": metadata, "spec": {"holderIdentity": holder}})
+
+    async def term() -> None:
+        began.append(now())
+        await forever()
+
+    leases.fault = fickle
+    async with running(Election(client, spec("one")).run(term)):
+        await eventually(lambda: len(began) == 4)
+    assert min(later - earlier for earlier, later in pairwise(began)) >= 2 * RETRY_PERIOD  # that of a renewal is one

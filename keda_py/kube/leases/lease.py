@@ -35,6 +35,7 @@ from keda_py.kube.leases.lease_record import (
     SLOT_SECONDS,
     Holder,
     LeaseSpec,
+    check_lease,
     held,
     holder_of,
     is_newer,
@@ -109,6 +110,8 @@ class Election:
                 self._leading = False
                 log.warning("leadership lost, nothing is written until the lease is ours again", extra=names)
                 working.cancel()
+            # Whatever a server answers, terms do not follow each other faster than renewals would.
+            await asyncio.sleep(self._spec.retry_period)
 
     async def _work(self, term: Term) -> None:
         """Once no replica is active any more because of what an earlier holder said of shards."""
@@ -180,10 +183,9 @@ class Election:
     async def _renew(self) -> bool:
         """Write without reading first; False when another client touched the Lease in between."""
         try:
-            await self._write(self._lease)
+            return await self._write(self._lease)
         except (Conflict, NotFound):
             return False
-        return True
 
     async def _take(self) -> bool:
         lease = await self._read()
@@ -193,19 +195,22 @@ class Election:
         if known is not None and not (self._is_mine() or self._expired(known)):
             return False
         try:
-            await self._write(lease)
+            return await self._write(lease)
         except Conflict:  # another replica was faster
             return False
-        return True
 
-    async def _write(self, lease: Obj | None) -> None:
+    async def _write(self, lease: Obj | None) -> bool:
+        """Take or renew it; True when the answer says that it is ours."""
         started = _now()
         waited = self._pending_since is not None and started - self._pending_since >= SLOT_SECONDS
         mark = mark_for(lease, self._spec, waited)
         body = held(lease, self._spec, self._address, self._wall.now(), {SHARDS_ANNOTATION: mark})
         self._observe(await (self._post(body) if lease is None else self._put(body)))
+        if not self._is_mine():
+            return False
         self._renewed_at = started
         self._note_mark(mark)
+        return True
 
     def _note_mark(self, mark: str | None) -> None:
         if (mark or "").startswith(PENDING):
@@ -273,7 +278,7 @@ class Election:
 
     async def _send(self, method: str, path: str, body: Obj | None) -> Obj:
         request = Request(method=method, path=path, body=body, timeout=self._spec.request_seconds, resource="leases")
-        return await self._client.send(request)
+        return check_lease(await self._client.send(request), self._spec.name)
 
 
 def _now() -> float:

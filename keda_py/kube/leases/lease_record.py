@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from keda_py.kube.resources import Obj
+from keda_py.apis.foreign import name_of, text_at
+from keda_py.errors import Unavailable
+from keda_py.kube.resources import LEASES, Obj
 
 ADDRESS_ANNOTATION = "keda-py.dev/serving-address"
 SHARDS_ANNOTATION = "keda-py.dev/shards"
@@ -53,6 +55,15 @@ class Holder:
 
     identity: str
     address: str
+
+
+def check_lease(answer: Obj, name: str) -> Obj:
+    """`answer` as it came. Raises Unavailable unless it is the Lease of that name: a proxy may answer anything."""
+    named = answer.get("kind", LEASES.kind) == LEASES.kind and name_of(answer) == name
+    if not named or not text_at(answer, "metadata", "resourceVersion") or not isinstance(answer.get("spec"), dict):
+        text = f"the answer to a request for the lease {name!r} is not that lease; look for a proxy in between"
+        raise Unavailable(text)
+    return answer
 
 
 def holder_of(lease: Obj | None) -> Holder | None:

@@ -17,7 +17,7 @@ from keda_py.core.sharding.share import Share, Slot, owner_of
 from keda_py.errors import AlreadyExists, Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.leases.lease import RELEASE_SECONDS, Term
-from keda_py.kube.leases.lease_record import Holder, LeaseSpec, seconds_of, shards_of
+from keda_py.kube.leases.lease_record import Holder, LeaseSpec, check_lease, holder_of, seconds_of, shards_of
 from keda_py.kube.leases.slots import held_slot, read_slot, slot_spec, vacant_slot
 from keda_py.kube.resources import LEASES, Obj
 from keda_py.kube.transport import Request
@@ -92,6 +92,7 @@ class Membership:
                 self._adopt(None)
                 log.warning("slot lost, nothing is written until one is ours again", extra=names)
                 working.cancel()
+            await asyncio.sleep(self._times.retry_period)  # as between two terms of a leader
 
     async def release(self) -> None:
         """Let another replica have the slot at once; to be called when `run` was cancelled, after the last write."""
@@ -232,25 +233,25 @@ class Membership:
 
     async def _read(self, spec: LeaseSpec) -> Obj | None:
         try:
-            return await self._send("GET", LEASES.named(spec.namespace, spec.name).path, None)
+            return await self._send("GET", LEASES.named(spec.namespace, spec.name).path, spec.name, None)
         except NotFound:
             return None
 
     async def _write(self, lease: Obj | None, body: Obj) -> bool:
-        """Of this version; False when another client was faster."""
+        """Of this version; False when another client was faster, and where the answer says something else."""
         meta = body["metadata"]
         try:
             if lease is None:
-                await self._send("POST", LEASES.collection(meta["namespace"]), body)
+                answer = await self._send("POST", LEASES.collection(meta["namespace"]), meta["name"], body)
             else:
-                await self._send("PUT", LEASES.named(meta["namespace"], meta["name"]).path, body)
+                answer = await self._send("PUT", LEASES.named(meta["namespace"], meta["name"]).path, meta["name"], body)
         except (AlreadyExists, Conflict, NotFound):
             return False
-        return True
+        return holder_of(answer) == holder_of(body)
 
-    async def _send(self, method: str, path: str, body: Obj | None) -> Obj:
+    async def _send(self, method: str, path: str, name: str, body: Obj | None) -> Obj:
         request = Request(method=method, path=path, body=body, timeout=self._times.request_seconds, resource="leases")
-        return await self._client.send(request)
+        return check_lease(await self._client.send(request), name)
 
 
 async def _work(term: Term) -> None:
