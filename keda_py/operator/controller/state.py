@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
+from keda_py.apis.foreign import text_at
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.quarantine import Work
 from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Obj, Resource
+from keda_py.operator.decisions.dropped import Evidence
 from keda_py.operator.decisions.history import History
 from keda_py.operator.process.quarantine import shows_hold, work_on
 from keda_py.operator.sharding.tenures import Tenure
@@ -42,7 +44,8 @@ class Remembered:
     the API server has it; `staged` are fields that go there with the next write, None for one that it shall not have
     (`status.py`). `history` is None until a decision changed. `tenure` is None for an object that is another replica's.
     `work` is how the journal calls `begun`, the version on which work began last. `shows_hold`: its stored
-    status says that it is held back.
+    status says that it is held back. `dropped` are parts of its status that the API server did not keep, and until when
+    that is believed (`decisions/dropped.py`).
     """
 
     resource: Resource
@@ -70,6 +73,7 @@ class Remembered:
     begun: str = ""
     work: Work | None = None
     shows_hold: bool = False
+    dropped: Evidence | None = None
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
     @property
@@ -80,7 +84,12 @@ class Remembered:
         return {name: value for name, value in {**self.stored, **self.staged}.items() if value is not None}
 
     def remember(self, live: Mapping[str, Any]) -> None:
-        """Take the status of a written object over, unless the cache has that version, or a later one, already."""
+        """Take the status of a written object over, unless the cache has that version, or a later one, already.
+
+        An answer that is not about this object says nothing of it.
+        """
+        if not is_about(self, live):
+            return
         if (version := version_of(live)) > self.version or not version:
             self._take(live)
 
@@ -147,6 +156,11 @@ def version_of(live: Mapping[str, Any]) -> int:
 def went_back(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> bool:
     """Whether the API server shows an earlier version of the same object than before."""
     return old is not None and new is not None and version_of(new) < version_of(old)
+
+
+def is_about(state: Remembered, answer: Mapping[str, Any]) -> bool:
+    """Whether an answer to a request shows this very object."""
+    return text_at(answer, "metadata", "uid") == state.uid
 
 
 def about(state: Remembered) -> dict[str, object]:

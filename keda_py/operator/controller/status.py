@@ -9,18 +9,19 @@ that is new. Where either has to wait for a source, what is staged is written me
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from keda_py.apis.foreign import map_at
 from keda_py.clock import Clock
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.status import merge_patch, pack, packed, patch_status
-from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.state import Remembered, about, is_about
+from keda_py.operator.decisions.dropped import OWN, DroppedParts, not_kept
 from keda_py.operator.decisions.history import (
     HISTORY,
     PAUSE_SECONDS,
@@ -32,7 +33,6 @@ from keda_py.operator.decisions.history import (
 )
 from keda_py.operator.decisions.record import Entry
 
-OWN, SAVINGS = "kedaPy", "kedaPySavings"
 STAGED_SECONDS = 1.0
 """How long a staged field waits for others at most."""
 
@@ -47,8 +47,7 @@ class StatusWriter:
     def __init__(self, client: KubeClient, clock: Clock, keep: timedelta) -> None:
         self._client, self._clock, self._keep = client, clock, keep
         self._leaving = False
-        self._dropped: defaultdict[str, set[str]] = defaultdict(set)
-        """By kind, our own parts of the status that the installed CRD does not know: KEDA's own knows none."""
+        self._dropped = DroppedParts(clock)
 
     def note(self, state: Remembered, entry: Entry) -> None:
         """A decision that changed; the next writes carry it."""
@@ -63,7 +62,7 @@ class StatusWriter:
     def is_behind(self, state: Remembered) -> bool:
         """Whether the status lacks changes that it should tell."""
         history = state.history
-        if history is None or HISTORY in self._dropped[state.key.kind]:
+        if history is None or HISTORY in self._dropped.of(state.key.kind, state.dropped):
             return False
         if (stored := self._stored(state)) is history.packed:  # as most looks find it
             return False
@@ -116,9 +115,9 @@ class StatusWriter:
         not any more as we know it.
         """
         staged, before, known = state.staged, state.stored, state.status
-        status = self._merged(state.key.kind, {**known, **wanted, HISTORY: self._stored(state)})
+        status = self._merged(state, {**known, **wanted, HISTORY: self._stored(state)})
         if state.history is not None and self._carries(state.history, state, status):
-            status = self._merged(state.key.kind, {**known, **wanted, HISTORY: list(state.history.changes)})
+            status = self._merged(state, {**known, **wanted, HISTORY: list(state.history.changes)})
             state.history = replace(state.history, due=self._clock.monotonic() + PAUSE_SECONDS)
         metadata = {"namespace": state.key.namespace, "name": state.key.name, "uid": state.uid}
         seen = {"metadata": metadata, "status": dict(before)}
@@ -128,14 +127,16 @@ class StatusWriter:
             state.staged = {}
         if live is None:
             return False
-        state.remember(packed(live, HISTORY))
-        self._note_dropped(state.key.kind, before, status, live.get("status") or {})
+        if is_about(state, live):  # a proxy in between may answer anything
+            state.remember(packed(live, HISTORY))
+            self._note_dropped(state, merge_patch(dict(before), status), map_at(live, "status"))
         return True
 
-    def _merged(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """What the installed CRD of that kind knows of these fields."""
-        merged = {**fields, OWN: self._known(kind, fields.get(OWN))}
-        dropped = self._dropped[kind] & {HISTORY, SAVINGS}
+    def _merged(self, state: Remembered, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """What the installed CRD of its kind keeps of these fields; the rest would be sent for ever."""
+        dropped = self._dropped.of(state.key.kind, state.dropped)
+        own = {name: value for name, value in (fields.get(OWN) or {}).items() if name not in dropped}
+        merged = {**fields, OWN: own or None}
         return {name: value for name, value in merged.items() if value is not None and name not in dropped}
 
     def _carries(self, history: History, state: Remembered, status: Mapping[str, Any]) -> bool:
@@ -150,27 +151,17 @@ class StatusWriter:
         """None where nothing is to be kept: what an earlier process kept goes with the next write."""
         return state.stored.get(HISTORY) if self._keep else None
 
-    def _note_dropped(
-        self, kind: str, before: Mapping[str, Any], sent: Mapping[str, Any], kept: Mapping[str, Any]
-    ) -> None:
+    def _note_dropped(self, state: Remembered, patch: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
         """What the API server does not keep as it was sent is not sent again."""
-        dropped = (sent.get(OWN) or {}).keys() - (kept.get(OWN) or {}).keys()
-        # Of what stood there already the answer may show what another client wrote meanwhile.
-        if sent.get(HISTORY) != before.get(HISTORY) and sent.get(HISTORY) != kept.get(HISTORY):
-            dropped |= {HISTORY}
-        if SAVINGS in sent and SAVINGS not in kept:
-            dropped |= {SAVINGS}
-        if dropped:
-            self._dropped[kind] |= dropped
+        parts = not_kept(patch, kept)
+        if not parts:
+            return
+        state.dropped = {**(state.dropped or {}), **self._dropped.evidence(parts)}
+        if fresh := self._dropped.note(state.key, parts):
             log.warning(
                 "the installed crd drops our parts of the status; apply `keda-py crds`",
-                extra={"parts": sorted(dropped)},
+                extra=about(state) | {"parts": sorted(fresh)},
             )
-
-    def _known(self, kind: str, own: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """Without what would be dropped again: it would be sent for ever."""
-        dropped = self._dropped[kind]
-        return {name: value for name, value in (own or {}).items() if name not in dropped} or None
 
 
 class LeadersStatus(StatusWriter):

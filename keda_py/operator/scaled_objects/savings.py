@@ -12,7 +12,7 @@ from keda_py.apis.foreign import map_at
 from keda_py.core.decision import Reason
 from keda_py.core.savings.ledger import Held, Ledger, kept, note, read_ledger
 from keda_py.core.spec import ScalingSpec
-from keda_py.operator.controller.status import SAVINGS
+from keda_py.operator.decisions.dropped import SAVINGS
 from keda_py.operator.scaled_objects.report import Look
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import savings_of

@@ -12,7 +12,7 @@ from keda_py.core.round import Settled
 from keda_py.core.savings.ledger import Ledger, is_due, write_ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.times import write_time
-from keda_py.operator.controller.status import SAVINGS
+from keda_py.operator.decisions.dropped import SAVINGS
 from keda_py.operator.scaled_objects.report import Before, Look
 
 NOTE_CHARACTERS = 300
