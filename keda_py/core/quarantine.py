@@ -184,6 +184,19 @@ def describe(hold: Hold, until: int, in_namespace: int = 0) -> str:
         remedy = f"look at its triggers and at what their sources answer; {remedy}"
     else:
         why = "work on it was under way when the operator's process ended, perhaps for another reason"
+    return _sentence_of(why, until, remedy)
+
+
+def describe_told(until: int) -> str:
+    """The same where nothing but its own status says that it is held back, which another replica has written, or not.
+
+    Of deaths it says nothing, as they are not known here.
+    """
+    why = "its status says that another replica found work on it under way when a process ended"
+    return _sentence_of(why, until, "a change of its spec is tried at once")
+
+
+def _sentence_of(why: str, until: int, remedy: str) -> str:
     return (
         f"held back: {why}. It is tried again, alone, after {_wire(until)}; until then nothing is read and its "
         f"replicas stay as they are. What you can do: {remedy}"
@@ -202,8 +215,11 @@ def write_held_back(hold: Hold, until: int, generation: int, since: str) -> dict
 
 
 def read_held_back(status: Mapping[str, Any], work: Work, generation: int, now: int) -> Hold | None:
-    """What another replica has said; None where it was about an earlier spec, or is no sense. Anybody may have
-    written it, so that it holds an object back for no longer than we would."""
+    """What another replica has said; None where it was about an earlier spec, or cannot be read.
+
+    The object's user may have written it as well: it holds the object back for no longer than we would, and its deaths
+    are nothing to count.
+    """
     own = status.get("kedaPy")
     said = own.get("heldBack") if isinstance(own, dict) else None
     if not isinstance(said, dict) or said.get("generation") != generation:

@@ -10,6 +10,7 @@ work; the watchdog's may call `accuse` while that one hangs.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Coroutine, Generator, Iterable, Sequence
 from functools import lru_cache
 from types import coroutine
@@ -17,7 +18,19 @@ from typing import Any, TypeVar
 
 from keda_py.core.quarantine import Hold, Mark, Work, judge
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.readings.journal_bytes import HEADER, MAGIC, ON_CPU, SIZE, SLOT, SLOTS, pack, pack_hold, read
+from keda_py.readings.journal_bytes import (
+    HEADER,
+    MAGIC,
+    ON_CPU,
+    SIZE,
+    SLOT,
+    SLOTS,
+    SLOTS_OF_NAMESPACE,
+    SPARE_SLOTS,
+    pack,
+    pack_hold,
+    read,
+)
 
 T = TypeVar("T")
 
@@ -47,6 +60,13 @@ class Journal:
         self._running: dict[int, list[tuple[int, Work]]] = {}
         self._holds: dict[ObjectKey, int] = {}
         self._free: list[int] = []
+        self._spare: list[int] = []
+        self._used: Counter[str] = Counter()
+        """Slots by namespace."""
+        self._unwritten: set[int] = set()
+        """Groups that have work without a slot of its own."""
+        self._lent: dict[int, list[int]] = {}
+        """Spare slots that such a group has while a step of it is on the CPU."""
         self._told_full = False
         self._begin_anew()
 
@@ -60,25 +80,31 @@ class Journal:
         self._cells[ON_CPU] = 0
         self._memory[: len(MAGIC)] = MAGIC
         self._free = list(range(SIZE - SLOT, HEADER - 1, -SLOT))
-        for hold in self.inherited:
+        self._spare = [self._free.pop() for _ in range(SPARE_SLOTS)]
+        for hold in sorted(self.inherited, key=lambda hold: -hold.deaths):
             self.keep(hold)
 
     @coroutine
     def run(self, works: Sequence[Work], work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
         """What `work` returns or raises; it is under way for each of `works`, and on the CPU for all of them."""
         self._group = group = self._group % (_GROUPS - 1) + 1
-        self._running[group] = [(self._write(one, group), one) for one in works]
+        self._running[group] = written = [(self._write(one, group), one) for one in works]
+        if not all(slot for slot, _ in written):
+            self._unwritten.add(group)
         try:
             return (yield from self._drive(group, work))
         finally:
-            for slot, _ in self._running.pop(group):
-                self._release(slot)
+            self._unwritten.discard(group)
+            for slot, one in self._running.pop(group):
+                self._release(slot, one.key.namespace)
 
     def _drive(self, group: int, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
         """Each step between two stores; steps nest where one coroutine drives another in the same task."""
         cells, error = self._cells, None
         answer: Any = None
         while True:
+            if group in self._unwritten:
+                self._lend(group)
             outer, cells[ON_CPU] = cells[ON_CPU], group
             self.steps += 1
             try:
@@ -88,6 +114,8 @@ class Journal:
                 return result
             finally:
                 cells[ON_CPU] = outer
+                if group in self._lent:
+                    self._take_back(group)
             try:
                 answer, error = (yield waits_for), None
             except GeneratorExit:
@@ -96,6 +124,19 @@ class Journal:
             except BaseException as thrown:  # noqa: BLE001 - it is the work's to handle: a cancellation most of all
                 error = thrown
 
+    def _lend(self, group: int) -> None:
+        """Write work without a slot down as long as one step of it lasts: it is found if the process dies of that."""
+        self._lent[group] = lent = []
+        for slot, one in self._running[group]:
+            if not slot and self._spare and (entry := _packed(one)):
+                lent.append(self._spare.pop())
+                self._put(lent[-1], entry, self._mark_of(one), group)
+
+    def _take_back(self, group: int) -> None:
+        for slot in self._lent.pop(group):
+            self._memory[slot] = 0
+            self._spare.append(slot)
+
     @property
     def on_cpu(self) -> tuple[Work, ...]:
         """Whose step has begun and not ended; one, or all members of a common question."""
@@ -103,23 +144,26 @@ class Journal:
 
     def accuse(self) -> None:
         """The step that is on the CPU does not end: say so to the next process."""
-        for slot, _ in self._running.get(self._cells[ON_CPU], ()):
+        group = self._cells[ON_CPU]
+        for slot in (*(slot for slot, _ in self._running.get(group, ())), *self._lent.get(group, ())):
             if slot:
                 self._memory[slot] = Mark.HUNG
 
     def keep(self, hold: Hold) -> None:
         """Write a hold down, or what is remembered of one, instead of what was said of this object before.
 
-        Half of the slots are for what is under way, whatever there is to remember of the innocent.
+        Half of the slots, of all and of a namespace, are for others, whatever there is to remember of the innocent.
         """
         self.drop(hold.work.key)
-        if not hold.deaths and len(self._holds) >= SLOTS // 2:
+        is_crowded = len(self._holds) >= SLOTS // 2 or self._used[hold.work.key.namespace] >= SLOTS_OF_NAMESPACE // 2
+        if not hold.deaths and is_crowded:
             return
-        self._holds[hold.work.key] = self._fill(pack_hold(hold), Mark.HELD if hold.held else Mark.CLEARED, 0)
+        mark = Mark.HELD if hold.held else Mark.CLEARED
+        self._holds[hold.work.key] = self._fill(pack_hold(hold), mark, 0, hold.work.key.namespace)
 
     def drop(self, key: ObjectKey) -> None:
         """Nothing is to be remembered of that object."""
-        self._release(self._holds.pop(key, 0))
+        self._release(self._holds.pop(key, 0), key.namespace)
 
     def close(self) -> bool:
         """Let the memory go. True when it holds something that the next process has to know."""
@@ -129,24 +173,35 @@ class Journal:
         return kept
 
     def _write(self, work: Work, group: int) -> int:
-        return self._fill(_packed(work), Mark.TRIAL if work.key in self.trials else Mark.UNDER_WAY, group)
+        return self._fill(_packed(work), self._mark_of(work), group, work.key.namespace)
 
-    def _fill(self, entry: bytes, mark: Mark, group: int) -> int:
-        """The slot, 0 if no slot is left. The mark comes last: a death in between leaves a free slot."""
-        if not entry:
+    def _mark_of(self, work: Work) -> Mark:
+        return Mark.TRIAL if work.key in self.trials else Mark.UNDER_WAY
+
+    def _fill(self, entry: bytes, mark: Mark, group: int, namespace: str) -> int:
+        """The slot, 0 if none is left for the namespace."""
+        if not entry or self._used[namespace] >= SLOTS_OF_NAMESPACE:
             return 0
         if not self._free:
             self._tell_full()
             return 0
-        slot, memory = self._free.pop(), self._memory
-        memory[slot + 4 : slot + SLOT] = group.to_bytes(4, "little") + entry
-        memory[slot] = mark
+        slot = self._free.pop()
+        self._used[namespace] += 1
+        self._put(slot, entry, mark, group)
         return slot
 
-    def _release(self, slot: int) -> None:
+    def _put(self, slot: int, entry: bytes, mark: Mark, group: int) -> None:
+        """The mark comes last: a death in between leaves a free slot."""
+        self._memory[slot + 4 : slot + SLOT] = group.to_bytes(4, "little") + entry
+        self._memory[slot] = mark
+
+    def _release(self, slot: int, namespace: str) -> None:
         if slot:
             self._memory[slot] = 0
             self._free.append(slot)
+            self._used[namespace] -= 1
+            if not self._used[namespace]:
+                del self._used[namespace]
 
     def _tell_full(self) -> None:
         if not self._told_full:

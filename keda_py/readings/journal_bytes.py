@@ -20,6 +20,9 @@ MAGIC = b"kedapyJ1"
 HEADER, SLOT = 64, 352
 SLOTS = 4096
 """As many as may be under way or held back at once; what comes on top is worked on all the same, unwritten."""
+SLOTS_OF_NAMESPACE, SPARE_SLOTS = 256, 16
+"""How many of them one namespace may have, so that it leaves room for others; and how many are kept for the steps of
+work that has none: steps of one process nest, and are no deeper than that."""
 SIZE = HEADER + SLOTS * SLOT
 ON_CPU = 3
 """Which of the header's 32-bit cells names the group whose step has begun and not ended."""

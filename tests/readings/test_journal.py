@@ -8,7 +8,7 @@ import pytest
 from keda_py.core.quarantine import Hold, Mark, Work
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.readings.journal import Journal
-from keda_py.readings.journal_bytes import SIZE, SLOTS, read
+from keda_py.readings.journal_bytes import SIZE, SLOTS, SLOTS_OF_NAMESPACE, SPARE_SLOTS, read
 from tests.readings.journals import APP, NOW, OTHER, begin, pause
 from tests.waiting import forever
 
@@ -180,10 +180,14 @@ def test_a_hold_is_kept_until_it_is_dropped(left: Left) -> None:
     assert left.traces() == {}
 
 
+def app(number: int, namespace: str = "") -> Work:
+    """One of very many objects, of 17 namespaces where none is given."""
+    return Work(ObjectKey("ScaledObject", namespace or f"shop-{number % 17}", f"app{number}"), 1)
+
+
 def test_what_is_remembered_of_the_innocent_leaves_half_of_the_slots(left: Left) -> None:
     for number in range(SLOTS):
-        work = Work(ObjectKey("ScaledObject", "shop", f"app{number}"), 1)
-        left.journal.keep(Hold(work=work, deaths=0, died=NOW, seconds=30))
+        left.journal.keep(Hold(work=app(number), deaths=0, died=NOW, seconds=30))
     assert len(left.traces()) == SLOTS // 2
     left.journal.keep(Hold(work=OTHER, deaths=1, died=NOW, seconds=30))
     assert "other" in left.traces()
@@ -192,7 +196,7 @@ def test_what_is_remembered_of_the_innocent_leaves_half_of_the_slots(left: Left)
 async def test_what_has_no_slot_is_worked_on_all_the_same_and_that_is_told_once(
     left: Left, caplog: pytest.LogCaptureFixture
 ) -> None:
-    works = [Work(ObjectKey("ScaledObject", "shop", f"app{number}"), 1) for number in range(SLOTS + 2)]
+    works = [app(number) for number in range(SLOTS + 2)]
 
     async def count() -> int:
         return len(left.traces())
@@ -204,3 +208,45 @@ async def test_what_has_no_slot_is_worked_on_all_the_same_and_that_is_told_once(
     assert [record.message for record in caplog.records] == [
         "the journal is full, not all that is under way is written down"
     ]
+
+
+async def test_one_namespace_leaves_slots_to_all_others(left: Left) -> None:
+    crowd = [app(number, "evil") for number in range(SLOTS)]
+
+    async def both() -> int:
+        return await left.journal.run((APP,), here())
+
+    async def here() -> int:
+        assert "app" in left.traces()
+        return len(left.traces())
+
+    assert await left.journal.run(crowd, both()) == SLOTS_OF_NAMESPACE + SPARE_SLOTS + 1
+    assert left.traces() == {}
+
+
+async def test_an_object_without_a_slot_is_found_all_the_same_if_the_process_dies_of_it(left: Left) -> None:
+    """Beside it as many of its namespace wait as may be written down."""
+    culprit, copies = app(SLOTS, "evil"), list[bytearray]()
+
+    async def die() -> None:
+        copies.append(bytearray(left.memory))
+        left.journal.accuse()
+        copies.append(bytearray(left.memory))
+
+    async def crowd() -> None:
+        await left.journal.run((culprit,), die())
+
+    waiting = [app(number, "evil") for number in range(SLOTS_OF_NAMESPACE)]
+    await left.journal.run(waiting, crowd())
+    for copied in copies:
+        inherited = Journal(memoryview(copied), NOW).inherited
+        assert [hold.work for hold in inherited if hold.deaths] == [culprit]
+
+
+def test_of_a_crowd_that_was_under_way_what_the_process_died_of_is_remembered_first(left: Left) -> None:
+    for number in range(SLOTS_OF_NAMESPACE - 1):
+        left.journal.keep(Hold(work=app(number, "evil"), deaths=int(number == 77), died=NOW, seconds=30))
+    again = Journal(memoryview(bytearray(left.memory)), NOW)
+    later = Journal(memoryview(bytearray(left.memory)), NOW)
+    assert {hold.work.key.name for hold in again.inherited if hold.deaths} == {"app77"}
+    assert {hold.work.key.name for hold in later.inherited if hold.deaths} == {"app77"}

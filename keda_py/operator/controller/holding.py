@@ -5,6 +5,7 @@ of. The Active condition stays as it is: after the hold it says whether a cooldo
 """
 
 import logging
+from typing import Any
 
 from keda_py.apis.foreign import map_at
 from keda_py.core import conditions
@@ -23,16 +24,26 @@ async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: Hel
     """Stop its loop, close its scalers, and say so. Raises KubeError."""
     state.stop()
     await parts.readings.forget(state.key)
+    current = state.status.get("conditions") or ()
+    ready, known = ConditionValue("False", f"{state.key.kind}{HELD_BACK}", held.text), read_condition(current, "Ready")
+    if held.told and known.reason == ready.reason:
+        return  # as the replica has put it that knows more
+    listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
+    fields: dict[str, Any] = {"conditions": with_condition(listed, "Ready", ready)}
+    if not held.told:
+        # No Event and no note for others on the word of a status alone: its user may have written that.
+        fields["kedaPy"] = _note_of(parts, state, live, held)
+        if known != ready:
+            parts.events.record(live, "Warning", ready.reason, held.text, action=held.text)
+            log.warning("object is held back", extra=about(state) | {"deaths": held.hold.deaths, "error": held.text})
+    await parts.status.write(state, fields)
+
+
+def _note_of(parts: Dependencies, state: Remembered, live: Obj, held: Held) -> dict[str, Any]:
+    """`status.kedaPy`, for other replicas."""
     before, generation = map_at(dict(state.status), "kedaPy"), live["metadata"].get("generation", 0)
     since = before.get("since", "") if before.get("reason") == HELD_BACK else write_time(parts.clock.now())
-    own = write_held_back(held.hold, held.until, generation, since)
-    current = state.status.get("conditions") or ()
-    ready = ConditionValue("False", f"{state.key.kind}{HELD_BACK}", held.text)
-    if read_condition(current, "Ready") != ready:
-        parts.events.record(live, "Warning", ready.reason, held.text, action=held.text)
-        log.warning("object is held back", extra=about(state) | {"deaths": held.hold.deaths, "error": held.text})
-    listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
-    await parts.status.write(state, {"conditions": with_condition(listed, "Ready", ready), "kedaPy": own})
+    return write_held_back(held.hold, held.until, generation, since)
 
 
 async def show_release(parts: Dependencies, state: Remembered) -> None:

@@ -2,22 +2,26 @@
 
 Between the queue (`operator/controller/work_queue.py`) and the controller. What is held back comes from the journal of
 the process before this one, or from a status where another replica has said so; `core/quarantine.py` judges, here the
-verdict is kept to. An object whose spec was changed since, or that has been worked on in this term without harm, is
+verdict is kept to. A user may have forged a status: it is worth one trial of its own object, counts as no death, and
+goes into no journal. An object whose spec was changed since, or that has been worked on in this term without harm, is
 free.
 
 **Alone**: one trial at a time. The lane is handed on when a trial ends, or after a second in which it waits for its
 source, since the journal tells who was on the CPU. So 500 innocents whose sources answer in 20 ms are back 15 s after a
 start, and 500 whose sources hang take eight minutes at most. **Late**: no trial before everything else had its turn,
-counted from when this replica leads.
+counted from when this replica leads. Namespaces take turns in the lane, so that the many objects of one hold up those
+of another for a trial at most.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Hashable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, TypeVar
 
 from keda_py.clock import Clock
+from keda_py.core.pacing.activations import Claim, Line
 from keda_py.core.quarantine import (
     BYSTANDER_SECONDS,
     HOLD_SECONDS,
@@ -26,6 +30,7 @@ from keda_py.core.quarantine import (
     clear,
     deaths_in,
     describe,
+    describe_told,
     edition_of,
     hold_in_bad_company,
     read_held_back,
@@ -44,18 +49,21 @@ T = TypeVar("T")
 class Held:
     """An object that is held back until `due`, monotonic, which is `until` on the wall clock, in seconds since 1970.
 
-    `in_namespace` are the deaths of its namespace where that is why.
+    `in_namespace` are the deaths of its namespace where that is why; `told` where nothing but its own status says so.
     """
 
     hold: Hold
     due: float
     until: int
     in_namespace: int = 0
+    told: bool = False
     trying: bool = False
 
     @property
     def text(self) -> str:
         """What is said of it."""
+        if self.told:
+            return describe_told(self.until)
         return describe(self.hold, self.until, self.in_namespace)
 
 
@@ -68,7 +76,7 @@ class Quarantine:
         self._cleared: dict[ObjectKey, Hold] = {}
         self._proven: dict[ObjectKey, int] = {}
         """The edition of each object that was worked on in this term, and the process lives."""
-        self._lane = asyncio.Semaphore(1)
+        self._lane = Lane()
         for hold in journal.inherited:
             journal.apart.add(hold.work.key)
             if hold.held:
@@ -88,7 +96,7 @@ class Quarantine:
         for key in tuple(self._cleared):
             self._outlive(key)
         for key, held in tuple(self._held.items()):
-            if key.kind == kind and key not in keys:
+            if key.kind == kind and (held.told or key not in keys):
                 self._let_go(held)
             elif key.kind == kind:
                 self._held[key] = self._hold(held.hold, held.in_namespace)
@@ -145,7 +153,7 @@ class Quarantine:
             self._let_go(held)
 
     async def _try(self, held: Held, work: Work, attempt: Callable[[Held | None], Coroutine[Any, Any, T]]) -> T:
-        async with self._turn():
+        async with self._turn(work.key.namespace):
             held.trying = True
             self.journal.trials.add(work.key)
             try:
@@ -165,8 +173,8 @@ class Quarantine:
         self._proven[work.key] = work.edition
 
     @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        await self._lane.acquire()
+    async def _turn(self, namespace: str) -> AsyncIterator[None]:
+        await self._lane.acquire(namespace)
         with ExitStack() as held:
             held.callback(self._lane.release)
             # Real time: how long a source takes has nothing to do with the clock of decisions.
@@ -177,19 +185,16 @@ class Quarantine:
                 timer.cancel()
 
     def _told_elsewhere(self, work: Work, live: Obj) -> Held | None:
-        """What another replica has found out, and put into the status."""
+        """What another replica has found out, and put into the status; or what its user has put there."""
         status, generation = live.get("status") or {}, live["metadata"].get("generation", 0)
         if not shows_hold(status):
             return None
         hold = read_held_back(status, work, generation, self._seconds())
         if hold is None:
             return None
-        known = self._cleared.pop(work.key, None)
-        hold = replace(hold, deaths=max(hold.deaths, known.deaths if known else 0))
-        self.journal.keep(hold)
         self.journal.apart.add(work.key)
-        self._held[work.key] = held = self._hold(hold)
-        self._note_blamed()
+        self._held[work.key] = held = self._hold(replace(hold, deaths=0))
+        held.told = True
         return held
 
     def _in_bad_company(self, work: Work) -> Held | None:
@@ -212,7 +217,10 @@ class Quarantine:
         """It is free; what it did is remembered."""
         key = held.hold.work.key
         del self._held[key]
-        if not held.in_namespace:
+        if held.told:
+            if key not in self._cleared:
+                self.journal.apart.discard(key)
+        elif not held.in_namespace:
             self._cleared[key] = hold = clear(held.hold, self._seconds())
             self.journal.keep(hold)
             self._note_blamed()
@@ -232,6 +240,42 @@ class Quarantine:
 
     def _seconds(self) -> int:
         return int(self._clock.now().timestamp())
+
+
+class Lane:
+    """One at a time, namespaces in turn."""
+
+    def __init__(self) -> None:
+        self._line, self._numbers, self._taken = Line(), count(), False
+        self._waiting: dict[Hashable, asyncio.Future[None]] = {}
+
+    def locked(self) -> bool:
+        """Whether one is under way."""
+        return self._taken
+
+    async def acquire(self, namespace: str) -> None:
+        """Wait for its turn; `release` ends it."""
+        if not self._taken:
+            self._taken = True
+            return
+        number = next(self._numbers)
+        turn = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._line.add(Claim(number, namespace))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._line.discard(number)
+            if self._waiting.pop(number, None) is None:  # its turn had come
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """The next one may begin."""
+        claim = self._line.pop()
+        if claim is None:
+            self._taken = False
+        else:
+            self._waiting.pop(claim.key).set_result(None)
 
 
 def shows_hold(status: object) -> bool:
