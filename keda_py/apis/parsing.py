@@ -45,6 +45,11 @@ def parse_object(model: type[M], body: Mapping[str, Any]) -> M:
     raise ConfigError(text, field=field)
 
 
+def parse_manifest(model: type[M], body: Mapping[str, Any]) -> M:
+    """The same of what its user has written alone: another client's status makes no object unreadable."""
+    return parse_object(model, {name: value for name, value in body.items() if name != "status"})
+
+
 def _path(detail: ErrorDetails) -> str:
     steps = (f"[{step}]" if isinstance(step, int) else f".{step[:LONGEST_WORD]}" for step in detail["loc"])
     return "".join(steps).removeprefix(".") or "the object"

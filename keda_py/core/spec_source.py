@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from keda_py.apis.parsing import parse_object
+from keda_py.apis.parsing import parse_manifest
 
 M = TypeVar("M", bound=BaseModel)
 S = TypeVar("S")
@@ -37,7 +37,7 @@ class SpecSource(Generic[M, S]):
 
         Its status has no part in that, whichever client wrote it.
         """
-        return self.of(parse_object(self.model, {name: value for name, value in body.items() if name != "status"}))
+        return self.of(parse_manifest(self.model, body))
 
     def of(self, obj: M) -> S:
         """The spec of an object that was read. Raises ConfigError."""

@@ -10,14 +10,14 @@ In: `members.py` and `known/`; the decision is `core/environment/decision/`. Nex
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
-from keda_py.apis.parsing import parse_object
+from keda_py.apis.parsing import parse_manifest
 from keda_py.apis.scaled_object import SavingsStatus
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
@@ -25,12 +25,14 @@ from keda_py.core.environment.decision.decision import EnvironmentDecision, deci
 from keda_py.core.environment.decision.members import SetReplicas
 from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, held_up
 from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
-from keda_py.core.environment.decision.state import EnvironmentState, read_state
+from keda_py.core.environment.decision.state import EnvironmentState
+from keda_py.core.environment.decision.stored import StoredState, read_stored
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.meaning.causes import by_environment
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError
+from keda_py.kube.events import EventType
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.controller.activations import Ticket
@@ -55,6 +57,8 @@ from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
 """Between two looks where nothing is known to change, and where files with holidays are to be read again."""
+LONGEST_NOTE = 1000
+"""Characters of an Event's note; an API server takes 1 024."""
 BEHIND_SECONDS = 1.0
 """Until the next trial, where our watch does not show yet what another replica, or a person, has written."""
 
@@ -79,7 +83,7 @@ class Environments(Kind[EnvironmentMemory]):
         fingerprint = fingerprint_of(live)
         try:
             self._parts.owners.check_room(live)
-            written = parse_object(Environment, live)
+            written = parse_manifest(Environment, live)
             spec = build_environment(written)
         except ConfigError as error:
             await self._refuse(state, str(error))
@@ -122,7 +126,10 @@ class Environments(Kind[EnvironmentMemory]):
         if not self._parts.acts():
             return
         if decision.released and await remove_finalizer(self._parts.client, ENVIRONMENTS, live):
-            self._parts.tell(live, "Normal", "EnvironmentReleased", "every count is given back")
+            unreadable = read_stored(state.status).unreadable
+            left = f", but of {', '.join(unreadable)}, which cannot be read: scale that by hand" if unreadable else ""
+            kind: EventType = "Warning" if left else "Normal"
+            self._parts.tell(live, kind, "EnvironmentReleased", f"every count is given back{left}"[:LONGEST_NOTE])
             log.info("environment deleted", extra=about(state))
 
     async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
@@ -150,22 +157,28 @@ class Environments(Kind[EnvironmentMemory]):
         calendar, problem = await self._calendar(spec, written)
         state.next_look = min(state.next_look, clock.monotonic() + self._longest_wait(spec, written))
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
-        before = _stored(state)
+        stored = read_stored(state.status)
+        before = stored.state
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
         async with self._turns.turn(spec.namespace):
             began = clock.monotonic()
-            found = list(self._members.see(spec, before, state.written, others))
+            found = [
+                (replace(one, count=None) if one.key in stored.unreadable else one, body)
+                for one, body in self._members.see(spec, before, state.written, others)
+            ]
             state.forget_all_but({one.key for one, _ in found})
             state.foreign = frozenset(one.key for one, _ in found if one.owned_by)
             errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
+            errors["status_error"] = _told_of(stored)
             seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
             decision = decide(spec, calendar, overrides, seen, before, clock.now())
             state.pause = self._members.pause_in(spec.namespace, clock.monotonic() - began)
         wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
-        again = min(self._seconds_to(decision.look_again_at), wait if others.unwatched else LONGEST_WAIT_SECONDS)
+        unseen = others.unwatched or stored.unreadable  # nothing tells of a change of these
+        again = min(self._seconds_to(decision.look_again_at), wait if unseen else LONGEST_WAIT_SECONDS)
         state.next_look = min(state.next_look, clock.monotonic() + again)
         if self._parts.acts():
-            await self._do(state, decision, seen, before, {one.key: body for one, body in found})
+            await self._do(state, decision, seen, stored, {one.key: body for one, body in found})
         else:
             self._follow(state, decision, seen, before)
         return decision
@@ -175,10 +188,11 @@ class Environments(Kind[EnvironmentMemory]):
         state: EnvironmentMemory,
         decision: EnvironmentDecision,
         seen: EnvironmentSeen,
-        before: EnvironmentState,
+        stored: StoredState,
         objects: Mapping[str, Obj],
     ) -> None:
         """Store what is decided, then do it."""
+        before = stored.state
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, self._parts.clock.monotonic())
         waits = self._waiting(state, live, seen, decision)
@@ -188,9 +202,13 @@ class Environments(Kind[EnvironmentMemory]):
             *events_of(before, decision),
             *condition_events(state.status.get("conditions") or (), status.conditions),
             *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
+            *self._tell_lost(state, stored),
         ]
         remembers = decision.state.members != before.members
-        await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
+        fields = fields_of(EnvironmentStatus, status)
+        if left := {key: state.status["members"][key] for key in stored.unreadable}:
+            fields["members"] = left | (fields["members"] or {})
+        await self._parts.status.write(state, fields, exactly=remembers)
         state.accounts = True
         if not self._parts.acts():
             return  # not ours any more, and so not stored
@@ -202,6 +220,16 @@ class Environments(Kind[EnvironmentMemory]):
         await act(self._parts.client, state, acting, objects)
         if self._parts.activations.has_turn(state.key):  # it came meanwhile
             state.next_look = 0.0
+
+    @staticmethod
+    def _tell_lost(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
+        """Once, what the status remembers and cannot be read; of members that stay so the Valid condition tells."""
+        told = (*stored.lost, *stored.unreadable.values())
+        for problem in told if told != state.lost else ():
+            log.warning("part of the stored status cannot be read", extra=about(state) | {"error": problem})
+            if problem in stored.lost:
+                yield "Warning", "EnvironmentInvalid", f"{problem}; it is written anew"
+        state.lost = told
 
     def _follow(
         self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen, before: EnvironmentState
@@ -311,13 +339,14 @@ def _remembered(live: Obj) -> set[str]:
     return set(map_at(live, "status", "members"))
 
 
-def _stored(state: EnvironmentMemory) -> EnvironmentState:
-    try:
-        return read_state(EnvironmentStatus.model_validate(state.status))
-    except ValueError as error:
-        raise StepError("the stored status cannot be read; correct it", ConfigError(str(error))) from error
-    except ConfigError as error:
-        raise StepError("the stored status cannot be read; correct it", error) from error
+def _told_of(stored: StoredState) -> str:
+    """What is said of members whose entries cannot be read; "" where all can."""
+    if not stored.unreadable:
+        return ""
+    problems = list(stored.unreadable.values())
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    remedy = "that member is left alone; correct its entry, or scale it by hand and take the entry out of the status"
+    return f"{problems[0]}{more}; {remedy}"
 
 
 def _accounts(state: EnvironmentMemory) -> Mapping[str, SavingsStatus]:
@@ -331,7 +360,7 @@ def _accounts(state: EnvironmentMemory) -> Mapping[str, SavingsStatus]:
 def _releasing(live: Obj) -> EnvironmentSpec:
     """Of one that is being deleted: what could not be read is let go, too."""
     try:
-        return replace(build_environment(parse_object(Environment, live)), deleting=True)
+        return replace(build_environment(parse_manifest(Environment, live)), deleting=True)
     except ConfigError:
         meta = live["metadata"]
         created = datetime(1970, 1, 1, tzinfo=UTC)

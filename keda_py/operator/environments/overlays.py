@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from keda_py.apis.environments.environment import EnvironmentStatus
-from keda_py.apis.foreign import map_at
+from keda_py.apis.foreign import map_at, text_at
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.environment.decision.members import (
     MemberDecision,
@@ -17,14 +17,14 @@ from keda_py.core.environment.decision.members import (
     OverlayHold,
     OverlayReplicas,
 )
-from keda_py.core.environment.decision.state import MemberState, Stage, read_state
+from keda_py.core.environment.decision.state import MemberState, Stage
+from keda_py.core.environment.decision.stored import read_stored
 from keda_py.core.environment.scaling.overlays import lay_over, ruled
 from keda_py.core.environment.scaling.schedules import BoundsSpec, InForce, lay_bounds_over
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
-from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 
 _KIND = SCALED_OBJECTS.kind
@@ -114,11 +114,8 @@ class Overlays:
         self.clear()
         for live in environments:
             meta = live["metadata"]
-            try:
-                state = read_state(EnvironmentStatus.model_validate(map_at(live, "status")))
-            except (ConfigError, ValueError):
-                continue  # told by its controller, which does nothing either
-            for name, member in state.members.items():
+            # What cannot be read is told by its controller, which leaves those members alone.
+            for name, member in read_stored(map_at(live, "status")).state.members.items():
                 kind, _, called = name.partition("/")
                 overlay = _stored(member)
                 if kind == _KIND and overlay is not None:
@@ -167,15 +164,20 @@ def _laid(overlay: Overlay, ruler: str, member: MemberState | None) -> Laid:
 
 def ruler_of(live: Obj) -> str:
     """`environment dev until 2026-11-23T07:30:00Z (Calendar office)`: as the object and its status have it."""
-    status = EnvironmentStatus.model_validate(map_at(live, "status"))
-    return ruler(live["metadata"]["name"], status, map_at(live, "spec", "calendarRef"))
+    at, override = text_at(live, "status", "nextChange", "at"), text_at(live, "status", "override", "name")
+    return _ruler(live["metadata"]["name"], at, override, map_at(live, "spec", "calendarRef"))
 
 
 def ruler(name: str, status: EnvironmentStatus, calendar: Mapping[str, object]) -> str:
     """The same of a status that is not stored yet; `calendar` is `spec.calendarRef`, {} for hours of its own."""
-    until = f" until {status.next_change.at}" if status.next_change is not None else ""
+    at, override = status.next_change.at if status.next_change else "", status.override.name if status.override else ""
+    return _ruler(name, at, override, calendar)
+
+
+def _ruler(name: str, at: str, override: str, calendar: Mapping[str, object]) -> str:
+    until = f" until {at}" if at else ""
     called = f"{calendar.get('kind') or 'Calendar'} {calendar['name']}" if "name" in calendar else "its own hours"
-    return f"environment {name}{until} ({f'Override {status.override.name}' if status.override else called})"
+    return f"environment {name}{until} ({f'Override {override}' if override else called})"
 
 
 def schedule_ruler(schedule: str, holds: InForce) -> str:

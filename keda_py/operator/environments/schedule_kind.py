@@ -13,7 +13,7 @@ from functools import partial
 from keda_py.apis.environments.calendar import CalendarRef, ChangeStatus
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule, ScalingScheduleStatus
 from keda_py.apis.foreign import name_of, texts_at
-from keda_py.apis.parsing import parse_object
+from keda_py.apis.parsing import parse_manifest
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.scaling.schedules import (
@@ -86,7 +86,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         state.next_look = min(state.next_look, clock.monotonic() + _seconds_to(holds.changes_at, now))
 
     async def _read(self, live: Obj) -> ScheduleSpec:
-        written = parse_object(ScalingSchedule, live)
+        written = parse_manifest(ScalingSchedule, live)
         namespace = written.metadata.namespace
         found: dict[CalendarRef, Calendar] = {}
         for period in written.spec.periods:

@@ -38,8 +38,8 @@ class EnvironmentMemory(Remembered):
 
     `foreign` are members that another Environment has, whose counts are not asked for. `looked` is when the last look
     began (monotonic), and `pause` the seconds from then to the next one that a change asks for (`known/changes.py`).
-    `write_error` is why a member's count was not written at the last try; `held_up` what was told of a deletion.
-    `accounts`: this process has noted what sleep saves since its start.
+    `write_error` is why a member's count was not written at the last try; `held_up` what was told of a deletion, `lost`
+    what was told of a status that cannot be read. `accounts`: this process has noted what sleep saves since its start.
     """
 
     spec: Read | None = None
@@ -51,6 +51,7 @@ class EnvironmentMemory(Remembered):
     write_error: str = ""
     held_up: str = ""
     accounts: bool = False
+    lost: tuple[str, ...] = ()
 
     def forget_all_but(self, members: Container[str]) -> None:
         """Our writes of members that are gone: names come and go."""

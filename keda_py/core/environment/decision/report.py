@@ -165,6 +165,8 @@ def _valid(picture: Picture) -> Condition:
     error = picture.seen.calendar_error
     if error or picture.goal.reason is Reason.CALENDAR_INVALID:
         return _condition("Valid", False, "CalendarInvalid", error)
+    if picture.seen.status_error:
+        return _condition("Valid", False, "StatusUnreadable", picture.seen.status_error)
     if picture.seen.kinds_error:
         return _condition("Valid", False, "KindUnknown", picture.seen.kinds_error)
     if picture.crowded:

@@ -95,6 +95,8 @@ class EnvironmentSeen:
     """Why members of some of `spec.kinds` are not seen."""
     write_error: str = ""
     """Why a count could not be written at the last try."""
+    status_error: str = ""
+    """Why what the status remembers of some members cannot be read."""
 
 
 def is_ready(count: int, ready_pods: int, *, minimum: int = 0, asleep: bool = False) -> bool:

@@ -18,6 +18,7 @@ from enum import StrEnum
 from keda_py.apis.environments.environment import EnvironmentStatus, MemberStatus, TransitionStatus, WakeStatus
 from keda_py.core.environment.times import parse_optional_time, parse_time
 from keda_py.core.values.times import write_time
+from keda_py.errors import ConfigError
 
 
 class Phase(StrEnum):
@@ -133,8 +134,19 @@ def _read_member(wire: MemberStatus, key: str) -> MemberState:
         since=parse_time(wire.since, field=f"status.members[{key}].since"),
         by=wire.by,
         put_backs=wire.put_backs,
-        workload=wire.workload,
+        workload=_read_workload(wire.workload, key),
     )
+
+
+def _read_workload(text: str, key: str) -> str:
+    """ "" or apiVersion/KIND/NAME, which may have a slash more. Raises ConfigError."""
+    if text and (text.count("/") not in (2, 3) or "" in text.split("/")):
+        field = f"status.members[{key}].workload"
+        raise ConfigError(f"{field}: {text[:_LONGEST]!r} is not apiVersion/KIND/NAME; correct it", field=field)
+    return text
+
+
+_LONGEST = 253
 
 
 def _read_wake(wire: WakeStatus) -> Wake:

@@ -5,7 +5,7 @@ from heapq import nsmallest
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at, texts_at
-from keda_py.apis.parsing import parse_object
+from keda_py.apis.parsing import parse_manifest
 from keda_py.core.environment.decision.state import key_of_workload
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.errors import ConfigError
@@ -102,7 +102,7 @@ class Owners:
         known = self._specs.get(meta["uid"])
         if known is None or known[0] != version:
             try:
-                known = (version, build_environment(parse_object(Environment, live)))
+                known = (version, build_environment(parse_manifest(Environment, live)))
             except ConfigError:
                 known = (version, None)
             self._specs[meta["uid"]] = known

@@ -2,7 +2,7 @@
 
 from typing import Generic, TypeVar
 
-from keda_py.apis.parsing import parse_object
+from keda_py.apis.parsing import parse_manifest
 from keda_py.apis.wire import Wire
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
@@ -30,7 +30,7 @@ class Parsed(Generic[M]):
 
     def _parse(self, live: Obj) -> M | ConfigError:
         try:
-            return parse_object(self._model, live)
+            return parse_manifest(self._model, live)
         except ConfigError as error:
             return kept(error)
 
