@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS
-from tests.builders import cron, deployment, metrics_api, scaled_object
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, HORIZONTAL_POD_AUTOSCALERS
+from tests.builders import cron, deployment, environment, metrics_api, scaled_object
 from tests.faults.faulty import Fault, doubles, halves, hangs, lists, loses, refuses, says, waits, watches, writes
 from tests.faults.ordeal import LEAP, Ordeal, go_through, ordeal
+from tests.operator.environments.builders import LUNCH
 from tests.sweeps import chosen
+
+NOTICED_SECONDS = 45
+"""Between the restore of a cluster and the count that follows from it: far sooner than bookmarks are missed."""
 
 HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 FAULTS: dict[str, Fault] = {
@@ -122,9 +126,30 @@ async def test_a_cluster_restored_from_a_backup_is_seen_as_it_is_now(one: Ordeal
         await world.annotate({"number": str(number)}, "late")
     world.cluster.store.restore(backup)
     assert (world.replicas(), world.condition("Active")[0]) == (1, "True")
-    await one.until(lambda: world.replicas() == 0 and world.condition("Active")[0] == "False", 200)
+    await one.until(lambda: world.replicas() == 0 and world.condition("Active")[0] == "False", NOTICED_SECONDS)
     assert world.find(HORIZONTAL_POD_AUTOSCALERS, "keda-hpa-late") is None
     await one.assert_sound()
+
+
+@ordeal
+async def test_an_environment_that_slept_in_the_backup_wakes_in_the_restored_cluster(one: Ordeal) -> None:
+    world = one.world
+    await world.create(deployment("web", 3), environment(calendar=LUNCH))
+    await one.until(lambda: world.replicas("web") == 0, 300)
+    await one.live(20)
+    backup = world.cluster.store.backup()
+    await one.until(lambda: world.replicas("web") == 3, 600)
+    await one.live(20)
+    for number in range(100):
+        await world.patch(DEPLOYMENTS, {"metadata": {"labels": {"number": str(number)}}}, "web")
+    await one.live(10)
+    world.cluster.store.restore(backup)
+    assert world.replicas("web") == 0
+    await one.until(lambda: world.replicas("web") == 3, NOTICED_SECONDS)
+    await one.live(20)
+    assert world.replicas("web") == 3
+    status = world.get(ENVIRONMENTS, "dev")["status"]
+    assert (status["phase"], status.get("members", {})) == ("Awake", {})
 
 
 @ordeal

@@ -6,7 +6,7 @@ between two awaits a reader sees one state. Rule: objects are shared, so no call
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from keda_py.kube.resources import Obj
 
@@ -34,6 +34,7 @@ class Cache:
         self._values: dict[NamespacedName, tuple[tuple[str, ...], ...]] = {}
         """What each index says of an object: most changes are of a status, and no index is touched."""
         self._subscribers: list[Notify] = []
+        self._on_restore: list[Callable[[], None]] = []
 
     def __len__(self) -> int:
         return sum(len(names) for names in self._objects.values())
@@ -73,8 +74,27 @@ class Cache:
     def _unsubscribe(self, notify: Notify) -> None:
         self._subscribers = [one for one in self._subscribers if one != notify]
 
+    def on_restore(self, notify: Callable[[], None]) -> Callable[[], None]:
+        """Call `notify` when the API server has gone back in time, as after a restore of etcd from a backup.
+
+        It is called before the changes that follow from that are told: what is known of later versions, that of an own
+        write for one, is void. What is returned ends that.
+        """
+        self._on_restore = [*self._on_restore, notify]
+        return lambda: self._on_restore.remove(notify) if notify in self._on_restore else None
+
+    def note_restore(self) -> None:
+        """The API server has gone back in time."""
+        for notify in tuple(self._on_restore):
+            notify()
+
     def put(self, obj: Obj) -> None:
         """Add or replace one object; the same version again is no change."""
+        if went_back(self.get(*key_of(obj)), obj):
+            self.note_restore()
+        self._put(obj)
+
+    def _put(self, obj: Obj) -> None:
         namespace, name = key = key_of(obj)
         names = self._objects.setdefault(namespace, {})
         old = names.get(name)
@@ -99,11 +119,13 @@ class Cache:
     def replace(self, namespace: str, objects: Iterable[Obj]) -> None:
         """Make the namespace ("" for all) hold exactly `objects`, told as single changes, deletions first."""
         fresh = {key_of(obj): obj for obj in objects}
+        if any(went_back(self.get(*key), obj) for key, obj in fresh.items()):
+            self.note_restore()
         for obj in self.objects(namespace):
             if (key := key_of(obj)) not in fresh:
                 self.remove(key)
         for obj in fresh.values():
-            self.put(obj)
+            self._put(obj)
 
     def _reindex(self, key: NamespacedName, new: Obj | None) -> None:
         if not self._indexes:
@@ -134,6 +156,17 @@ def _move(table: _Table, key: NamespacedName, old: set[str], new: set[str]) -> N
             there[key] = None
         elif there != key:
             table[value] = {there: None, key: None}
+
+
+def version_of(obj: Mapping[str, Any]) -> int:
+    """The object's resourceVersion as a number, comparable since Kubernetes promises that they grow."""
+    text = (obj.get("metadata") or {}).get("resourceVersion", "")
+    return int(text) if text.isdigit() else 0
+
+
+def went_back(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
+    """Whether the API server shows an earlier version of an object than before."""
+    return old is not None and version_of(new) < version_of(old)
 
 
 def _version(obj: Obj) -> object:

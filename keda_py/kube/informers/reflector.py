@@ -41,6 +41,9 @@ QUIET_MARGIN = 30.0
 # Bookmarks come every 60 s, give or take a quarter. A server that was restored from a backup sends none, and no event
 # either, on a watch from a version that it has not reached yet.
 BOOKMARK_SECONDS = 90.0
+# A server that is restored starts anew, so that watches end early. Silence on the next one is asked about so soon.
+DOUBT_SECONDS = 3.0
+EARLY_SECONDS = 10.0
 # A stream that lived this long is a good one: servers close watches every few minutes, never every few seconds.
 GOOD_STREAM_SECONDS = 2.0
 
@@ -65,6 +68,8 @@ class Reflector:
     last_contact: float = 0.0
     down_since: float | None = float("-inf")
     bookmarked: bool = False
+    _doubtful: bool = False
+    """The last watch ended before its time, and nothing was heard since."""
     _list_from: str | None = ANY_VERSION
     _version: str = ""
     _backoff: Backoff = field(default_factory=Backoff)
@@ -106,9 +111,11 @@ class Reflector:
             if not (page := answer["metadata"].get("continue")):
                 break
             start = {"continue": page}
-        self._note_restore(version)
-        self._version = version
+        is_restored = self._note_restore(version)
+        self._version, self._doubtful = version, False
         with self.client.clock.busy():
+            if is_restored:
+                self.cache.note_restore()
             self.cache.replace(self.namespace, objects)
         self._list_from = None
         self.down_since = self.last_contact = _now()
@@ -132,28 +139,46 @@ class Reflector:
         )
         async with self.client.stream(request, seconds + QUIET_MARGIN) as response:
             keep_alive(response)
-            self.last_contact = _now()
+            self.last_contact = began = _now()
             proven = asyncio.get_running_loop().call_later(GOOD_STREAM_SECONDS, self._recover)
             try:
                 await self._follow_while_heard(response)
             finally:
                 proven.cancel()
+                self._doubtful = _now() < began + seconds - EARLY_SECONDS
                 self.down_since = self.down_since if self.down_since is not None else _now()
 
     async def _follow_while_heard(self, response: aiohttp.ClientResponse) -> None:
         """Silence where bookmarks are due proves nothing: only a list tells whether all is well."""
-        try:
-            async with asyncio.timeout(BOOKMARK_SECONDS) as patience:
-                await self._follow(response, patience)
-        except TimeoutError:
-            log.debug("nothing was heard, list again", extra={"resource": self.spec.resource.plural})
-            self._list_from = self._version
-            self.down_since = self.last_contact if self.bookmarked else None
-
-    async def _follow(self, response: aiohttp.ClientResponse, patience: asyncio.Timeout) -> None:
         lines = LineSplitter()
+        while True:
+            try:
+                async with asyncio.timeout(DOUBT_SECONDS if self._doubtful else BOOKMARK_SECONDS) as patience:
+                    await self._follow(response, patience, lines)
+                    return
+            except TimeoutError:
+                if not self._doubtful:
+                    log.debug("nothing was heard, list again", extra={"resource": self.spec.resource.plural})
+                    self._list_from = self._version
+                    self.down_since = self.last_contact if self.bookmarked else None
+                    return
+            self._doubtful = False
+            if await self._is_ahead():
+                self._list_from = NEWEST
+                return
+
+    async def _is_ahead(self) -> bool:
+        """Whether our version lies after the newest that there is: nothing would be heard before that is reached.
+
+        One object tells the version; to list all for each watch that was cut would be too much.
+        """
+        query = {"limit": "1", **self.spec.selection.query()}
+        answer = await self.client.list_page(self.spec.resource, self.namespace, query)
+        return _is_before(version_of(answer), self._version)
+
+    async def _follow(self, response: aiohttp.ClientResponse, patience: asyncio.Timeout, lines: LineSplitter) -> None:
         async for chunk in response.content.iter_any():
-            self.last_contact, line = _now(), b""
+            self.last_contact, line, self._doubtful = _now(), b"", False
             with self.client.clock.busy():
                 for line in lines.feed(chunk):
                     self._apply(_parse(line))
@@ -162,6 +187,9 @@ class Reflector:
 
     def _apply(self, event: dict[str, Any]) -> None:
         obj = event["object"]
+        if event["type"] != "ERROR" and _is_before(version_of(obj), self._version):
+            self._list_from = NEWEST
+            raise Gone("the watch tells of a version that lies before one it has told of", status=410)
         match event["type"]:
             case "ADDED" | "MODIFIED":
                 self._put(obj)
@@ -183,11 +211,12 @@ class Reflector:
         else:
             self.cache.put(kept)
 
-    def _note_restore(self, listed: str) -> None:
-        known = self._version
-        if known.isdecimal() and listed.isdecimal() and int(listed) < int(known):
-            fields = {"resource": self.spec.resource.plural, "version": listed, "known": known}
-            log.warning("the cluster went back in time, as after a restore from a backup", extra=fields)
+    def _note_restore(self, listed: str) -> bool:
+        if not _is_before(listed, self._version):
+            return False
+        fields = {"resource": self.spec.resource.plural, "version": listed, "known": self._version}
+        log.warning("the cluster went back in time, as after a restore from a backup", extra=fields)
+        return True
 
     def _fail(self, error: KubeError) -> None:
         if error.status in LIST_AGAIN:
@@ -210,6 +239,10 @@ class Reflector:
 
     def _extra(self, error: KubeError) -> dict[str, str]:
         return {"resource": self.spec.resource.plural, "namespace": self.namespace, "error": str(error)}
+
+
+def _is_before(version: str, known: str) -> bool:
+    return version.isdecimal() and known.isdecimal() and int(version) < int(known)
 
 
 def _now() -> float:

@@ -66,6 +66,7 @@ class Controller(Generic[StateT]):
         with ExitStack() as subscriptions:
             subscriptions.callback(self._tenures.subscribe(self.on_shares))
             subscriptions.callback(self._end_series)
+            subscriptions.callback(self._kind.live.on_restore(self.on_restore))
             subscriptions.callback(self._kind.live.subscribe(self.on_change))
             for end in self._kind.watches(self):
                 subscriptions.callback(end)
@@ -97,6 +98,13 @@ class Controller(Generic[StateT]):
         if worked_on is not None:
             worked_on.interrupt()
         self.queue.add(key)
+
+    def on_restore(self) -> None:
+        """The API server has gone back in time, as after a restore of etcd: what we have written last may be lost."""
+        for state in self.states.values():
+            state.forget_version(self._kind.live.get(state.key.namespace, state.key.name))
+            state.next_look = 0.0
+            self.queue.add(state.key)
 
     def on_shares(self) -> None:
         """Other objects are ours: let go of what is not any more, and begin with what is now."""

@@ -12,6 +12,7 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.quarantine import Work
 from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.kube.informers.cache import version_of, went_back
 from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.decisions.dropped import Evidence
 from keda_py.operator.decisions.history import History
@@ -98,6 +99,12 @@ class Remembered:
         if went_back(old, new) or version_of(new) >= self.version:
             self._take(new)
 
+    def forget_version(self, live: Mapping[str, Any] | None) -> None:
+        """The API server has gone back in time, `live` is what it had before: no own write counts as later."""
+        self.version = -1
+        if live is not None:
+            self.follow(None, live)
+
     def _take(self, live: Mapping[str, Any]) -> None:
         self.version, self.stored = version_of(live), live.get("status") or {}
         self.shows_hold = shows_hold(self.stored)
@@ -145,17 +152,6 @@ def fingerprint_of(live: Mapping[str, Any]) -> int:
     annotations = meta.get("annotations") or {}
     whole = (meta["uid"], meta.get("generation"), tuple(sorted(labels.items())), tuple(sorted(annotations.items())))
     return hash(whole)
-
-
-def version_of(live: Mapping[str, Any]) -> int:
-    """The object's resourceVersion as a number, comparable since Kubernetes promises that they grow."""
-    text = (live.get("metadata") or {}).get("resourceVersion", "")
-    return int(text) if text.isdigit() else 0
-
-
-def went_back(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> bool:
-    """Whether the API server shows an earlier version of the same object than before."""
-    return old is not None and new is not None and version_of(new) < version_of(old)
 
 
 def is_about(state: Remembered, answer: Mapping[str, Any]) -> bool:

@@ -311,6 +311,8 @@ class Environments(Kind[EnvironmentMemory]):
         )
         for watched, read in kinds:
             yield watched.subscribe(partial(self._on_change, controller, read))
+        for informer in caches.members.values():
+            yield informer.on_restore(partial(_on_restore, controller))
 
     def _change_of_environment(self, old: Obj | None, new: Obj | None) -> Change | None:
         """Another Environment takes members, or leaves them, or has given them back; or its leader has stored more."""
@@ -333,6 +335,14 @@ class Environments(Kind[EnvironmentMemory]):
                 wait = max(state.looked + state.pause - now, 0.0)
                 state.next_look = min(state.next_look, now + wait) if wait else 0.0
                 controller.queue.add(state.key, wait)
+
+
+def _on_restore(controller: Controller[EnvironmentMemory]) -> None:
+    """Of no member is our own last write the newest any longer."""
+    for state in controller.states.values():
+        state.written.clear()
+        state.next_look = 0.0
+        controller.queue.add(state.key)
 
 
 def _remembered(live: Obj) -> set[str]:

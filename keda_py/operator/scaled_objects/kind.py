@@ -15,7 +15,6 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.cluster.caches import WRITTEN, unpack_hpa
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import went_back
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.scaled_objects.deletion import finalize
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
@@ -79,6 +78,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         """HPAs and workloads."""
         yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
         for informer in self._parts.caches.workloads.values():
+            yield informer.on_restore(partial(_on_restore, controller))
             yield informer.subscribe(partial(_on_workload, controller))
 
 
@@ -106,11 +106,15 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
         controller.queue.add(state.key)
 
 
+def _on_restore(controller: Controller[ObjectState]) -> None:
+    """Of a workload our own last write is the newest no longer."""
+    for state in controller.states.values():
+        state.written, state.next_look = None, 0.0
+        controller.queue.add(state.key)
+
+
 def _on_workload(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:
     """A target that appears may be the one that an object is waiting for."""
-    if went_back(old, new):
-        for state in controller.states.values():
-            state.written = None
     if old is not None or new is None:
         return
     for state in controller.states.values():
