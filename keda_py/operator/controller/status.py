@@ -80,17 +80,20 @@ class StatusWriter:
         if state.staged:
             await self.write(state, {})
 
-    async def meanwhile(self, state: Remembered, work: Awaitable[T]) -> T:
-        """What `work` comes to, which writes no status; where it takes its time, what is staged is written meanwhile.
+    async def meanwhile(
+        self, state: Remembered, work: Awaitable[T], then: Callable[[], Awaitable[None]] | None = None
+    ) -> T:
+        """What `work` comes to, which writes no status; where it takes its time, what is staged is written meanwhile,
+        and `then` awaited.
 
-        A write that fails then is for the next one to make good.
+        What fails then with a KubeError is for the next write to make good.
         """
         if not state.staged:
             return await work
         error: Exception | None = None
         async with asyncio.TaskGroup() as tasks:
             done = asyncio.Event()
-            tasks.create_task(self._settle_unless(done, state))
+            tasks.create_task(self._settle_unless(done, state, then))
             try:
                 result = await work
             except Exception as raised:  # noqa: BLE001 - raised below: a group would wrap it
@@ -100,13 +103,17 @@ class StatusWriter:
             raise error
         return result
 
-    async def _settle_unless(self, done: asyncio.Event, state: Remembered) -> None:
+    async def _settle_unless(
+        self, done: asyncio.Event, state: Remembered, then: Callable[[], Awaitable[None]] | None
+    ) -> None:
         try:
             async with asyncio.timeout(STAGED_SECONDS):
                 await done.wait()
         except TimeoutError:
             with suppress(KubeError):
                 await self.settle(state)
+                if then is not None:
+                    await then()
 
     async def write(self, state: Remembered, wanted: Mapping[str, Any], *, exactly: bool = False) -> bool:
         """Bring the fields named in `wanted` to that value, None removes one. True when a request was needed.

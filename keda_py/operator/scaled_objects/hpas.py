@@ -38,6 +38,10 @@ class Hpas:
         except NotFound:  # it went with a namesake of its owner, and the cache has not heard of it
             return await self._create(spec, desired)
 
+    def is_new(self, namespace: str, name: str) -> bool:
+        """Whether there is no HPA of that name, as far as is known."""
+        return self._cache.get(namespace, name) is None
+
     async def _create(self, spec: ScalingSpec, desired: Manifest) -> str:
         try:
             made = await self._client.create(HORIZONTAL_POD_AUTOSCALERS, desired)

@@ -10,6 +10,7 @@ Nearly every look finds all as it was, and is passed over.
 import logging
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from keda_py.core import conditions
@@ -99,8 +100,13 @@ class ScaleLoop:
     async def _read(self, state: ObjectState, spec: ScalingSpec) -> Round | None:
         """What its triggers say; None where it was changed meanwhile."""
         poll = self._parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
-        readings = await (self._parts.status.meanwhile(state, poll) if state.staged else poll)
+        if state.staged:
+            poll = self._parts.status.meanwhile(state, poll, partial(self.on_stored, state))
+        readings = await poll
         return readings if state.spec is spec else None
+
+    async def on_stored(self, state: ObjectState) -> None:
+        """What was staged is stored, and the sources have not answered yet. Raises KubeError."""
 
     async def _look(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> datetime | None:
         """Decide on what was read, apply, tell and write; when to look again at the latest. Raises KubeError."""

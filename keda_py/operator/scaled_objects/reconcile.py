@@ -19,6 +19,7 @@ from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
 from keda_py.core.spec import NAME_LABEL, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, NotFound, ScalerError
+from keda_py.kube.events import EventType
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED
 from keda_py.operator.controller.finalizer import ensure_finalizer
@@ -62,8 +63,29 @@ class Reconciler:
         state.fingerprint = fingerprint
         self._report_success(state, spec, live, fields)
 
+    async def make_hpa(self, state: ObjectState, live: Obj) -> None:
+        """That of a new object whose count from before is stored by now. Raises StepError and KubeError."""
+        spec, before = state.spec, state.fingerprint
+        state.fingerprint = None  # where this fails, the next reconcile makes it
+        try:
+            with _step(STEP_HPA):
+                await self.create_hpa(state, live)
+        except StepError as error:
+            await self._report_failure(state, spec, live, {}, error)
+            raise
+        state.fingerprint = before
+
+    async def create_hpa(self, state: ObjectState, live: Obj) -> None:
+        """The same, for a caller that tries again. Raises KubeError."""
+        if state.spec is None or state.unmade is None:
+            return
+        state.hpa_version = await self._parts.hpas.ensure(state.spec, state.unmade, "")
+        state.unmade = None
+        self._parts.tell(live, *_READY_EVENT)
+
     async def _prepare(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
+        state.unmade = None
         await self._own(live, label=not spec.pause.stopped)
         if spec.pause.stopped:
             with _step(STEP_HOLD):
@@ -78,8 +100,6 @@ class Reconciler:
             check_triggers(spec.triggers)
         fields |= used_types(spec)
         self._stage(state, fields, {}, spec)
-        if spec.restore_original:
-            await self._parts.status.settle(state)  # an HPA may change the count, and this process may end
         with _step(STEP_HPA):
             metrics = await self._ensure_hpa(state, spec, live, fields)
         self._start_loop(state, spec, metrics, live)
@@ -115,8 +135,16 @@ class Reconciler:
         if state.target is None:
             raise ConfigError("the scale target is not resolved")
         metrics = await build_scalers(self._parts, state, spec, live)
-        desired = build_hpa(spec, metrics)
-        state.hpa_version = await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
+        desired, recorded = build_hpa(spec, metrics), state.status.get("hpaName", "")
+        # An HPA changes the count, and this process may end at any moment: the count from before is stored first. Of a
+        # new object it goes with the write that follows the first look, so that it costs none of its own.
+        is_stored = "originalReplicaCount" in state.stored
+        if not is_stored and not recorded and self._parts.hpas.is_new(spec.namespace, spec.hpa_name):
+            state.unmade = desired
+        else:
+            if not is_stored:
+                await self._parts.status.settle(state)
+            state.hpa_version = await self._parts.hpas.ensure(spec, desired, recorded)
         fields["hpaName"] = spec.hpa_name
         fields["externalMetricNames"] = list(metrics.external_names) or None
         fields["resourceMetricNames"] = list(metrics.resource_names) or None
@@ -145,8 +173,8 @@ class Reconciler:
     def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         before = read_condition(state.status.get("conditions") or conditions.INITIAL, "Ready")
         ready = conditions.PAUSED_READY if spec.pause.stopped else READY
-        if before.status != "True":
-            self._parts.tell(live, "Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")
+        if before.status != "True" and state.unmade is None:
+            self._parts.tell(live, *_READY_EVENT)
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
         keep = state.fingerprint is not None and before.reason in _LOOP_REASONS
         self._stage(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
@@ -180,6 +208,7 @@ class Reconciler:
         self._parts.status.stage(state, {**fields, "conditions": listed})
 
 
+_READY_EVENT: tuple[EventType, str, str] = ("Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")
 _LOOP_REASONS = ("PartialTriggerError", "TriggerError", "ErrorGettingCurrentReplicas")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from keda_py.core.activity import ActivityState
 from keda_py.core.decision import Reason
 from keda_py.core.fallback import FallbackState
+from keda_py.core.hpa.manifest import Manifest
 from keda_py.core.reading import Outcome
 from keda_py.core.savings.ledger import Ledger
 from keda_py.core.spec import ScalingSpec
@@ -44,6 +45,7 @@ class ObjectState(Remembered):
     count of our last scale, until the cache shows it. `odd` are the metrics of which an odd value has been told,
     `out_of_reach` is whether it has been told that the target can be neither read nor scaled. `sight` is None after a
     look that did something, or may have to. `hpa_version` is what the last reconcile made of the HPA, "" for nothing.
+    `unmade` is the HPA of a new object, which is made as soon as the count from before it is stored.
     """
 
     spec: ScalingSpec | None = None
@@ -56,6 +58,7 @@ class ObjectState(Remembered):
     hpa_changed: bool = False
     hpa_lost: bool = False
     hpa_version: str = ""
+    unmade: Manifest | None = None
     ledger: Ledger | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
     sight: Sight | None = None

@@ -2,10 +2,19 @@
 
 import asyncio
 
+import pytest
 from aiohttp import web
 
-from keda_py.kube.resources import DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS, Obj
-from tests.builders import deployment, metrics_api, scaled_job, scaled_object
+from keda_py.kube.resources import (
+    DEPLOYMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    SCALED_JOBS,
+    SCALED_OBJECTS,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+    Obj,
+)
+from keda_py.localkube.store.subscriptions import Event
+from tests.builders import deployment, metrics_api, obj, scaled_job, scaled_object
 from tests.waiting import eventually
 from tests.worlds.world import HPA, World
 
@@ -89,13 +98,79 @@ async def test_the_count_from_before_is_written_before_it_is_changed(world: Worl
     assert order[:2] == [SCALED_OBJECTS.plural, DEPLOYMENTS.plural]
 
 
-async def test_the_count_to_go_back_to_is_written_before_there_is_an_hpa(world: World) -> None:
-    objects = world.writes_of(SCALED_OBJECTS)
-    config = {"restoreToOriginalReplicaCount": True}
-    await world.create(deployment(replicas=3), scaled_object(metrics_api(world.url), advanced=config))
+@pytest.mark.parametrize("restores", [False, True], ids=["as a rule", "with restoreToOriginalReplicaCount"])
+async def test_the_count_to_go_back_to_is_stored_before_there_is_an_hpa_and_costs_no_write_of_its_own(
+    world: World, restores: bool
+) -> None:
+    objects, stored = world.writes_of(SCALED_OBJECTS), counts_at_hpa(world)
+    config = {"restoreToOriginalReplicaCount": restores}
+    await world.create(
+        deployment(replicas=3), scaled_object(metrics_api(world.url), advanced=config, minReplicaCount=1)
+    )
     await world.seconds(2)
+    assert stored == [3]
     first = statuses(objects)[0]
-    assert (first["originalReplicaCount"], "hpaName" in first) == (3, False)
+    assert (first["originalReplicaCount"], first["hpaName"], ready(first)) == (3, HPA, True)
+    assert [status for status in statuses(objects) if status["kedaPy"] != first["kedaPy"]] == []
+
+
+async def test_a_source_that_takes_its_time_keeps_neither_the_count_nor_the_hpa_waiting(world: World) -> None:
+    over, stored = asyncio.Event(), counts_at_hpa(world)
+
+    async def hang(_: web.Request) -> web.Response:
+        await over.wait()
+        return web.Response(text='{"value": 0}')
+
+    world.server.answers["/hang"] = hang
+    await world.create(deployment(replicas=3), scaled_object(metrics_api(f"{world.server.url}/hang")))
+    try:
+        await eventually(lambda: world.find(HORIZONTAL_POD_AUTOSCALERS, HPA))
+        assert stored == [3]
+    finally:
+        over.set()
+
+
+async def test_an_hpa_that_is_refused_is_told_and_made_when_that_is_over(world: World) -> None:
+    rule = {"apiGroups": ["autoscaling"], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE"]}
+    hook = {"name": "no.example.com", "rules": [rule], "clientConfig": {"url": "https://127.0.0.1:1/"}}
+    hook |= {"sideEffects": "None", "admissionReviewVersions": ["v1"]}
+    kind = "ValidatingWebhookConfiguration"
+    await world.create(obj("admissionregistration.k8s.io/v1", kind, "no", webhooks=[hook]))
+    await world.create(deployment(replicas=3), scaled_object(metrics_api(world.url), minReplicaCount=1))
+    await world.seconds(5)
+    assert world.find(HORIZONTAL_POD_AUTOSCALERS, HPA) is None
+    await world.patch(DEPLOYMENTS, {"spec": {"replicas": 9}})
+    await world.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, "no", namespace="")
+    await world.seconds(120)
+    assert world.find(HORIZONTAL_POD_AUTOSCALERS, HPA) is not None
+    assert (world.status()["originalReplicaCount"], world.condition("Ready")[0]) == (3, "True")
+
+
+async def test_killed_as_the_hpa_comes_the_next_process_knows_the_count_from_before(world: World) -> None:
+    def cut(event: Event) -> None:
+        if event.resource.plural == HORIZONTAL_POD_AUTOSCALERS.plural:
+            world.operator.cut()
+
+    world.listen(cut)
+    await world.create(deployment(replicas=3), scaled_object(metrics_api(world.url), minReplicaCount=1))
+    await eventually(lambda: world.find(HORIZONTAL_POD_AUTOSCALERS, HPA))
+    await world.operator.kill()
+    await world.patch(DEPLOYMENTS, {"spec": {"replicas": 9}})  # as the HPA may have done meanwhile
+    await world.operator.start()
+    await world.seconds(5)
+    assert world.status()["originalReplicaCount"] == 3
+
+
+def counts_at_hpa(world: World) -> list[int | None]:
+    """`status.originalReplicaCount` at the moment at which the HPA is made."""
+    found: list[int | None] = []
+
+    def hear(event: Event) -> None:
+        if event.resource.plural == HORIZONTAL_POD_AUTOSCALERS.plural and event.previous is None:
+            found.append(world.status().get("originalReplicaCount"))
+
+    world.listen(hear)
+    return found
 
 
 def _tells(live: Obj) -> bool:
