@@ -88,6 +88,8 @@ class KubeClient:
         self._may_write: Callable[[], bool] = lambda: True
         self._sending: Callable[[], AbstractContextManager[None]] = nullcontext
         self._writes = True
+        self.one_by_one = asyncio.Lock()
+        """For a question that every informer has at the same moment after an outage: it takes one connection."""
 
     def guarded(
         self, may_write: Callable[[], bool], sending: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -6,7 +6,7 @@ between two awaits a reader sees one state. Rule: objects are shared, so no call
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from keda_py.kube.resources import Obj
 
@@ -90,7 +90,7 @@ class Cache:
 
     def put(self, obj: Obj) -> None:
         """Add or replace one object; the same version again is no change."""
-        if went_back(self.get(*key_of(obj)), obj):
+        if _went_back(self.get(*key_of(obj)), obj):
             self.note_restore()
         self._put(obj)
 
@@ -119,7 +119,7 @@ class Cache:
     def replace(self, namespace: str, objects: Iterable[Obj]) -> None:
         """Make the namespace ("" for all) hold exactly `objects`, told as single changes, deletions first."""
         fresh = {key_of(obj): obj for obj in objects}
-        if any(went_back(self.get(*key), obj) for key, obj in fresh.items()):
+        if any(_went_back(self.get(*key), obj) for key, obj in fresh.items()):
             self.note_restore()
         for obj in self.objects(namespace):
             if (key := key_of(obj)) not in fresh:
@@ -158,15 +158,15 @@ def _move(table: _Table, key: NamespacedName, old: set[str], new: set[str]) -> N
             table[value] = {there: None, key: None}
 
 
-def version_of(obj: Mapping[str, Any]) -> int:
-    """The object's resourceVersion as a number, comparable since Kubernetes promises that they grow."""
-    text = (obj.get("metadata") or {}).get("resourceVersion", "")
-    return int(text) if text.isdigit() else 0
+def _went_back(old: Obj | None, new: Obj) -> bool:
+    """Whether the API server shows an earlier version of an object than before; versions grow, as it promises."""
+    before, after = _text(old) if old is not None else "", _text(new)
+    return before.isdecimal() and after.isdecimal() and int(after) < int(before)
 
 
-def went_back(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
-    """Whether the API server shows an earlier version of an object than before."""
-    return old is not None and version_of(new) < version_of(old)
+def _text(obj: Obj) -> str:
+    text: str = obj["metadata"].get("resourceVersion", "")
+    return text
 
 
 def _version(obj: Obj) -> object:

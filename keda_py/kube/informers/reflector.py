@@ -16,6 +16,7 @@ applied; HTTP status and content of a watch are both believed only when they are
 import asyncio
 import logging
 import random
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -162,10 +163,11 @@ class Reflector:
                     self._list_from = self._version
                     self.down_since = self.last_contact if self.bookmarked else None
                     return
-            self._doubtful = False
-            if await self._is_ahead():
-                self._list_from = NEWEST
-                return
+            with suppress(KubeError):  # it is asked again after as long a silence
+                if await self._is_ahead():
+                    self._list_from = NEWEST
+                    return
+                self._doubtful = False
 
     async def _is_ahead(self) -> bool:
         """Whether our version lies after the newest that there is: nothing would be heard before that is reached.
@@ -173,7 +175,8 @@ class Reflector:
         One object tells the version; to list all for each watch that was cut would be too much.
         """
         query = {"limit": "1", **self.spec.selection.query()}
-        answer = await self.client.list_page(self.spec.resource, self.namespace, query)
+        async with self.client.one_by_one:
+            answer = await self.client.list_page(self.spec.resource, self.namespace, query)
         return _is_before(version_of(answer), self._version)
 
     async def _follow(self, response: aiohttp.ClientResponse, patience: asyncio.Timeout, lines: LineSplitter) -> None:

@@ -12,7 +12,6 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.quarantine import Work
 from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.kube.informers.cache import version_of, went_back
 from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.decisions.dropped import Evidence
 from keda_py.operator.decisions.history import History
@@ -96,7 +95,7 @@ class Remembered:
 
     def follow(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
         """Take over what a cache says, where `old` was before: even back in time, as after a restore from a backup."""
-        if went_back(old, new) or version_of(new) >= self.version:
+        if (old is not None and version_of(new) < version_of(old)) or version_of(new) >= self.version:
             self._take(new)
 
     def forget_version(self, live: Mapping[str, Any] | None) -> None:
@@ -152,6 +151,12 @@ def fingerprint_of(live: Mapping[str, Any]) -> int:
     annotations = meta.get("annotations") or {}
     whole = (meta["uid"], meta.get("generation"), tuple(sorted(labels.items())), tuple(sorted(annotations.items())))
     return hash(whole)
+
+
+def version_of(live: Mapping[str, Any]) -> int:
+    """The object's resourceVersion as a number, comparable since Kubernetes promises that they grow."""
+    text = (live.get("metadata") or {}).get("resourceVersion", "")
+    return int(text) if text.isdigit() else 0
 
 
 def is_about(state: Remembered, answer: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from keda_py.clock import Clock
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.status import merge_patch, pack, packed, patch_status
-from keda_py.operator.controller.state import Remembered, about, is_about
+from keda_py.operator.controller.state import NOTHING, Remembered, about, is_about
 from keda_py.operator.decisions.dropped import OWN, DroppedParts, not_kept
 from keda_py.operator.decisions.history import (
     HISTORY,
@@ -62,7 +62,7 @@ class StatusWriter:
     def is_behind(self, state: Remembered) -> bool:
         """Whether the status lacks changes that it should tell."""
         history = state.history
-        if history is None or HISTORY in self._dropped.of(state.key.kind, state.dropped):
+        if history is None or HISTORY in self._dropped_of(state):
             return False
         if (stored := self._stored(state)) is history.packed:  # as most looks find it
             return False
@@ -141,7 +141,7 @@ class StatusWriter:
 
     def _merged(self, state: Remembered, fields: Mapping[str, Any]) -> dict[str, Any]:
         """What the installed CRD of its kind keeps of these fields; the rest would be sent for ever."""
-        dropped = self._dropped.of(state.key.kind, state.dropped)
+        dropped = self._dropped_of(state)
         own = {name: value for name, value in (fields.get(OWN) or {}).items() if name not in dropped}
         merged = {**fields, OWN: own or None}
         return {name: value for name, value in merged.items() if value is not None and name not in dropped}
@@ -157,6 +157,10 @@ class StatusWriter:
     def _stored(self, state: Remembered) -> Any:
         """None where nothing is to be kept: what an earlier process kept goes with the next write."""
         return state.stored.get(HISTORY) if self._keep else None
+
+    def _dropped_of(self, state: Remembered) -> frozenset[str]:
+        """Asked at each look; in nearly every installation there is nothing to know."""
+        return self._dropped.of(state.key.kind, state.dropped) if self._dropped.seen else NOTHING
 
     def _note_dropped(self, state: Remembered, patch: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
         """What the API server does not keep as it was sent is not sent again."""

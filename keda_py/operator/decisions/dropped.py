@@ -21,7 +21,6 @@ WITNESSES = 2
 
 Evidence = Mapping[str, float]
 """Parts that an answer about one object has lacked -> until when that is believed (monotonic)."""
-NOTHING: frozenset[str] = frozenset()
 
 
 class DroppedParts:
@@ -29,18 +28,16 @@ class DroppedParts:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._seen: dict[tuple[str, str], dict[str, float]] = {}
+        self.seen: dict[tuple[str, str], dict[str, float]] = {}
         """(kind, part) -> the last WITNESSES namespaces, and until when they are believed."""
 
     def of(self, kind: str, evidence: Evidence | None) -> frozenset[str]:
         """What is not to be sent with the status of an object of that kind; `evidence` is of its own answers."""
-        if not self._seen:  # as in nearly every installation
-            return NOTHING
         now = self._clock.monotonic()
         own = [part for part, until in (evidence or {}).items() if now < until]
         shared = [
             part
-            for (seen_kind, part), namespaces in self._seen.items()
+            for (seen_kind, part), namespaces in self.seen.items()
             if seen_kind == kind and sum(now < until for until in namespaces.values()) >= WITNESSES
         ]
         return frozenset((*own, *shared))
@@ -53,7 +50,7 @@ class DroppedParts:
         """The same for its kind; those of which no answer about any object of the kind had shown it lately."""
         now, fresh = self._clock.monotonic(), set[str]()
         for part in parts:
-            namespaces = self._seen.setdefault((key.kind, part), {})
+            namespaces = self.seen.setdefault((key.kind, part), {})
             if all(until <= now for until in namespaces.values()):
                 fresh.add(part)
             namespaces.pop(key.namespace, None)

@@ -12,10 +12,9 @@ from keda_py.core.environment.decision.members import MemberDecision, Resume, Se
 from keda_py.errors import Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
-from keda_py.kube.informers.cache import version_of
 from keda_py.kube.resources import CRON_JOBS, Obj
 from keda_py.kube.scale import write_scale
-from keda_py.operator.controller.state import about
+from keda_py.operator.controller.state import about, version_of
 from keda_py.operator.environments.known.caches import MEMBERS
 from keda_py.operator.environments.known.further import TARGET
 from keda_py.operator.environments.state import EnvironmentMemory, Written

@@ -15,9 +15,9 @@ from keda_py.core.environment.overrides import Target
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
 from keda_py.core.environment.times import parse_time
 from keda_py.errors import ConfigError
-from keda_py.kube.informers.cache import version_of
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
+from keda_py.operator.controller.state import version_of
 from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
 from keda_py.operator.environments.known.changes import pause_between
 from keda_py.operator.environments.known.owners import Owners

@@ -44,15 +44,12 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         await self._reconciler.reconcile(state, live)
         state.hpa_lost = False
 
-    async def look(self, state: ObjectState) -> None:
-        """One look; then the HPA of a new object, whatever came of the look. Raises StepError and KubeError."""
-        try:
-            await super().look(state)
-        finally:
-            live, is_outdated = self._live_of(state), state.changed is not None and state.changed.done()
-            if state.unmade is not None and live is not None and not is_outdated:
-                await self._parts.status.settle(state)
-                await self._reconciler.make_hpa(state, live)
+    async def make_hpa(self, state: ObjectState) -> None:
+        """Unless the object was changed meanwhile, so that a reconcile comes. Raises StepError and KubeError."""
+        live, is_outdated = self._live_of(state), state.changed is not None and state.changed.done()
+        if live is not None and not is_outdated:
+            await self._parts.status.settle(state)
+            await self._reconciler.make_hpa(state, live)
 
     async def on_stored(self, state: ObjectState) -> None:
         """The HPA of a new object does not wait for sources that take their time."""

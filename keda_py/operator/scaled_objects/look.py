@@ -75,6 +75,8 @@ class ScaleLoop:
                 state.next_look = 0.0
         finally:
             state.looking = False
+            if state.unmade is not None:  # whatever came of the look
+                await self.make_hpa(state)
 
     def pass_over(self, state: ObjectState) -> bool:
         """A look that finds the same as the last, of which all is told and written: counted, and the account goes on.
@@ -104,6 +106,9 @@ class ScaleLoop:
             poll = self._parts.status.meanwhile(state, poll, partial(self.on_stored, state))
         readings = await poll
         return readings if state.spec is spec else None
+
+    async def make_hpa(self, state: ObjectState) -> None:
+        """Of a new object. Raises StepError and KubeError."""
 
     async def on_stored(self, state: ObjectState) -> None:
         """What was staged is stored, and the sources have not answered yet. Raises KubeError."""

@@ -13,9 +13,9 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import Forbidden, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import Discovery, ScaleTarget
-from keda_py.kube.informers.cache import version_of
 from keda_py.kube.scale import Scale, read_scale, write_scale
 from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.controller.state import version_of
 from keda_py.operator.scaled_objects.state import ObjectState
 
 READ_AGAIN_SECONDS = 60.0

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.kube.informers.cache import version_of
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS
 from keda_py.localkube.store.subscriptions import Event
+from keda_py.operator.controller.state import version_of
 from tests.builders import cron_job, environment
 from tests.http_server import HttpServer
 from tests.operator.environments.builders import LUNCH, is_suspended, labelled, starting, status, until
