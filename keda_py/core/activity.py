@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 _MILLISECOND, _SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
+_LONGEST = timedelta(days=366)
+"""A status may tell of the year 1, or of 9999: no activity counts as longer ago, and none as still to come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,8 @@ def restore_activity(status: Mapping[str, Any], now: datetime, monotonic: float)
     active = any(entry.get("type") == "Active" and entry.get("status") == "True" for entry in conditions)
     text = status.get("lastActiveTime")
     # The wire has whole seconds: "12:00:00Z" may have been 12:00:00.999, and no cooldown may end early.
-    last = monotonic - (now - datetime.fromisoformat(text) - _SECOND).total_seconds() if text else None
+    ago = min(max(now - datetime.fromisoformat(text) - _SECOND, -_SECOND), _LONGEST) if text else None
+    last = monotonic - ago.total_seconds() if ago is not None else None
     return ActivityState(active=active, last=last, inherited=active)
 
 

@@ -65,15 +65,15 @@ class Reconciler:
 
     async def make_hpa(self, state: ObjectState, live: Obj) -> None:
         """That of a new object whose count from before is stored by now. Raises StepError and KubeError."""
-        spec, before = state.spec, state.fingerprint
-        state.fingerprint = None  # where this fails, the next reconcile makes it
+        spec = state.spec
         try:
             with _step(STEP_HPA):
                 await self.create_hpa(state, live)
-        except StepError as error:
-            await self._report_failure(state, spec, live, {}, error)
+        except (StepError, KubeError) as error:
+            state.fingerprint = None  # the next reconcile makes it
+            if isinstance(error, StepError):
+                await self._report_failure(state, spec, live, {}, error)
             raise
-        state.fingerprint = before
 
     async def create_hpa(self, state: ObjectState, live: Obj) -> None:
         """The same, for a caller that tries again. Raises KubeError."""

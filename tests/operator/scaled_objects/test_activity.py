@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from keda_py.core.activity import last_active_before, note_activity, restore_activity
 
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
@@ -21,6 +23,13 @@ def test_an_object_in_its_cooldown_at_take_over_goes_on_with_it_and_never_ends_i
     status = {"conditions": [{"type": "Active", "status": "False"}], "lastActiveTime": "2026-11-20T10:29:00Z"}
     restored = last_active_before(restore_activity(status, NOW, 100.0), NOW, 100.0)
     assert restored == NOW - timedelta(seconds=59)  # it may have been a moment before 10:29:01
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59Z"])
+def test_a_time_at_the_end_of_the_calendar_is_as_long_ago_as_can_be_reckoned_with_or_now(text: str) -> None:
+    status = {"conditions": [{"type": "Active", "status": "False"}], "lastActiveTime": text}
+    last = last_active_before(restore_activity(status, NOW, 100.0), NOW, 100.0)
+    assert last == (NOW - timedelta(days=366) if text.startswith("0001") else NOW + timedelta(seconds=1))
 
 
 def test_an_object_that_was_never_active_has_no_last_activity() -> None:
