@@ -10,7 +10,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import cast
 
 from keda_py.answers.tenants import acting_for
@@ -89,8 +88,6 @@ class ScalerSource:
                 batch_key=scaler.batch_key,
                 activation=float(scaler.activation),
                 timeout=scaler.longest_wait + scaler.timeout + GRACE_SECONDS,
-                # A scaler of one metric may as well define `read(self)`.
-                takes_spec=bool(signature(scaler.read).parameters),
             )
         except BaseException:
             await _close(scaler, context)
@@ -112,7 +109,6 @@ class OpenScaler:
     batch_key: SharingKey | None
     activation: float
     timeout: float
-    takes_spec: bool
 
     async def aclose(self) -> None:
         """Close the scaler, then give back what it shared."""
@@ -177,10 +173,6 @@ class ScalerSet:
     def timeout(self, index: int) -> float:
         """Seconds after which the engine ends a trigger's reading."""
         return self._opened[index].timeout
-
-    def takes_spec(self, index: int) -> bool:
-        """Does `read` want to know which metric is meant?"""
-        return self._opened[index].takes_spec
 
     def scaler(self, index: int) -> AnyScaler:
         """The scaler of a trigger as it is now."""

@@ -251,6 +251,4 @@ async def _ask(meter: TrackedMetric, scaler: AnyScaler, timeout: float) -> Outco
 
 async def _read(meter: TrackedMetric, scaler: AnyScaler) -> object:
     with asking_for(meter):
-        return await (
-            scaler.read(meter.metric.spec) if meter.scalers.takes_spec(meter.metric.trigger_index) else scaler.read()
-        )
+        return await scaler.read_metric(meter.metric.spec)

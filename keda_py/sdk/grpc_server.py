@@ -61,7 +61,7 @@ class _Open:
         async with self.lock:
             at, reading = self.readings.get(spec.name, (-_SHARED_SECONDS, Reading(value=0.0)))
             if now() - at >= _SHARED_SECONDS:
-                reading = await (self.scaler.read(spec) if len(self.specs) > 1 else self.scaler.read())
+                reading = await self.scaler.read_metric(spec)
                 self.readings[spec.name] = now(), reading
             return reading
 

@@ -1,9 +1,9 @@
 """Trigger metadata: text from a manifest, the target's environment and a TriggerAuthentication, made typed.
 
-Part of the SDK (`keda_py.sdk.scaler` re-exports it). A model declares its keys as annotated fields; `parse` finds each
-key's text in its sources, reads it with KEDA's rules (behaviour reference, section 18) and lets pydantic check the
-result. Rule of this file: only text that came from the trigger's own metadata is ever repeated in an error; text from
-the environment or from a TriggerAuthentication may be a secret.
+Part of the SDK (`keda_py.sdk.scaler` re-exports it). A model declares its keys as fields, annotated with the marks of
+`marks.py`; `parse` finds each key's text in its sources, reads it with KEDA's rules (behaviour reference, section 18)
+and lets pydantic check the result. Rule of this file: only text that came from the trigger's own metadata is ever
+repeated in an error; text from the environment or from a TriggerAuthentication may be a secret.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -22,98 +22,24 @@ from pydantic_core import ErrorDetails
 from keda_py.apis.go_values import parse_bool
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import EMPTY, Secrets
+from keda_py.sdk.marks import (
+    AUTH,
+    ENV,
+    META,
+    Activation,
+    Names,
+    Prefix,
+    Removed,
+    Source,
+    Sources,
+    Target,
+    TextForm,
+    Variable,
+)
 from keda_py.sdk.metadata_values import read_choice, read_duration, read_float, read_int, read_ints, read_list, read_map
 
-Source = Literal["metadata", "env", "auth"]
-META: Source = "metadata"
-ENV: Source = "env"
-AUTH: Source = "auth"
-
+_ROLES: dict[type, Literal["target", "activation"]] = {Target: "target", Activation: "activation"}
 _KEDA_SOURCE: dict[Source, str] = {META: "triggerMetadata", ENV: "resolvedEnv", AUTH: "authParams"}
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Where a field may come from, first non-empty wins."""
-
-    order: tuple[Source, ...]
-
-
-def sources(*order: Source) -> Sources:
-    """Say where a field comes from: `Annotated[SecretStr, sources(AUTH, ENV)]`. Default: the trigger's metadata."""
-    return Sources(order)
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """How a key is written, where camelCase of the field's name is not it; further names are accepted too."""
-
-    names: tuple[str, ...]
-
-
-def named(*names: str) -> Names:
-    """Say how a key is written: `Annotated[str, named("queueURL")]`; errors use the first of several names."""
-    return Names(names)
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """The key that names the variable of the environment, where `<key>FromEnv` is not it."""
-
-    key: str
-
-
-def variable(key: str) -> Variable:
-    """Say which key names the variable: `Annotated[str, sources(ENV), variable("credentialsFromEnvFile")]`."""
-    return Variable(key)
-
-
-@dataclass(frozen=True, slots=True)
-class Prefix:
-    """What the names of many keys begin with, which are one mapping."""
-
-    text: str
-
-
-def prefixed(text: str) -> Prefix:
-    """Collect all keys that begin so: `Annotated[dict[str, str], prefixed("query.")]`; from the metadata alone."""
-    return Prefix(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """A key that once worked; giving it is an error."""
-
-    text: str
-
-
-def removed(text: str) -> Removed:
-    """Refuse a key with this text: `Annotated[str, removed("Use 'metricType' instead.")] = ""`."""
-    return Removed(text)
-
-
-@dataclass(frozen=True, slots=True)
-class TextForm:
-    """How the text of a list or string is written."""
-
-    separator: str = ","
-    ranges: bool = False
-    unescape: bool = False
-
-
-def separated_by(separator: str) -> TextForm:
-    """A list with another separator than a comma."""
-    return TextForm(separator=separator)
-
-
-def ranges() -> TextForm:
-    """A list of integers that may hold ranges: "1-3,5" is [1, 2, 3, 5]."""
-    return TextForm(ranges=True)
-
-
-def url_unescaped() -> TextForm:
-    """A string that is URL-query-escaped on the wire: "a%2Fb" is "a/b"."""
-    return TextForm(unescape=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +56,8 @@ class Key:
     removed: str
     prefix: str
     variable: str
+    role: Literal["target", "activation", ""]
+    """What the field is for the metric, if it is marked so."""
     read: Callable[[str], object]
 
     @property
@@ -219,6 +147,11 @@ class TriggerMetadata(BaseModel):
     def declared_keys(cls) -> tuple[Key, ...]:
         """Every declared key, in the order of declaration."""
         return _keys_of(cls)
+
+    @classmethod
+    def key_of(cls, role: Literal["target", "activation"]) -> Key | None:
+        """The key whose field is marked so; the first of several."""
+        return next((key for key in cls.declared_keys() if key.role == role), None)
 
     @classmethod
     def unknown_keys(cls, metadata: Mapping[str, str]) -> tuple[str, ...]:
@@ -354,6 +287,7 @@ def _declared(field: str, info: FieldInfo) -> Key:
         removed=text,
         prefix=prefix,
         variable=names_variable,
+        role=next((_ROLES[type(mark)] for mark in info.metadata if type(mark) in _ROLES), ""),
         read=_reader(annotation, form),
     )
 

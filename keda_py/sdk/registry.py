@@ -35,7 +35,7 @@ def scaler_class(trigger_type: str) -> type[AnyScaler]:
         raise ConfigError(f"no scaler found for type: {trigger_type}{_suggestion(trigger_type)}", field="type")
     try:
         loaded = entry_point.load()
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ConfigError(f"scaler {trigger_type} ({entry_point.value}) cannot be imported: {error}") from error
     if not (isinstance(loaded, type) and issubclass(loaded, Scaler)):
         raise ConfigError(f"scaler {trigger_type}: {entry_point.value} is not a subclass of keda_py.sdk.scaler.Scaler")

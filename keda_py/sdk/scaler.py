@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from inspect import signature
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import httpx
@@ -32,11 +33,12 @@ from keda_py.net.operator_identity import Destination
 from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
 from keda_py.net.secret_texts import Secrets
 from keda_py.net.tls import TlsSettings
-from keda_py.sdk.metadata import (
+from keda_py.sdk.marks import (
     AUTH,
     ENV,
     META,
-    TriggerMetadata,
+    Activation,
+    Target,
     named,
     prefixed,
     ranges,
@@ -46,6 +48,8 @@ from keda_py.sdk.metadata import (
     url_unescaped,
     variable,
 )
+from keda_py.sdk.metadata import TriggerMetadata
+from keda_py.sdk.metric_template import MetricTemplate
 
 __all__ = [
     "AUTH",
@@ -53,6 +57,7 @@ __all__ = [
     "LONGEST_TIMEOUT",
     "META",
     "NO_REDIRECTS",
+    "Activation",
     "AnswerTooLong",
     "ConfigError",
     "CredentialDigest",
@@ -72,10 +77,12 @@ __all__ = [
     "ScalerContext",
     "ScalerError",
     "SharingKey",
+    "Target",
     "TlsSettings",
     "Trigger",
     "TriggerMetadata",
     "addresses",
+    "check_target",
     "credential_digest",
     "named",
     "prefixed",
@@ -256,32 +263,44 @@ class Scaler(Generic[M]):
     metadata_model: ClassVar[type[TriggerMetadata]]
     """Set by the type argument: `class AcmeScaler(Scaler[AcmeMetadata])`."""
 
+    _read_takes_spec: ClassVar[bool] = False
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Take the metadata model from the type argument."""
+        """Take the metadata model from the type argument. Raises TypeError for a template that names no key."""
         super().__init_subclass__(**kwargs)
         for base in getattr(cls, "__orig_bases__", ()):
             for argument in getattr(base, "__args__", ()):
                 if isinstance(argument, type) and issubclass(argument, TriggerMetadata):
                     cls.metadata_model = argument
+        MetricTemplate.settle(cls, getattr(cls, "metadata_model", None))
+        if "read" in vars(cls):
+            cls._read_takes_spec = len(signature(cls.read).parameters) > 1
 
     def __init__(self, metadata: M, context: ScalerContext) -> None:
+        """Raises ConfigError where the target is 0 or less, unless a formula has a target of its own."""
         self.metadata = metadata
         self.context = context
+        if key := metadata.key_of("target"):
+            check_target(getattr(metadata, key.field) or 0, key.name, context)
 
     @property
     def metric_name(self) -> str:
-        """The metric's name before prefix and normalisation."""
+        """The metric's name before prefix and normalisation: a property, or a template such as `acme-{queue}`."""
         raise NotImplementedError
 
     @property
     def target(self) -> int | float:
-        """The value a replica (AverageValue) or the whole target (Value) should have."""
-        raise NotImplementedError
+        """The value a replica (AverageValue) or the whole target (Value) should have: of the field marked `Target`."""
+        if key := self.metadata.key_of("target"):
+            value: int | float = getattr(self.metadata, key.field) or 0
+            return value
+        raise NotImplementedError("mark a field of the metadata with Target()")
 
     @property
     def activation(self) -> float:
-        """The value above which the trigger is active; strictly greater."""
-        return 0.0
+        """The value above which, strictly, the trigger is active: of the field marked `Activation`, or 0."""
+        key = self.metadata.key_of("activation")
+        return float(getattr(self.metadata, key.field) or 0) if key else 0.0
 
     @property
     def cautions(self) -> Sequence[str]:
@@ -316,9 +335,15 @@ class Scaler(Generic[M]):
         """The metrics of this trigger; by default one external metric from `metric_name` and `target`."""
         return (ExternalMetric(name=self.metric_name, target=self.target),)
 
-    async def read(self, spec: ExternalMetric | None = None) -> Reading:
-        """Measure now. `spec` names which metric where there are several. Raises ScalerError when it cannot know."""
+    async def read(self) -> Reading:
+        """Measure now. Raises ScalerError when it cannot know."""
         raise NotImplementedError
+
+    async def read_metric(self, spec: ExternalMetric) -> Reading:
+        """Measure one of the metrics that `specs` names; a scaler of one metric defines `read` alone."""
+        read: Callable[..., Awaitable[Reading]] = self.read
+        # A scaler that was written for an earlier release takes the spec in `read`.
+        return await (read(spec) if self._read_takes_spec else read())
 
     @property
     def batch_key(self) -> SharingKey | None:
@@ -359,6 +384,12 @@ class Scaler(Generic[M]):
 
     async def aclose(self) -> None:
         """Give everything back. Never raises."""
+
+
+def check_target(value: float, key: str, context: ScalerContext) -> None:
+    """Refuse a target that no HPA takes, unless a formula's own takes its place. Raises ConfigError."""
+    if value <= 0 and not context.as_metric_source:
+        raise ConfigError(f'{key}: "{value:g}" is no target for an HPA: write a number above 0', field=key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """What is known of a trigger type, for people: from the scaler's docstrings and keys, and from a file of facts.
 
 The first paragraph of the scaler's module says what it measures; a docstring below a field of the model says what a key
-means; the docstring of `metric_name` says how the metric is called, those of `target` and `activation` which keys they
-are. What none of them can say is in the file `reference.toml` beside the scaler's module, if there is one:
+means; the template or the docstring of `metric_name` says how the metric is called. What none of them can say is in the
+file `reference.toml` beside the scaler's module, if there is one:
 
     [keys]                       # meanings by name, wherever nothing else explains the key
     unsafeSsl = "..."
@@ -31,7 +31,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from keda_py.sdk.metadata import AUTH, ENV, Key, TriggerMetadata
+from keda_py.sdk.marks import AUTH, ENV
+from keda_py.sdk.metadata import Key, TriggerMetadata
+from keda_py.sdk.metric_template import MetricTemplate
 from keda_py.sdk.registry import AnyScaler, scaler_class
 from keda_py.sdk.scaler import Scaler
 
@@ -113,18 +115,23 @@ def _summary(scaler: type[AnyScaler]) -> str:
 
 
 def _derived(scaler: type[AnyScaler]) -> dict[str, str]:
-    """Of the keys that the docstrings of two properties name: "`threshold`."."""
-    named = ((_docstring(scaler, "target"), _TARGET), (_docstring(scaler, "activation"), _ACTIVATION))
-    return {text.split("`")[1]: meaning for text, meaning in named if text.count("`") == 2}
+    """Meanings of the keys that are marked as target and activation, or that these properties' docstrings name."""
+    model, found = scaler.metadata_model, dict[str, str]()
+    for name, meaning in (("target", _TARGET), ("activation", _ACTIVATION)):
+        text = _docstring(scaler, name)
+        found |= {text.split("`")[1]: meaning} if text.count("`") == 2 else {}
+        found |= {key.name: meaning for key in model.declared_keys() if key.role == name}
+    return found
 
 
 def _docstring(scaler: type[AnyScaler], name: str) -> str:
     """The first paragraph of a property's own docstring; "" where it is inherited from the SDK."""
-    for owner in scaler.__mro__:
-        if name in vars(owner):
-            sdk = owner.__module__.startswith("keda_py.sdk.")
-            return "" if sdk else (inspect.getdoc(vars(owner)[name]) or "").partition("\n\n")[0].replace("\n", " ")
-    return ""
+    owner = next((owner for owner in scaler.__mro__ if name in vars(owner)), Scaler)
+    found = vars(owner)[name]
+    if isinstance(found, MetricTemplate):
+        return found.described(scaler.metadata_model)
+    own = isinstance(found, property) and not owner.__module__.startswith("keda_py.sdk.")
+    return (inspect.getdoc(found) or "").partition("\n\n")[0].replace("\n", " ") if own else ""
 
 
 def _field_docstrings(scaler: type[AnyScaler]) -> dict[str, str]:

@@ -8,11 +8,10 @@ from pydantic import Field, HttpUrl, SecretStr, model_validator
 
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import as_secrets
-from keda_py.sdk.metadata import (
+from keda_py.sdk.marks import (
     AUTH,
     ENV,
     META,
-    TriggerMetadata,
     named,
     prefixed,
     ranges,
@@ -22,6 +21,7 @@ from keda_py.sdk.metadata import (
     url_unescaped,
     variable,
 )
+from keda_py.sdk.metadata import TriggerMetadata
 from keda_py.sdk.scaler import Trigger
 from tests.costs import within
 
