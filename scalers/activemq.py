@@ -11,10 +11,12 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     ConfigError,
     Reading,
     Scaler,
     ScalerContext,
+    Target,
     TriggerMetadata,
     named,
     sources,
@@ -22,7 +24,6 @@ from keda_py.sdk.scaler import (
 from scalers.shared.brokers.jolokia import path_part, read_count
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion
-from scalers.shared.target import check_target
 
 _TEMPLATE: Final = (
     "http://{{.ManagementEndpoint}}/api/jolokia/read/org.apache.activemq:type=Broker,brokerName={{.BrokerName}},"
@@ -41,8 +42,8 @@ class ActivemqMetadata(TriggerMetadata):
     password: Annotated[SecretStr, sources(AUTH, ENV, META)]
     cors_header: str = ""
     rest_api_template: Annotated[str, named("restAPITemplate")] = ""
-    target_queue_size: int = 10
-    activation_target_queue_size: int = 0
+    target_queue_size: Annotated[int, Target()] = 10
+    activation_target_queue_size: Annotated[int, Activation()] = 0
 
 
 class ActivemqScaler(Scaler[ActivemqMetadata]):
@@ -50,7 +51,6 @@ class ActivemqScaler(Scaler[ActivemqMetadata]):
 
     def __init__(self, metadata: ActivemqMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_queue_size, "targetQueueSize", context)
         template = metadata.rest_api_template
         names = _names_in(template) if template else _names_of(metadata)
         escape = str if template else path_part
@@ -65,17 +65,7 @@ class ActivemqScaler(Scaler[ActivemqMetadata]):
         """`activemq-<destinationName>`."""
         return f"activemq-{self._queue}"
 
-    @property
-    def target(self) -> int:
-        """`targetQueueSize`."""
-        return self.metadata.target_queue_size
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetQueueSize`."""
-        return float(self.metadata.activation_target_queue_size)
-
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The size of the queue now; a queue that is not there is an error."""
         return await read_count(self.context, self._question, f'activemq queue "{self._queue}"')
 

@@ -7,12 +7,22 @@ import httpx
 import orjson
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import AUTH, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, sources
+from keda_py.sdk.scaler import (
+    AUTH,
+    META,
+    Activation,
+    ConfigError,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    Target,
+    sources,
+)
 from scalers.shared.answers import gjson
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.numbers import reading_of
-from scalers.shared.target import check_target
 
 _HONOURED: frozenset[AuthMode] = frozenset({"basic", "bearer"})
 _JSON = {"Content-Type": "application/json"}
@@ -25,8 +35,8 @@ class ArangodbMetadata(AuthModesMetadata):
     db_name: Annotated[str, sources(META, AUTH)]
     collection: str
     query: str
-    query_value: float = 0.0
-    activation_query_value: float = 0.0
+    query_value: Annotated[float, Target()] = 0.0
+    activation_query_value: Annotated[float, Activation()] = 0.0
     unsafe_ssl: bool = False
     connection_limit: int = 0
 
@@ -34,29 +44,13 @@ class ArangodbMetadata(AuthModesMetadata):
 class ArangodbScaler(Scaler[ArangodbMetadata]):
     """Asks whether database and collection are there, and then the query; the first endpoint that answers counts."""
 
+    metric_name = "arangodb"
+
     def __init__(self, metadata: ArangodbMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        if not metadata.query_value and not context.as_metric_source:
-            raise ConfigError("no queryValue given: set queryValue, not 0", field="queryValue")
-        check_target(metadata.query_value, "queryValue", context)
         for endpoint in metadata.endpoints:
             _check_endpoint(endpoint)
         self._headers = auth_headers(metadata, _HONOURED)
-
-    @property
-    def metric_name(self) -> str:
-        """Always `arangodb`; the prefix tells triggers apart."""
-        return "arangodb"
-
-    @property
-    def target(self) -> float:
-        """`queryValue`."""
-        return self.metadata.query_value
-
-    @property
-    def activation(self) -> float:
-        """`activationQueryValue`."""
-        return self.metadata.activation_query_value
 
     @property
     def cautions(self) -> Sequence[str]:
@@ -67,7 +61,7 @@ class ArangodbScaler(Scaler[ArangodbMetadata]):
         """Make ready for TLS. Raises ConfigError."""
         self._tls = auth_tls(self.metadata, self.context, unsafe=self.metadata.unsafe_ssl)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; more than one document is an error, one without `value` is 0 as in KEDA."""
         database = f"/_db/{path_segment('dbName', self.metadata.db_name)}/_api"
         try:

@@ -6,21 +6,11 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    ConfigError,
-    Reading,
-    Scaler,
-    ScalerContext,
-    sources,
-)
+from keda_py.sdk.scaler import AUTH, ENV, META, Activation, ConfigError, Reading, Scaler, ScalerContext, Target, sources
 from scalers.shared.brokers.jolokia import path_part, read_count
 from scalers.shared.credentials.basic import basic
 from scalers.shared.credentials.client_tls import ClientTlsMetadata, client_tls
 from scalers.shared.http_answer import HttpQuestion
-from scalers.shared.target import check_target
 
 _TEMPLATE: Final = (
     "http://<<managementEndpoint>>/console/jolokia/read/org.apache.activemq.artemis:"
@@ -41,8 +31,8 @@ class ArtemisQueueMetadata(ClientTlsMetadata):
     username: Annotated[SecretStr, sources(AUTH, META, ENV)]
     password: Annotated[SecretStr, sources(AUTH, META, ENV)]
     rest_api_template: str = ""
-    queue_length: int = 10
-    activation_queue_length: int = 10
+    queue_length: Annotated[int, Target()] = 10
+    activation_queue_length: Annotated[int, Activation()] = 10
     cors_header: str = ""
 
 
@@ -51,7 +41,6 @@ class ArtemisQueueScaler(Scaler[ArtemisQueueMetadata]):
 
     def __init__(self, metadata: ArtemisQueueMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.queue_length, "queueLength", context)
         template = metadata.rest_api_template
         names = _names_in(template) if template else _names_of(metadata)
         self._queue, endpoint = names["queueName"], names["managementEndpoint"]
@@ -71,17 +60,7 @@ class ArtemisQueueScaler(Scaler[ArtemisQueueMetadata]):
         """`artemis-<queueName>`."""
         return f"artemis-{self._queue}"
 
-    @property
-    def target(self) -> int:
-        """`queueLength`."""
-        return self.metadata.queue_length
-
-    @property
-    def activation(self) -> float:
-        """`activationQueueLength`; 10 by default, unlike that of other types."""
-        return float(self.metadata.activation_queue_length)
-
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The messages in the queue now; a queue that is not there is an error."""
         return await read_count(self.context, self._question, f'artemis queue "{self._queue}"')
 

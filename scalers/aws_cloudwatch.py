@@ -5,11 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey, separated_by
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, ScalerError, SharingKey, Target, separated_by
 from scalers.shared.aws.aws import AwsServiceMetadata
 from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
 from scalers.shared.aws.cloudwatch_rules import check_metric, check_window
-from scalers.shared.target import check_target
 
 _FIRST_DAY = datetime.min.replace(tzinfo=UTC)
 """Periods are counted from here, as in Go: 1970 differs where a period does not divide a day."""
@@ -22,8 +21,8 @@ _MOST_POINTS = 100
 class AwsCloudwatchMetadata(AwsServiceMetadata):
     """Keys of `aws-cloudwatch`; either `expression`, or a metric with its dimensions."""
 
-    target_metric_value: float
-    activation_target_metric_value: float = 0.0
+    target_metric_value: Annotated[float, Target()]
+    activation_target_metric_value: Annotated[float, Activation()] = 0.0
     namespace: str = ""
     metric_name: str = ""
     dimension_name: Annotated[list[str], separated_by(";")] = []
@@ -45,11 +44,11 @@ class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
     Not so an expression: it may speak of every metric in its question.
     """
 
+    metric_name = "aws-cloudwatch"
     _client: AwsClient
 
     def __init__(self, metadata: AwsCloudwatchMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_metric_value, "targetMetricValue", context)
         if not metadata.expression:
             named = {"namespace": metadata.namespace, "metricName": metadata.metric_name}
             check_metric(named, metadata.dimension_name, metadata.dimension_value, metadata.metric_unit)
@@ -57,21 +56,6 @@ class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
         self._service = aws_service("cloudwatch", metadata, context)
         self._points = metadata.metric_collection_time // metadata.metric_stat_period
         self._window = (metadata.metric_stat_period, metadata.metric_collection_time, metadata.metric_end_time_offset)
-
-    @property
-    def metric_name(self) -> str:
-        """Always `aws-cloudwatch`; the prefix tells triggers apart."""
-        return "aws-cloudwatch"
-
-    @property
-    def target(self) -> float:
-        """`targetMetricValue`."""
-        return self.metadata.target_metric_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetMetricValue`."""
-        return self.metadata.activation_target_metric_value
 
     @property
     def cautions(self) -> Sequence[str]:
@@ -83,7 +67,7 @@ class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
         """Share the client of this region, endpoint and identity."""
         self._client = await aws_client(self._service, self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The newest value of the window; `minMetricValue` if missing."""
         (reading,) = await self._ask([self])
         if isinstance(reading, ScalerError):

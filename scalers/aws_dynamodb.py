@@ -1,17 +1,18 @@
 """Scale on the items that a DynamoDB query finds."""
 
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
+from typing import Annotated
+
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, ScalerError, Target
 from scalers.shared.aws.aws import AwsServiceMetadata
 from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
 from scalers.shared.aws.dynamodb_values import attribute_names, attribute_values
-from scalers.shared.target import check_target
 
 
 class AwsDynamodbMetadata(AwsServiceMetadata):
     """Keys of `aws-dynamodb`."""
 
-    target_value: int | None = None
-    activation_target_value: int = 0
+    target_value: Annotated[int | None, Target()] = None
+    activation_target_value: Annotated[int, Activation()] = 0
     table_name: str
     key_condition_expression: str
     expression_attribute_names: str
@@ -23,13 +24,11 @@ class AwsDynamodbMetadata(AwsServiceMetadata):
 class AwsDynamodbScaler(Scaler[AwsDynamodbMetadata]):
     """One query for the count alone, of the first page (a megabyte of items) as in KEDA."""
 
+    metric_name = "aws-dynamodb-{table_name}"
     _client: AwsClient
 
     def __init__(self, metadata: AwsDynamodbMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        if metadata.target_value is None and not context.as_metric_source:
-            raise ConfigError("no targetValue given: write a number above 0", field="targetValue")
-        check_target(self.target, "targetValue", context)
         self._service = aws_service("dynamodb", metadata, context)
         optional = {"IndexName": metadata.index_name, "FilterExpression": metadata.filter_expression}
         self._query: dict[str, object] = {
@@ -41,26 +40,11 @@ class AwsDynamodbScaler(Scaler[AwsDynamodbMetadata]):
             "Select": "COUNT",
         }
 
-    @property
-    def metric_name(self) -> str:
-        """`aws-dynamodb-<tableName>`."""
-        return f"aws-dynamodb-{self.metadata.table_name}"
-
-    @property
-    def target(self) -> int:
-        """`targetValue`."""
-        return self.metadata.target_value or 0
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return float(self.metadata.activation_target_value)
-
     async def open(self) -> None:
         """Share the client of this region, endpoint and identity."""
         self._client = await aws_client(self._service, self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The count now; an answer without one is an error."""
         what = f"DynamoDB table {self.metadata.table_name}"
         count = (await ask(self.context, what, self._client.query, **self._query)).get("Count")

@@ -1,11 +1,11 @@
 """Scale on the shards of the newest stream of a DynamoDB table."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerContext, ScalerError, Target
 from scalers.shared.aws.aws import AwsServiceMetadata
 from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
-from scalers.shared.target import check_target
 
 _MOST_PAGES = 100
 """Of up to 100 shards each."""
@@ -14,39 +14,24 @@ _MOST_PAGES = 100
 class AwsDynamodbStreamsMetadata(AwsServiceMetadata):
     """Keys of `aws-dynamodb-streams`."""
 
-    shard_count: int = 2
-    activation_shard_count: int = 0
+    shard_count: Annotated[int, Target()] = 2
+    activation_shard_count: Annotated[int, Activation()] = 0
     table_name: str
 
 
 class AwsDynamodbStreamsScaler(Scaler[AwsDynamodbStreamsMetadata]):
     """Asks the table for its stream once, and again after an error: a table that is made anew has another one."""
 
+    metric_name = "aws-dynamodb-streams-{table_name}"
     _table_client: AwsClient
     _stream_client: AwsClient
 
     def __init__(self, metadata: AwsDynamodbStreamsMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.shard_count, "shardCount", context)
         self._table_service = aws_service("dynamodb", metadata, context)
         self._stream_service = aws_service("dynamodbstreams", metadata, context)
         self._what = f"DynamoDB table {metadata.table_name}"
         self._stream_arn = ""
-
-    @property
-    def metric_name(self) -> str:
-        """`aws-dynamodb-streams-<tableName>`."""
-        return f"aws-dynamodb-streams-{self.metadata.table_name}"
-
-    @property
-    def target(self) -> int:
-        """`shardCount`."""
-        return self.metadata.shard_count
-
-    @property
-    def activation(self) -> float:
-        """`activationShardCount`."""
-        return float(self.metadata.activation_shard_count)
 
     async def open(self) -> None:
         """Share the clients of this region, endpoint and identity, and find the stream."""
@@ -63,7 +48,7 @@ class AwsDynamodbStreamsScaler(Scaler[AwsDynamodbStreamsMetadata]):
             raise ConfigError(f'tableName: the table "{name}" has no stream: enable one', field="tableName")
         return arn
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """All shards that the stream lists now, open or closed."""
         try:
             self._stream_arn = self._stream_arn or await self._find_stream()

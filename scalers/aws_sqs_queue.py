@@ -5,17 +5,28 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
+from keda_py.sdk.scaler import (
+    ENV,
+    META,
+    Activation,
+    ConfigError,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    Target,
+    named,
+    sources,
+)
 from scalers.shared.aws.aws import AwsServiceMetadata
 from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
-from scalers.shared.target import check_target
 
 
 class AwsSqsQueueMetadata(AwsServiceMetadata):
     """Keys of `aws-sqs-queue`."""
 
-    queue_length: int = 5
-    activation_queue_length: int = 0
+    queue_length: Annotated[int, Target()] = 5
+    activation_queue_length: Annotated[int, Activation()] = 0
     queue_url: Annotated[str, named("queueURL"), sources(META, ENV)]
     scale_on_in_flight: bool = True
     scale_on_delayed: bool = False
@@ -28,7 +39,6 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
 
     def __init__(self, metadata: AwsSqsQueueMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.queue_length, "queueLength", context)
         self._queue_name = _queue_name(metadata.queue_url)
         self._service = aws_service("sqs", metadata, context)
         self._attributes = [
@@ -42,21 +52,11 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
         """`aws-sqs-<queue>`."""
         return f"aws-sqs-{self._queue_name}"
 
-    @property
-    def target(self) -> int:
-        """`queueLength`."""
-        return self.metadata.queue_length
-
-    @property
-    def activation(self) -> float:
-        """`activationQueueLength`."""
-        return float(self.metadata.activation_queue_length)
-
     async def open(self) -> None:
         """Share the client of this region, endpoint and identity."""
         self._client = await aws_client(self._service, self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The sum of the chosen counts; one that AWS does not tell is an error."""
         answer = await ask(
             self.context,

@@ -12,10 +12,12 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     Destination,
     Reading,
     ScalerContext,
     ScalerError,
+    Target,
     named,
     sources,
 )
@@ -23,7 +25,6 @@ from scalers.shared.azure.cloud_keys import of_cloud
 from scalers.shared.azure.measurements import INLINE_BYTES, value_of_metric
 from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 _ALL = sources(META, AUTH, ENV)
 
@@ -31,8 +32,8 @@ _ALL = sources(META, AUTH, ENV)
 class AzureAppInsightsMetadata(PrincipalMetadata):
     """Keys of `azure-app-insights`."""
 
-    target_value: float = 0.0
-    activation_target_value: float = 0.0
+    target_value: Annotated[float, Target()] = 0.0
+    activation_target_value: Annotated[float, Activation()] = 0.0
     metric_id: str
     metric_aggregation_timespan: str
     metric_aggregation_type: str
@@ -63,30 +64,15 @@ class AzureAppInsightsMetadata(PrincipalMetadata):
 class AzureAppInsightsScaler(PrincipalScaler[AzureAppInsightsMetadata]):
     """One aggregation of one metric over the newest timespan."""
 
+    metric_name = "azure-app-insights-{metric_id}"
     service = "Application Insights"
 
     def __init__(self, metadata: AzureAppInsightsMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_value, "targetValue", context)
         self._resource = of_cloud(
             metadata, lambda cloud: cloud.app_insights, "appInsightsResourceURL", metadata.app_insights_resource_url
         )
         self._login = metadata.login()
-
-    @property
-    def metric_name(self) -> str:
-        """`azure-app-insights-<metricId>`."""
-        return f"azure-app-insights-{self.metadata.metric_id}"
-
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return self.metadata.activation_target_value
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -102,7 +88,7 @@ class AzureAppInsightsScaler(PrincipalScaler[AzureAppInsightsMetadata]):
         to = Destination(url=self._resource, field="appInsightsResourceURL", service="azure monitor")
         await self._prove(to, self._resource, self._login)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; null is an error, or 0 with ignoreNullValues."""
         metadata = self.metadata
         answer = await get(self.context, await self._signer.sign(self._question()))

@@ -9,10 +9,12 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     AnswerTooLong,
     Reading,
     Scaler,
     ScalerContext,
+    Target,
     named,
     sources,
 )
@@ -20,7 +22,6 @@ from scalers.shared.azure.storage import StorageAccount
 from scalers.shared.azure.storage_keys import AzureStorageMetadata, NamedAccount
 from scalers.shared.azure.storage_lists import INLINE_BYTES, count_blobs
 from scalers.shared.glob import pattern_of_glob
-from scalers.shared.target import check_target
 
 _SHORT_PAGE: Final = "500"
 """Blobs. Azure's own pages have 5 000, which take several megabytes."""
@@ -29,8 +30,8 @@ _SHORT_PAGE: Final = "500"
 class AzureBlobMetadata(AzureStorageMetadata):
     """Keys of `azure-blob`."""
 
-    blob_count: int = 5
-    activation_blob_count: int = 0
+    blob_count: Annotated[int, Target()] = 5
+    activation_blob_count: Annotated[int, Activation()] = 0
     blob_container_name: str
     blob_delimiter: str = "/"
     blob_prefix: str = ""
@@ -43,11 +44,11 @@ class AzureBlobMetadata(AzureStorageMetadata):
 class AzureBlobScaler(Scaler[AzureBlobMetadata]):
     """Lists the container page by page and counts; there is no question for the count alone."""
 
+    metric_name = "azure-blob-{blob_container_name}"
     _account: StorageAccount
 
     def __init__(self, metadata: AzureBlobMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.blob_count, "blobCount", context)
         connection = metadata.connection
         if not connection.get_secret_value():
             connection = metadata.connection_of_authentication
@@ -55,26 +56,11 @@ class AzureBlobScaler(Scaler[AzureBlobMetadata]):
         self._pattern = pattern_of_glob(metadata.glob_pattern.removeprefix("/"), "globPattern")
         self._pages_are_too_long = False
 
-    @property
-    def metric_name(self) -> str:
-        """`azure-blob-<blobContainerName>`."""
-        return f"azure-blob-{self.metadata.blob_container_name}"
-
-    @property
-    def target(self) -> int:
-        """`blobCount`."""
-        return self.metadata.blob_count
-
-    @property
-    def activation(self) -> float:
-        """`activationBlobCount`."""
-        return float(self.metadata.activation_blob_count)
-
     async def open(self) -> None:
         """Prepare to prove who asks."""
         self._account = await self._named.open()
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The count now, of all pages."""
         try:
             return await self._count()

@@ -11,17 +11,18 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     Destination,
     Reading,
     ScalerContext,
     ScalerError,
+    Target,
     sources,
 )
 from scalers.shared.azure.cloud_keys import cloud_of
 from scalers.shared.azure.measurements import INLINE_BYTES, cell_of_frames
 from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler
 from scalers.shared.http_answer import HttpQuestion, post
-from scalers.shared.target import check_target
 
 
 class AzureDataExplorerMetadata(PrincipalMetadata):
@@ -30,8 +31,8 @@ class AzureDataExplorerMetadata(PrincipalMetadata):
     database_name: str
     endpoint: str
     query: str
-    threshold: float
-    activation_threshold: float = 0.0
+    threshold: Annotated[float, Target()]
+    activation_threshold: Annotated[float, Activation()] = 0.0
     tenant_id: Annotated[str, sources(META, AUTH, ENV)] = ""
     client_id: Annotated[str, sources(META, AUTH, ENV)] = ""
     client_secret: Annotated[SecretStr, sources(AUTH)] = SecretStr("")
@@ -51,27 +52,12 @@ class AzureDataExplorerMetadata(PrincipalMetadata):
 class AzureDataExplorerScaler(PrincipalScaler[AzureDataExplorerMetadata]):
     """The first column of the only row of the primary result."""
 
+    metric_name = "azure-data-explorer-{database_name}"
     service = "Azure Data Explorer"
 
     def __init__(self, metadata: AzureDataExplorerMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
         self._login = metadata.login()
-
-    @property
-    def metric_name(self) -> str:
-        """`azure-data-explorer-<databaseName>`."""
-        return f"azure-data-explorer-{self.metadata.database_name}"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
 
     async def open(self) -> None:
         """Prepare to prove who asks. A cluster is not asked which tokens it wants: it could name another service's."""
@@ -80,7 +66,7 @@ class AzureDataExplorerScaler(PrincipalScaler[AzureDataExplorerMetadata]):
         to = Destination(url=endpoint, field="endpoint", service="azure data explorer")
         await self._prove(to, resource, self._login)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now."""
         question = HttpQuestion(url=f"{self.metadata.endpoint.rstrip('/')}/v2/rest/query")
         answer = await post(self.context, await self._signer.sign(question), self._body())

@@ -2,18 +2,20 @@
 
 from typing import Annotated, Final
 
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 
 from keda_py.cloud.azure_clouds import SERVICE_BUS, scope_of
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     ConfigError,
     Destination,
     Reading,
     Scaler,
     ScalerContext,
+    Target,
     sharing_key,
     sources,
 )
@@ -45,8 +47,8 @@ _EMPTY = SecretStr("")
 class AzureEventHubMetadata(AzureCloudMetadata):
     """Keys of `azure-eventhub`."""
 
-    unprocessed_event_threshold: int = 64
-    activation_unprocessed_event_threshold: int = 0
+    unprocessed_event_threshold: Annotated[int, Field(gt=0), Target()] = 64
+    activation_unprocessed_event_threshold: Annotated[int, Activation()] = 0
     stale_partition_info_threshold: int = 10_000
     """A checkpoint that is ahead of its partition by less than so many events is newer than what the hub told."""
     connection: Annotated[SecretStr, sources(AUTH, ENV)] = _EMPTY
@@ -67,14 +69,12 @@ class AzureEventHubMetadata(AzureCloudMetadata):
 class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):
     """The events behind each partition's checkpoint; of a partition without one, all that it holds."""
 
+    metric_name = "azure-eventhub-{consumer_group}"
     _hub: EventHub
     _storage: StorageAccount
 
     def __init__(self, metadata: AzureEventHubMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        if metadata.unprocessed_event_threshold <= 0:
-            key = "unprocessedEventThreshold"
-            raise ConfigError(f'{key}: "{self.target}" must be a positive number', field=key)
         suffix = of_cloud(metadata, lambda cloud: cloud.service_bus_suffix, "endpointSuffix", metadata.endpoint_suffix)
         self._workload = is_workload(context, "Azure Event Hubs")
         self._known: StorageAccount | None = None
@@ -117,21 +117,6 @@ class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):
             given(metadata.event_hub_name, "eventHubName", "no eventHubName given: set it")
 
     @property
-    def metric_name(self) -> str:
-        """`azure-eventhub-<consumerGroup>`."""
-        return f"azure-eventhub-{self.metadata.consumer_group}"
-
-    @property
-    def target(self) -> int:
-        """`unprocessedEventThreshold`."""
-        return self.metadata.unprocessed_event_threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationUnprocessedEventThreshold`."""
-        return float(self.metadata.activation_unprocessed_event_threshold)
-
-    @property
     def timeout(self) -> float:
         """Half a minute, or what the installation gives to one question."""
         return max(_LONGEST_READING, self.context.http_timeout)
@@ -166,7 +151,7 @@ class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):
         to = Destination(url=f"https://{self._host}", field="eventHubNamespace", service="azure event hubs")
         return by_identity(await azure_token(self.context, scope_of(SERVICE_BUS), to, authority_of(self.metadata)), now)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """No more than a threshold for each partition, since more consumers than partitions have nothing to do."""
         partitions = await self._hub.partitions(self.context)
         total = sum([await self._unprocessed(partition) for partition in partitions])

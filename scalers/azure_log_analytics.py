@@ -12,10 +12,12 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     Destination,
     Reading,
     ScalerContext,
     ScalerError,
+    Target,
     TlsSettings,
     named,
     sources,
@@ -24,7 +26,6 @@ from scalers.shared.azure.cloud_keys import PUBLIC, of_cloud
 from scalers.shared.azure.measurements import INLINE_BYTES, cell_of_table
 from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler
 from scalers.shared.http_answer import HttpQuestion, post
-from scalers.shared.target import check_target
 
 _ALL = sources(AUTH, META, ENV)
 
@@ -37,8 +38,8 @@ class AzureLogAnalyticsMetadata(PrincipalMetadata):
     client_secret: Annotated[SecretStr, _ALL] = SecretStr("")
     workspace_id: Annotated[str, _ALL]
     query: str
-    threshold: float
-    activation_threshold: float = 0.0
+    threshold: Annotated[float, Target()]
+    activation_threshold: Annotated[float, Activation()] = 0.0
     log_analytics_resource_url: Annotated[str, named("logAnalyticsResourceURL")] = ""
     unsafe_ssl: bool = False
     timeout: timedelta | None = None
@@ -51,11 +52,11 @@ class AzureLogAnalyticsMetadata(PrincipalMetadata):
 class AzureLogAnalyticsScaler(PrincipalScaler[AzureLogAnalyticsMetadata]):
     """The first column of the only row of the only table."""
 
+    metric_name = "azure-log-analytics-{workspace_id}"
     service = "Log Analytics"
 
     def __init__(self, metadata: AzureLogAnalyticsMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
         self._resource = of_cloud(
             metadata,
             lambda cloud: cloud.log_analytics,
@@ -64,27 +65,12 @@ class AzureLogAnalyticsScaler(PrincipalScaler[AzureLogAnalyticsMetadata]):
         )
         self._tls = context.tls_context(TlsSettings(unsafe=True)) if metadata.unsafe_ssl else None
 
-    @property
-    def metric_name(self) -> str:
-        """`azure-log-analytics-<workspaceId>`."""
-        return f"azure-log-analytics-{self.metadata.workspace_id}"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
-
     async def open(self) -> None:
         """Prepare to prove who asks."""
         to = Destination(url=self._resource, field="logAnalyticsResourceURL", service="azure monitor")
         await self._prove(to, self._resource, self.metadata.login(PUBLIC.authority))
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; a negative number is an error, as in KEDA."""
         workspace = path_segment("workspaceId", self.metadata.workspace_id)
         url = f"{self._resource.rstrip('/')}/v1/workspaces/{workspace}/query"

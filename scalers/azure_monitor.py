@@ -13,10 +13,12 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     Destination,
     Reading,
     ScalerContext,
     ScalerError,
+    Target,
     named,
     sources,
 )
@@ -24,7 +26,6 @@ from scalers.shared.azure.cloud_keys import PUBLIC, of_cloud
 from scalers.shared.azure.measurements import INLINE_BYTES, last_of_metric
 from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 _UNTIL_NOW: Final = "%Y-%m-%dT%H:%M:%SZ"
 _USUAL: Final = timedelta(minutes=5)
@@ -33,8 +34,8 @@ _USUAL: Final = timedelta(minutes=5)
 class AzureMonitorMetadata(PrincipalMetadata):
     """Keys of `azure-monitor`."""
 
-    target_value: float
-    activation_target_value: float = 0.0
+    target_value: Annotated[float, Target()]
+    activation_target_value: Annotated[float, Activation()] = 0.0
     resource_uri: Annotated[str, named("resourceURI")]
     tenant_id: str
     subscription_id: str
@@ -74,32 +75,17 @@ class AzureMonitorMetadata(PrincipalMetadata):
 class AzureMonitorScaler(PrincipalScaler[AzureMonitorMetadata]):
     """The newest point within the interval."""
 
+    metric_name = "azure-monitor-{metric_name}"
     service = "Azure Monitor"
 
     def __init__(self, metadata: AzureMonitorMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_value, "targetValue", context)
         self._resource = of_cloud(
             metadata,
             lambda cloud: cloud.management,
             "azureResourceManagerEndpoint",
             metadata.azure_resource_manager_endpoint,
         )
-
-    @property
-    def metric_name(self) -> str:
-        """`azure-monitor-<metricName>`."""
-        return f"azure-monitor-{self.metadata.metric_name}"
-
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return self.metadata.activation_target_value
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -115,7 +101,7 @@ class AzureMonitorScaler(PrincipalScaler[AzureMonitorMetadata]):
         to = Destination(url=self._resource, field="azureResourceManagerEndpoint", service="azure monitor")
         await self._prove(to, self._resource, self.metadata.login(PUBLIC.authority))
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; a metric that Azure does not list is an error."""
         answer = await get(self.context, await self._signer.sign(self._question()))
         if answer.status_code != httpx.codes.OK:

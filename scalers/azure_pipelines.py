@@ -11,6 +11,7 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     ConfigError,
     Destination,
     ExternalMetric,
@@ -19,6 +20,7 @@ from keda_py.sdk.scaler import (
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TriggerMetadata,
     named,
     sources,
@@ -29,7 +31,6 @@ from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.builds.job_lists import INLINE_BYTES, count_waiting, pools
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 _USUAL_JOBS: Final = 250
 
@@ -43,8 +44,8 @@ class AzurePipelinesMetadata(TriggerMetadata):
     demands: list[str] = []
     pool_name: str = ""
     pool_id: Annotated[int, named("poolID")] = 0
-    target_pipelines_queue_length: int = 1
-    activation_target_pipelines_queue_length: int = 0
+    target_pipelines_queue_length: Annotated[int, Target()] = 1
+    activation_target_pipelines_queue_length: Annotated[int, Activation()] = 0
     jobs_to_fetch: int | None = None
     fetch_unfinished_jobs_only: bool | None = None
     require_all_demands: bool = False
@@ -79,7 +80,6 @@ class AzurePipelinesScaler(Scaler[AzurePipelinesMetadata]):
 
     def __init__(self, metadata: AzurePipelinesMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_pipelines_queue_length, "targetPipelinesQueueLength", context)
         if context.pod_identity.provider != "azure-workload":
             message = "no personalAccessToken given or podIdentity azure-workload configured: set one"
             given(metadata.personal_access_token.get_secret_value(), "personalAccessToken", message)
@@ -89,16 +89,6 @@ class AzurePipelinesScaler(Scaler[AzurePipelinesMetadata]):
     def metric_name(self) -> str:
         """`azure-pipelines-<id of the pool>`."""
         return f"azure-pipelines-{self._pool}"
-
-    @property
-    def target(self) -> int:
-        """`targetPipelinesQueueLength`."""
-        return self.metadata.target_pipelines_queue_length
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetPipelinesQueueLength`."""
-        return float(self.metadata.activation_target_pipelines_queue_length)
 
     async def specs(self) -> tuple[MetricSpec, ...]:
         """Known once the pool has been looked up."""
@@ -119,7 +109,7 @@ class AzurePipelinesScaler(Scaler[AzurePipelinesMetadata]):
             raise ConfigError(f'poolName: {what} the name "{metadata.pool_name}": write poolID', field="poolName")
         self._pool = found[0]
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The requests that wait now, and that these agents could take."""
         metadata = self.metadata
         body = await self._ask(f"pools/{self._pool}/jobrequests", self._how_many())

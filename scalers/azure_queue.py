@@ -5,11 +5,10 @@ from typing import Annotated, Final, Literal
 from pydantic import SecretStr
 
 from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import AUTH, ENV, META, Reading, Scaler, ScalerContext, ScalerError, sources
+from keda_py.sdk.scaler import AUTH, ENV, META, Activation, Reading, Scaler, ScalerContext, ScalerError, Target, sources
 from scalers.shared.azure.storage import StorageAccount
 from scalers.shared.azure.storage_keys import AzureStorageMetadata, NamedAccount
 from scalers.shared.azure.storage_lists import INLINE_BYTES, count_messages
-from scalers.shared.target import check_target
 
 _MOST_PEEKED: Final = 32
 _COUNT: Final = "x-ms-approximate-messages-count"
@@ -18,8 +17,8 @@ _COUNT: Final = "x-ms-approximate-messages-count"
 class AzureQueueMetadata(AzureStorageMetadata):
     """Keys of `azure-queue`."""
 
-    queue_length: int = 5
-    activation_queue_length: int = 0
+    queue_length: Annotated[int, Target()] = 5
+    activation_queue_length: Annotated[int, Activation()] = 0
     queue_name: str
     queue_length_strategy: Literal["all", "visibleonly"] = "all"
     connection: Annotated[SecretStr, sources(AUTH, META, ENV)] = SecretStr("")
@@ -28,33 +27,18 @@ class AzureQueueMetadata(AzureStorageMetadata):
 class AzureQueueScaler(Scaler[AzureQueueMetadata]):
     """Asks for the approximate count, or peeks; Azure has no question for several queues at once."""
 
+    metric_name = "azure-queue-{queue_name}"
     _account: StorageAccount
 
     def __init__(self, metadata: AzureQueueMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.queue_length, "queueLength", context)
         self._named = NamedAccount(metadata, metadata.connection, "queue", context)
-
-    @property
-    def metric_name(self) -> str:
-        """`azure-queue-<queueName>`."""
-        return f"azure-queue-{self.metadata.queue_name}"
-
-    @property
-    def target(self) -> int:
-        """`queueLength`."""
-        return self.metadata.queue_length
-
-    @property
-    def activation(self) -> float:
-        """`activationQueueLength`."""
-        return float(self.metadata.activation_queue_length)
 
     async def open(self) -> None:
         """Prepare to prove who asks."""
         self._account = await self._named.open()
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The count now. A peek shows 32 messages at most: where it shows so many, all are counted as KEDA does."""
         if self.metadata.queue_length_strategy == "visibleonly" and (visible := await self._peek()) < _MOST_PEEKED:
             return Reading(value=float(visible))

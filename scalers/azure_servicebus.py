@@ -11,11 +11,13 @@ from keda_py.core.values.urls import path_segments
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
+    Activation,
     Destination,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     sources,
 )
 from scalers.shared.azure.azure_workload import azure_token
@@ -25,7 +27,6 @@ from scalers.shared.azure.service_bus_feed import INLINE_BYTES, Kind, count_in_e
 from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.patterns import pattern_problem
-from scalers.shared.target import check_target
 
 _VERSION: Final = {"api-version": "2021-05"}
 
@@ -33,8 +34,8 @@ _VERSION: Final = {"api-version": "2021-05"}
 class AzureServiceBusMetadata(AzureCloudMetadata):
     """Keys of `azure-servicebus`."""
 
-    message_count: int = 5
-    activation_message_count: int = 0
+    message_count: Annotated[int, Target()] = 5
+    activation_message_count: Annotated[int, Activation()] = 0
     queue_name: str = ""
     topic_name: str = ""
     subscription_name: str = ""
@@ -75,7 +76,6 @@ class AzureServiceBusScaler(Scaler[AzureServiceBusMetadata]):
 
     def __init__(self, metadata: AzureServiceBusMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.message_count, "messageCount", context)
         self._host = self._host_by_identity() if is_workload(context, "Azure Service Bus") else ""
         if not self._host:
             message = "no connection setting given: set connection in a TriggerAuthentication, or connectionFromEnv"
@@ -96,16 +96,6 @@ class AzureServiceBusScaler(Scaler[AzureServiceBusMetadata]):
             return f"azure-servicebus-{'queue' if metadata.queue_name else 'topic'}-regex"
         return f"azure-servicebus-{metadata.queue_name or metadata.topic_name}"
 
-    @property
-    def target(self) -> int:
-        """`messageCount`."""
-        return self.metadata.message_count
-
-    @property
-    def activation(self) -> float:
-        """`activationMessageCount`."""
-        return float(self.metadata.activation_message_count)
-
     async def open(self) -> None:
         """Prepare to prove who asks. Raises ConfigError for a connection string that cannot be used."""
         if self._host:
@@ -118,7 +108,7 @@ class AzureServiceBusScaler(Scaler[AzureServiceBusMetadata]):
         )
         self._url, self._signer = f"https://{connection.host}", connection.signer
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The count now; of several, what `operation` makes of them."""
         if self.metadata.use_regex:
             return _together(await self._matching(), self.metadata.operation)

@@ -2,11 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Annotated
 from urllib.parse import quote_plus
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey, TriggerMetadata
+from keda_py.sdk.scaler import (
+    Activation,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    SharingKey,
+    Target,
+    TriggerMetadata,
+)
 from scalers.shared.protocols.beanstalk import Beanstalk, BeanstalkServer, beanstalk, is_tube
-from scalers.shared.target import check_target
 
 _ALWAYS = ("current-jobs-ready", "current-jobs-reserved")
 _DELAYED = "current-jobs-delayed"
@@ -17,8 +26,8 @@ class BeanstalkdMetadata(TriggerMetadata):
 
     server: str
     tube: str
-    value: float
-    activation_value: float = 0.0
+    value: Annotated[float, Target()]
+    activation_value: Annotated[float, Activation()] = 0.0
     include_delayed: bool = False
     timeout: timedelta | None = None
 
@@ -30,23 +39,12 @@ class BeanstalkdScaler(Scaler[BeanstalkdMetadata]):
 
     def __init__(self, metadata: BeanstalkdMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.value, "value", context)
         self._server = BeanstalkServer(address=metadata.server, timeout=self.timeout)
 
     @property
     def metric_name(self) -> str:
         """`beanstalkd-<tube>`, escaped as in a URL."""
         return f"beanstalkd-{quote_plus(self.metadata.tube)}"
-
-    @property
-    def target(self) -> float:
-        """`value`."""
-        return self.metadata.value
-
-    @property
-    def activation(self) -> float:
-        """`activationValue`."""
-        return self.metadata.activation_value
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -57,7 +55,7 @@ class BeanstalkdScaler(Scaler[BeanstalkdMetadata]):
         """Join the connection, which is made by the first question."""
         self._beanstalk = await beanstalk(self._server, self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The jobs now; a tube that is missing has none."""
         (reading,) = await self.read_batch([self])
         if isinstance(reading, ScalerError):

@@ -4,11 +4,19 @@ from typing import Annotated, Literal, Self
 
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, ConfigError, Reading, ScalerContext, TlsSettings, named, sources
+from keda_py.sdk.scaler import (
+    AUTH,
+    Activation,
+    ConfigError,
+    Reading,
+    Target,
+    TlsSettings,
+    named,
+    sources,
+)
 from scalers.shared.databases.cql import CqlServer
 from scalers.shared.databases.cql_frames import CONSISTENCIES
 from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler
-from scalers.shared.target import check_target
 
 _NONE = SecretStr("")
 _VERSIONS = (3, 4)
@@ -28,8 +36,8 @@ class CassandraMetadata(QueryMetadata):
     consistency: str = "one"
     protocol_version: int = 4
     keyspace: str
-    target_query_value: int
-    activation_target_query_value: int = 0
+    target_query_value: Annotated[int, Target()]
+    activation_target_query_value: Annotated[int, Activation()] = 0
 
     @model_validator(mode="after")
     def _check_connection(self) -> Self:
@@ -66,24 +74,12 @@ def _has_port(address: str) -> bool:
 class CassandraScaler(QueryScaler[CassandraMetadata]):
     """A few connections for all queries of a keyspace and user."""
 
-    def __init__(self, metadata: CassandraMetadata, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        check_target(metadata.target_query_value, "targetQueryValue", context)
-
-    @property
-    def metric_name(self) -> str:
-        """`cassandra-<keyspace>`."""
-        return f"cassandra-{self.metadata.keyspace}"
+    metric_name = "cassandra-{keyspace}"
 
     @property
     def target(self) -> int:
         """`targetQueryValue`; under a formula 0, as in KEDA."""
         return 0 if self.context.as_metric_source else self.metadata.target_query_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetQueryValue`."""
-        return float(self.metadata.activation_target_query_value)
 
     @property
     def cautions(self) -> tuple[str, ...]:

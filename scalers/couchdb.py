@@ -11,18 +11,18 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     ConfigError,
     Reading,
     Scaler,
-    ScalerContext,
     ScalerError,
+    Target,
     TriggerMetadata,
     sources,
 )
 from scalers.shared.answers import gjson
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask
-from scalers.shared.target import check_target
 
 _NONE = SecretStr("")
 _ADMIN = "admin"
@@ -38,8 +38,8 @@ class CouchdbMetadata(TriggerMetadata):
     password: Annotated[SecretStr, sources(AUTH, META, ENV)] = _NONE
     db_name: Annotated[str, sources(AUTH, META)] = ""
     query: str = ""
-    query_value: int = 0
-    activation_query_value: int = 0
+    query_value: Annotated[int, Target()] = 0
+    activation_query_value: Annotated[int, Activation()] = 0
 
     @model_validator(mode="after")
     def _check_connection(self) -> Self:
@@ -71,26 +71,12 @@ class CouchdbMetadata(TriggerMetadata):
 class CouchdbScaler(Scaler[CouchdbMetadata]):
     """The documents that one answer holds; CouchDB gives 25 unless the query says more."""
 
-    def __init__(self, metadata: CouchdbMetadata, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        if not metadata.query_value and not context.as_metric_source:
-            raise ConfigError("no queryValue given: set queryValue, not 0", field="queryValue")
-        check_target(metadata.query_value, "queryValue", context)
-
-    @property
-    def metric_name(self) -> str:
-        """`coucdb-<dbName>`, spelt as in KEDA."""
-        return f"coucdb-{self.metadata.db_name}"
+    metric_name = "coucdb-{db_name}"
 
     @property
     def target(self) -> int:
         """`queryValue`; under a formula 0, as in KEDA."""
         return 0 if self.context.as_metric_source else self.metadata.query_value
-
-    @property
-    def activation(self) -> float:
-        """`activationQueryValue`."""
-        return float(self.metadata.activation_query_value)
 
     async def open(self) -> None:
         """See whether the server is up, and as whom it may be asked."""
@@ -99,7 +85,7 @@ class CouchdbScaler(Scaler[CouchdbMetadata]):
         if not answer.is_success:
             raise ScalerError(f"failed to ping couchdb: status {answer.status_code}")
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Search now; a refusal and an answer that is not JSON are errors."""
         path = f"/{path_segment('dbName', self.metadata.db_name)}/_find"
         answer = await self._ask("POST", path, orjson.dumps(self._query()))

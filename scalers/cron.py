@@ -22,6 +22,8 @@ class CronMetadata(TriggerMetadata):
 class CronScaler(Scaler[CronMetadata]):
     """Reads nothing but the clock; says when the window changes next, so that no poll is needed for it."""
 
+    target = 1
+
     def __init__(self, metadata: CronMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
         for field, expression in (("start", metadata.start), ("end", metadata.end)):
@@ -39,11 +41,6 @@ class CronScaler(Scaler[CronMetadata]):
         return f"cron-{self.metadata.timezone}-{start}-{end}"
 
     @property
-    def target(self) -> int:
-        """One replica for each of `desiredReplicas`."""
-        return 1
-
-    @property
     def cautions(self) -> tuple[str, ...]:
         """A time zone that does not exist fails each poll, not the ScaledObject."""
         try:
@@ -56,7 +53,7 @@ class CronScaler(Scaler[CronMetadata]):
     def _window(self) -> CronWindow:
         return CronWindow(start=self.metadata.start, end=self.metadata.end, timezone=self.metadata.timezone)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """`desiredReplicas` inside the window, 0 outside; an unknown time zone is an error of the poll, as in KEDA."""
         try:
             load_zone(self.metadata.timezone)

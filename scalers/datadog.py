@@ -5,12 +5,20 @@ from functools import cached_property
 import httpx
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import ConfigError, ExternalMetric, Reading, Scaler, ScalerContext, ScalerError, TlsSettings
+from keda_py.sdk.scaler import (
+    ConfigError,
+    ExternalMetric,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    TlsSettings,
+    check_target,
+)
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.datadog_series import read_agent_value, read_message, read_series
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.monitoring.datadog_keys import DatadogMetadata
-from scalers.shared.target import check_target
 
 _SITES = (
     *("datadoghq.com", "us3.datadoghq.com", "us5.datadoghq.com", "ap1.datadoghq.com", "ap2.datadoghq.com"),
@@ -60,7 +68,7 @@ class DatadogScaler(Scaler[DatadogMetadata]):
             message = f"datadogSite: is not a site of Datadog: write one of {', '.join(_SITES)}"
             raise ConfigError(message, field="datadogSite")
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now."""
         return await (self._ask_agent() if self.metadata.use_cluster_agent_proxy else self._ask_api())
 

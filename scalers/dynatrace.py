@@ -11,10 +11,11 @@ from keda_py.sdk.scaler import (
     AUTH,
     LONGEST_TIMEOUT,
     META,
+    Activation,
     Reading,
     Scaler,
-    ScalerContext,
     ScalerError,
+    Target,
     TriggerMetadata,
     named,
     sources,
@@ -22,7 +23,6 @@ from keda_py.sdk.scaler import (
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.dynatrace_results import read_metric, read_records, read_token
 from scalers.shared.http_answer import HttpQuestion, ask
-from scalers.shared.target import check_target
 
 _METRICS = "/api/v2/metrics/query"
 _EXECUTE = "/platform/storage/query/v1/query:execute"
@@ -40,8 +40,8 @@ class DynatraceMetadata(TriggerMetadata):
     query_polling_wait: timedelta = timedelta(seconds=1)
     query_polling_tries: Annotated[int, Field(gt=0)] = 5
     from_timestamp: Annotated[str, named("from")] = ""
-    threshold: float
-    activation_threshold: float = 0.0
+    threshold: Annotated[float, Target()]
+    activation_threshold: Annotated[float, Activation()] = 0.0
 
     @model_validator(mode="after")
     def _check_question(self) -> Self:
@@ -57,24 +57,7 @@ class DynatraceMetadata(TriggerMetadata):
 class DynatraceScaler(Scaler[DynatraceMetadata]):
     """One question for a metric; a query is started and asked for until it has ended."""
 
-    def __init__(self, metadata: DynatraceMetadata, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
-
-    @property
-    def metric_name(self) -> str:
-        """Always `dynatrace`; the prefix tells triggers apart."""
-        return "dynatrace"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
+    metric_name = "dynatrace"
 
     @property
     def timeout(self) -> float:
@@ -83,7 +66,7 @@ class DynatraceScaler(Scaler[DynatraceMetadata]):
         waits = own.query_polling_tries * own.query_polling_wait.total_seconds() if own.query else 0.0
         return min(self.context.http_timeout * (2 if own.query else 1) + waits, LONGEST_TIMEOUT)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now. As in KEDA, null and a record without the field `r` count as 0."""
         if self.metadata.query:
             value, note = await self._run(), "no field r in the record counts as 0"

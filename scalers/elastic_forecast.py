@@ -4,15 +4,14 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Annotated, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, named
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, ScalerError, Target, named
 from scalers.shared.answers import gjson
 from scalers.shared.elastic.elastic_connection import ElasticMetadata, open_nodes
 from scalers.shared.elastic.nodes import Nodes, check_status
 from scalers.shared.numbers import cell_number, reading_of
-from scalers.shared.target import check_target
 
 _PREDICTION = "hits.hits.0._source.forecast_prediction"
 _HITS = "hits.hits.#"
@@ -23,8 +22,8 @@ class ElasticForecastMetadata(ElasticMetadata):
 
     job_id: Annotated[str, named("jobID")]
     look_ahead: timedelta = timedelta(minutes=10)
-    target_value: float
-    activation_target_value: float = 0.0
+    target_value: Annotated[float, Field(gt=0), Target()]
+    activation_target_value: Annotated[float, Activation()] = 0.0
     index: str = "*"
     partition_field_value: str = ""
     by_field_value: str = ""
@@ -44,30 +43,13 @@ class ElasticForecastMetadata(ElasticMetadata):
 class ElasticForecastScaler(Scaler[ElasticForecastMetadata]):
     """A forecast reaches twice as far as one looks ahead, and is renewed when half of it is over."""
 
+    metric_name = "elastic-forecast-{job_id}"
     _nodes: Nodes
 
     def __init__(self, metadata: ElasticForecastMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        if metadata.target_value <= 0:
-            raise ConfigError("targetValue must be greater than 0", field="targetValue")
-        check_target(metadata.target_value, "targetValue", context)
         self._forecasts: list[str] = []
         self._renew_at: datetime | None = None
-
-    @property
-    def metric_name(self) -> str:
-        """`elastic-forecast-<jobID>`."""
-        return f"elastic-forecast-{self.metadata.job_id}"
-
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return self.metadata.activation_target_value
 
     async def open(self) -> None:
         """See whether it is Elasticsearch, and ask for a forecast; without one each reading asks again."""
@@ -75,7 +57,7 @@ class ElasticForecastScaler(Scaler[ElasticForecastMetadata]):
         with suppress(ScalerError):  # told by the first reading
             await self._renew()
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The newest forecast that says something, which the one before may do while another is computed."""
         try:
             if self._renew_at is None or self.context.clock.now() > self._renew_at:

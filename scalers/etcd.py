@@ -11,17 +11,18 @@ from pydantic import Field, SecretStr, model_validator
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
+    Activation,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TlsSettings,
     TriggerMetadata,
     sources,
 )
 from scalers.shared.grpc.etcd import Etcd, EtcdUser, etcd
 from scalers.shared.numbers import finite_reading, float_of
-from scalers.shared.target import check_target
 
 _NONE = SecretStr("")
 _SECONDS = 5.0
@@ -37,8 +38,8 @@ class EtcdMetadata(TriggerMetadata):
 
     endpoints: Annotated[list[str], Field(min_length=1)]
     watch_key: str
-    value: float
-    activation_value: float = 0.0
+    value: Annotated[float, Target()]
+    activation_value: Annotated[float, Activation()] = 0.0
     watch_progress_notify_interval: Annotated[int, Field(gt=0)] = 600
     username: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
     password: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
@@ -71,11 +72,11 @@ class EtcdMetadata(TriggerMetadata):
 class EtcdScaler(Scaler[EtcdMetadata]):
     """Asks by gRPC; the endpoint that answered last is asked first."""
 
+    metric_name = "etcd-{watch_key}"
     _etcd: Etcd
 
     def __init__(self, metadata: EtcdMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.value, "value", context)
         settings = metadata.tls_settings()
         self._user = EtcdUser(
             endpoints=tuple(_without_path(one) for one in metadata.endpoints),
@@ -88,21 +89,6 @@ class EtcdScaler(Scaler[EtcdMetadata]):
             context.tls_context(settings)  # what is no certificate is refused at once
 
     @property
-    def metric_name(self) -> str:
-        """`etcd-<watchKey>`."""
-        return f"etcd-{self.metadata.watch_key}"
-
-    @property
-    def target(self) -> float:
-        """`value`."""
-        return self.metadata.value
-
-    @property
-    def activation(self) -> float:
-        """`activationValue`."""
-        return self.metadata.activation_value
-
-    @property
     def timeout(self) -> float:
         """5 s, as in KEDA."""
         return _SECONDS
@@ -111,7 +97,7 @@ class EtcdScaler(Scaler[EtcdMetadata]):
         """Share what is known of these endpoints; nothing is asked yet."""
         self._etcd = await etcd(self._user, self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The number now; a key that is missing or holds no number is an error."""
         text = await self._etcd.value(self.metadata.watch_key)
         if text is None:

@@ -26,17 +26,10 @@ class ForgejoRunnerMetadata(TriggerMetadata):
 class ForgejoRunnerScaler(Scaler[ForgejoRunnerMetadata]):
     """Forgejo itself chooses the jobs by labels."""
 
-    @property
-    def metric_name(self) -> str:
-        """Always `forgejo`; the prefix tells triggers apart."""
-        return "forgejo"
+    metric_name = "forgejo"
+    target = 1
 
-    @property
-    def target(self) -> int:
-        """One job for each runner."""
-        return 1
-
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The number of jobs now."""
         token = self.metadata.token.get_secret_value()
         question = HttpQuestion(

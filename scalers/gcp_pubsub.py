@@ -8,18 +8,19 @@ import re2
 from keda_py.sdk.scaler import (
     ENV,
     META,
+    Activation,
     ConfigError,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     named,
     removed,
     sources,
 )
 from scalers.shared.gcp import GcpAuthMetadata, required_gcp_identity
 from scalers.shared.google.monitoring import CloudMonitoring, reading
-from scalers.shared.target import check_target
 
 _FULL_NAME = re2.compile(r"projects/([^/]+)/(?:subscriptions|topics)/([^/]+)")
 _PERCENTILE = re2.compile(r"percentile([0-9]{1,2})")
@@ -32,8 +33,8 @@ class GcpPubsubMetadata(GcpAuthMetadata):
 
     subscription_size: Annotated[str, removed("'subscriptionSize' is removed: use 'mode' and 'value' instead.")] = ""
     mode: str = "SubscriptionSize"
-    value: float = 10.0
-    activation_value: float = 0.0
+    value: Annotated[float, Target()] = 10.0
+    activation_value: Annotated[float, Activation()] = 0.0
     aggregation: str = ""
     time_horizon: timedelta | None = None
     value_if_null: float | None = None
@@ -48,7 +49,6 @@ class GcpPubsubScaler(Scaler[GcpPubsubMetadata]):
 
     def __init__(self, metadata: GcpPubsubMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.value, "value", context)
         required_gcp_identity(metadata, context.pod_identity)
         if bool(metadata.subscription_name) == bool(metadata.topic_name):
             message = "exactly one of subscription or topic name must be given: set subscriptionName or topicName"
@@ -60,16 +60,6 @@ class GcpPubsubScaler(Scaler[GcpPubsubMetadata]):
     def metric_name(self) -> str:
         """`gcp-ps-<subscriptionName or topicName>`."""
         return f"gcp-ps-{self._name}"
-
-    @property
-    def target(self) -> float:
-        """`value`."""
-        return self.metadata.value
-
-    @property
-    def activation(self) -> float:
-        """`activationValue`."""
-        return self.metadata.activation_value
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -85,7 +75,7 @@ class GcpPubsubScaler(Scaler[GcpPubsubMetadata]):
         """Share the tokens of this identity."""
         self._monitoring = await CloudMonitoring.open(self.context, self.metadata)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The point now; no series counts as `valueIfNull`, or is an error."""
         full = _FULL_NAME.fullmatch(self._name)
         project, name = full.groups() if full else (await self._monitoring.project(), self._name)

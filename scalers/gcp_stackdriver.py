@@ -1,9 +1,10 @@
 """Scale on a time series of Google Cloud Monitoring."""
 
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext
+from typing import Annotated
+
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerContext, Target
 from scalers.shared.gcp import GcpAuthMetadata, required_gcp_identity
 from scalers.shared.google.monitoring import Aggregation, CloudMonitoring, reading
-from scalers.shared.target import check_target
 
 _MINUTES = 2
 _PERCENTILES = ("percentile_99", "percentile_95", "percentile_50", "percentile_05")
@@ -17,8 +18,8 @@ class GcpStackdriverMetadata(GcpAuthMetadata):
 
     project_id: str
     filter: str
-    target_value: float = 5.0
-    activation_target_value: float = 0.0
+    target_value: Annotated[float, Target()] = 5.0
+    activation_target_value: Annotated[float, Activation()] = 0.0
     value_if_null: float | None = None
     filter_duration: int = 0
     alignment_period_seconds: int = 0
@@ -29,34 +30,19 @@ class GcpStackdriverMetadata(GcpAuthMetadata):
 class GcpStackdriverScaler(Scaler[GcpStackdriverMetadata]):
     """The newest point of the first series that the filter finds."""
 
+    metric_name = "gcp-stackdriver-{project_id}"
     _monitoring: CloudMonitoring
 
     def __init__(self, metadata: GcpStackdriverMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_value, "targetValue", context)
         required_gcp_identity(metadata, context.pod_identity)
         self._aggregation = _aggregation(metadata)
-
-    @property
-    def metric_name(self) -> str:
-        """`gcp-stackdriver-<projectId>`."""
-        return f"gcp-stackdriver-{self.metadata.project_id}"
-
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return self.metadata.activation_target_value
 
     async def open(self) -> None:
         """Share the tokens of this identity."""
         self._monitoring = await CloudMonitoring.open(self.context, self.metadata)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The point now; no series counts as `valueIfNull`, or is an error."""
         metadata = self.metadata
         minutes = metadata.filter_duration if metadata.filter_duration > 0 else _MINUTES

@@ -1,15 +1,15 @@
 """Scale on the objects in a bucket of Google Cloud Storage."""
 
 import os
+from typing import Annotated
 
 from keda_py.cloud import gcp
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerContext, ScalerError, Target
 from scalers.shared.answers.json_fields import INLINE_BYTES, Object, children, json_object, string
 from scalers.shared.bearer_token import BearerToken
 from scalers.shared.gcp import GcpAuthMetadata, required_gcp_identity
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 _SCOPE = "https://www.googleapis.com/auth/devstorage.full_control https://www.googleapis.com/auth/cloud-platform"
 _EMULATOR = "STORAGE_EMULATOR_HOST"
@@ -33,8 +33,8 @@ class GcpStorageMetadata(GcpAuthMetadata):
     """Keys of `gcp-storage`."""
 
     bucket_name: str
-    target_object_count: int = 100
-    activation_target_object_count: int = 0
+    target_object_count: Annotated[int, Target()] = 100
+    activation_target_object_count: Annotated[int, Activation()] = 0
     max_bucket_items_to_scan: int = 1000
     blob_delimiter: str = ""
     blob_prefix: str = ""
@@ -43,11 +43,11 @@ class GcpStorageMetadata(GcpAuthMetadata):
 class GcpStorageScaler(Scaler[GcpStorageMetadata]):
     """Lists a bucket, `maxBucketItemsToScan` objects at most."""
 
+    metric_name = "gcp-storage-{bucket_name}"
     _token: BearerToken | None = None
 
     def __init__(self, metadata: GcpStorageMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_object_count, "targetObjectCount", context)
         for value, key in (
             (metadata.max_bucket_items_to_scan - 1, "maxBucketItemsToScan"),
             (metadata.activation_target_object_count, "activationTargetObjectCount"),
@@ -58,27 +58,12 @@ class GcpStorageScaler(Scaler[GcpStorageMetadata]):
         emulator = os.environ.get(_EMULATOR, "")
         self._root = (emulator if "://" in emulator else f"http://{emulator}") if emulator else ""
 
-    @property
-    def metric_name(self) -> str:
-        """`gcp-storage-<bucketName>`."""
-        return f"gcp-storage-{self.metadata.bucket_name}"
-
-    @property
-    def target(self) -> int:
-        """`targetObjectCount`."""
-        return self.metadata.target_object_count
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetObjectCount`."""
-        return float(self.metadata.activation_target_object_count)
-
     async def open(self) -> None:
         """Share the tokens of this identity."""
         if not self._root:
             self._token = BearerToken(await gcp.token_source(self.context, self._identity, _SCOPE))
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The count now; a bucket that does not exist has no objects, as in KEDA."""
         count, page, most = 0, "", self.metadata.max_bucket_items_to_scan
         for _ in range(_MOST_PAGES):

@@ -14,6 +14,7 @@ from keda_py.sdk.scaler import (
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TriggerMetadata,
     named,
     rs256,
@@ -22,7 +23,6 @@ from keda_py.sdk.scaler import (
 from scalers.shared.builds.github_api import GitHubApi, RateLimited
 from scalers.shared.builds.github_app import installation_token
 from scalers.shared.builds.job_lists import count_for_labels, repositories, unfinished_runs
-from scalers.shared.target import check_target
 
 _PLAIN = sources(META, ENV)
 _PAGE: Final = 30
@@ -43,7 +43,7 @@ class GitHubRunnerMetadata(TriggerMetadata):
     no_default_labels: Annotated[bool, _PLAIN] = False
     enable_etags: Annotated[bool, _PLAIN] = False
     match_unlabeled_jobs_with_unlabeled_runners: Annotated[bool, _PLAIN] = False
-    target_workflow_queue_length: Annotated[int, _PLAIN] = 1
+    target_workflow_queue_length: Annotated[int, _PLAIN, Target()] = 1
     application_id: Annotated[int, named("applicationID"), _PLAIN] = 0
     installation_id: Annotated[int, named("installationID"), _PLAIN] = 0
     app_key: Annotated[SecretStr, sources(AUTH)] = SecretStr("")
@@ -62,9 +62,10 @@ class GitHubRunnerMetadata(TriggerMetadata):
 class GitHubRunnerScaler(Scaler[GitHubRunnerMetadata]):
     """Asks for the runs of each repository, then for the jobs of each run; GitHub limits how often."""
 
+    metric_name = "github-runner-{owner}"
+
     def __init__(self, metadata: GitHubRunnerMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_workflow_queue_length, "targetWorkflowQueueLength", context)
         if metadata.application_id:
             rs256(metadata.app_key.get_secret_value(), b"", "appKey")
         labels = [] if metadata.no_default_labels else list(_DEFAULT_LABELS)
@@ -73,16 +74,6 @@ class GitHubRunnerScaler(Scaler[GitHubRunnerMetadata]):
         self._app: TokenSource | None = None
         self._last: Reading | None = None
         self._api = GitHubApi(context, metadata.github_api_url, self._authorization, tags=metadata.enable_etags)
-
-    @property
-    def metric_name(self) -> str:
-        """`github-runner-<owner>`."""
-        return f"github-runner-{self.metadata.owner}"
-
-    @property
-    def target(self) -> int:
-        """`targetWorkflowQueueLength`."""
-        return self.metadata.target_workflow_queue_length
 
     @property
     def timeout(self) -> float:
@@ -96,7 +87,7 @@ class GitHubRunnerScaler(Scaler[GitHubRunnerMetadata]):
             app = (metadata.application_id, metadata.installation_id)
             self._app = await installation_token(self.context, metadata.github_api_url, app, metadata.app_key)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The number of jobs now, or the last one known while GitHub wants no questions, as in KEDA."""
         if self.context.clock.now() >= self._api.limited_until:
             try:

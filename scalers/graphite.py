@@ -5,12 +5,20 @@ from typing import Annotated, Literal, Self
 
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata, sources
+from keda_py.sdk.scaler import (
+    AUTH,
+    Activation,
+    Reading,
+    Scaler,
+    ScalerError,
+    Target,
+    TriggerMetadata,
+    sources,
+)
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.graphite_render import read_render
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 
 class GraphiteMetadata(TriggerMetadata):
@@ -18,8 +26,8 @@ class GraphiteMetadata(TriggerMetadata):
 
     server_address: str
     query: str
-    threshold: float = 100.0
-    activation_threshold: float = 0.0
+    threshold: Annotated[float, Target()] = 100.0
+    activation_threshold: Annotated[float, Activation()] = 0.0
     query_time: str
     auth_mode: Literal["basic"] | None = None
     username: Annotated[SecretStr, sources(AUTH)] = SecretStr("")
@@ -35,31 +43,14 @@ class GraphiteMetadata(TriggerMetadata):
 class GraphiteScaler(Scaler[GraphiteMetadata]):
     """Renders one series from `queryTime` until now; points without a value are passed over."""
 
-    def __init__(self, metadata: GraphiteMetadata, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
-
-    @property
-    def metric_name(self) -> str:
-        """Always `graphite`; the prefix tells triggers apart."""
-        return "graphite"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
+    metric_name = "graphite"
 
     @cached_property
     def _headers(self) -> dict[str, str]:
         """As in KEDA, sent with and without a user."""
         return basic(self.metadata.username, self.metadata.password)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; no series, and one without points, count as 0."""
         metadata = self.metadata
         question = HttpQuestion(

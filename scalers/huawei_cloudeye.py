@@ -9,12 +9,14 @@ from pydantic import SecretStr
 from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import (
     AUTH,
+    Activation,
     ConfigError,
     EmptyAnswer,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TriggerMetadata,
     named,
     removed,
@@ -23,7 +25,6 @@ from keda_py.sdk.scaler import (
 from scalers.shared.answers.json_fields import INLINE_BYTES, children, json_object, number
 from scalers.shared.credentials.huawei_signature import huawei_headers
 from scalers.shared.http_answer import HttpQuestion, ask
-from scalers.shared.target import check_target
 
 
 class HuaweiCloudeyeMetadata(TriggerMetadata):
@@ -33,8 +34,8 @@ class HuaweiCloudeyeMetadata(TriggerMetadata):
     metric_name: str
     dimension_name: str
     dimension_value: str
-    target_metric_value: float
-    activation_target_metric_value: float = 0.0
+    target_metric_value: Annotated[float, Target()]
+    activation_target_metric_value: Annotated[float, Activation()] = 0.0
     min_metric_value: Annotated[str, removed("Use 'activationTargetMetricValue' instead of 'minMetricValue'.")] = ""
     metric_collection_time: int = 300
     metric_filter: Literal["average", "max", "min", "sum"] = "average"
@@ -52,9 +53,10 @@ class HuaweiCloudeyeMetadata(TriggerMetadata):
 class HuaweiCloudeyeScaler(Scaler[HuaweiCloudeyeMetadata]):
     """The newest value of the time that is looked at."""
 
+    metric_name = "huawei-cloudeye-{metric_name}"
+
     def __init__(self, metadata: HuaweiCloudeyeMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_metric_value, "targetMetricValue", context)
         needed = {
             "ProjectID": metadata.project_id,
             "Region": metadata.region,
@@ -67,22 +69,7 @@ class HuaweiCloudeyeScaler(Scaler[HuaweiCloudeyeMetadata]):
         host = f"ces.{metadata.region}.{metadata.cloud}"
         self._url = f"https://{host}/V1.0/{path_segment('ProjectID', metadata.project_id)}/batch-query-metric-data"
 
-    @property
-    def metric_name(self) -> str:
-        """`huawei-cloudeye-<metricName>`."""
-        return f"huawei-cloudeye-{self.metadata.metric_name}"
-
-    @property
-    def target(self) -> float:
-        """`targetMetricValue`."""
-        return self.metadata.target_metric_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetMetricValue`."""
-        return self.metadata.activation_target_metric_value
-
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The value now; a metric without one is an error."""
         answer = await ask(self.context, self._question())
         if not answer.is_success:

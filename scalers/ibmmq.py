@@ -13,10 +13,12 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     named,
     sources,
 )
@@ -25,7 +27,6 @@ from scalers.shared.brokers.mq_depth import read_depth, read_refusal
 from scalers.shared.credentials.basic import basic
 from scalers.shared.credentials.client_tls import ClientTlsMetadata, client_tls
 from scalers.shared.http_answer import HttpQuestion, ask
-from scalers.shared.target import check_target
 
 Operation = Literal["max", "avg", "sum"]
 _SCHEME = re2.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.+|/.*")
@@ -41,8 +42,8 @@ class IbmmqMetadata(ClientTlsMetadata):
 
     host: str
     queue_names: Annotated[list[str], named("queueName", "queueNames")]
-    queue_depth: int = 20
-    activation_queue_depth: int = 0
+    queue_depth: Annotated[int, Target()] = 20
+    activation_queue_depth: Annotated[int, Activation()] = 0
     operation: Operation = "max"
     username: Annotated[SecretStr, sources(AUTH, ENV, META)]
     password: Annotated[SecretStr, sources(AUTH, ENV, META)]
@@ -59,7 +60,6 @@ class IbmmqScaler(Scaler[IbmmqMetadata]):
 
     def __init__(self, metadata: IbmmqMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.queue_depth, "queueDepth", context)
         self._tls = client_tls(metadata, context)
         self._headers = {
             "Content-Type": "application/json",
@@ -73,22 +73,12 @@ class IbmmqScaler(Scaler[IbmmqMetadata]):
         return f"ibmmq-{self.metadata.queue_names[0]}"
 
     @property
-    def target(self) -> int:
-        """`queueDepth`."""
-        return self.metadata.queue_depth
-
-    @property
-    def activation(self) -> float:
-        """`activationQueueDepth`."""
-        return float(self.metadata.activation_queue_depth)
-
-    @property
     def cautions(self) -> tuple[str, ...]:
         """As in KEDA, an address of another kind fails each poll, not the ScaledObject."""
         is_http = self.metadata.host.startswith(("http://", "https://"))
         return () if is_http else ("host does not begin with http:// or https://: each poll will fail",)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The depths now, combined; one that is not known is an error."""
         depths = [await self._depth(queue) for queue in self.metadata.queue_names]
         note = "a queue without a depth in the answer counts as 0" if None in depths else ""

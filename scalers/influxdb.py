@@ -11,12 +11,13 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
-    ConfigError,
+    Activation,
     Reading,
     RedirectRule,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TlsSettings,
     TriggerMetadata,
     named,
@@ -27,7 +28,6 @@ from scalers.shared.answers import gjson
 from scalers.shared.answers.flux_table import INLINE_BYTES, first_value
 from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.numbers import cell_number, float_of, reading_of
-from scalers.shared.target import check_target
 
 _NONE = SecretStr("")
 _DIALECT = {"annotations": ["datatype", "group", "default"], "delimiter": ",", "header": True}
@@ -49,8 +49,8 @@ class InfluxdbMetadata(TriggerMetadata):
     metric_key: str = ""
     server_url: Annotated[str, named("serverURL"), sources(META, AUTH)]
     unsafe_ssl: bool = False
-    threshold_value: float = 0.0
-    activation_threshold_value: float = 0.0
+    threshold_value: Annotated[float, Target()] = 0.0
+    activation_threshold_value: Annotated[float, Activation()] = 0.0
 
     @field_validator("query_type")
     @classmethod
@@ -75,9 +75,6 @@ class InfluxdbScaler(Scaler[InfluxdbMetadata]):
 
     def __init__(self, metadata: InfluxdbMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        if not metadata.threshold_value and not context.as_metric_source:
-            raise ConfigError("no thresholdValue given: set thresholdValue, not 0", field="thresholdValue")
-        check_target(metadata.threshold_value, "thresholdValue", context)
         self._tls = context.tls_context(TlsSettings(unsafe=True)) if metadata.unsafe_ssl else None
 
     @property
@@ -86,20 +83,10 @@ class InfluxdbScaler(Scaler[InfluxdbMetadata]):
         return f"influxdb-{self.metadata.organization_name if self._is_2 else self.metadata.database}"
 
     @property
-    def target(self) -> float:
-        """`thresholdValue`."""
-        return self.metadata.threshold_value
-
-    @property
-    def activation(self) -> float:
-        """`activationThresholdValue`."""
-        return self.metadata.activation_threshold_value
-
-    @property
     def _is_2(self) -> bool:
         return self.metadata.influx_version == "2"
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; version 2 must answer a row, no row of version 3 is 0 as in KEDA."""
         return await (self._read_2() if self._is_2 else self._read_3())
 

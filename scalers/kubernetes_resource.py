@@ -4,17 +4,25 @@ import base64
 import binascii
 import math
 from collections.abc import AsyncIterator
-from typing import Literal
+from typing import Annotated, Literal
 
 from keda_py.core.values.quantity import parse_number
 from keda_py.errors import KubeError
 from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
+from keda_py.sdk.scaler import (
+    Activation,
+    ConfigError,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    Target,
+    TriggerMetadata,
+)
 from scalers.shared.answers import gjson
 from scalers.shared.answers.location import YAML_INLINE_BYTES, scalar_in_yaml
 from scalers.shared.cluster.changes import activity_after
 from scalers.shared.numbers import finite_reading, float_of
-from scalers.shared.target import check_target
 
 _TOO_LARGE = 2.0**63
 _RESOURCES = {"ConfigMap": "configmaps", "Secret": "secrets"}
@@ -29,8 +37,8 @@ class KubernetesResourceMetadata(TriggerMetadata):
     format: Literal["number", "json", "yaml"] = "number"
     value_location: str = ""
     value_type: Literal["float64", "int64", "quantity"] = "float64"
-    target_value: float
-    activation_target_value: float = 0.0
+    target_value: Annotated[float, Target()]
+    activation_target_value: Annotated[float, Activation()] = 0.0
 
 
 class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
@@ -38,7 +46,6 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
 
     def __init__(self, metadata: KubernetesResourceMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_value, "targetValue", context)
         if metadata.format == "number" and metadata.value_location:
             message = "valueLocation is only supported with json or yaml format: set format, or leave it out"
             raise ConfigError(message, field="valueLocation")
@@ -51,17 +58,7 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
         """`<kind>-<name>-<key>`."""
         return f"{self.metadata.resource_kind.lower()}-{self.metadata.resource_name}-{self.metadata.key}"
 
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return self.metadata.activation_target_value
-
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Read now; a missing object or key and what is not a number are errors."""
         text, path, parse = await self._text(), self.metadata.value_location, self.context.parse
         match self.metadata.format:

@@ -1,9 +1,20 @@
 """Scale one workload by the pods of another: pods that match a selector in the ScaledObject's namespace."""
 
 from collections.abc import AsyncIterator
+from typing import Annotated
+
+from pydantic import Field
 
 from keda_py.errors import KubeError
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
+from keda_py.sdk.scaler import (
+    Activation,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    Target,
+    TriggerMetadata,
+)
 from scalers.shared.cluster.changes import activity_after
 from scalers.shared.cluster.label_selector import check_label_selector
 
@@ -14,8 +25,8 @@ class KubernetesWorkloadMetadata(TriggerMetadata):
     """Keys of `kubernetes-workload`."""
 
     pod_selector: str
-    value: float = 0.0
-    activation_value: float = 0.0
+    value: Annotated[float, Field(ge=0), Target()] = 0.0
+    activation_value: Annotated[float, Activation()] = 0.0
     group_by_node: bool = False
 
 
@@ -24,8 +35,6 @@ class KubernetesWorkloadScaler(Scaler[KubernetesWorkloadMetadata]):
 
     def __init__(self, metadata: KubernetesWorkloadMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        if metadata.value < 0 or (metadata.value == 0 and not context.as_metric_source):
-            raise ConfigError(f"value must be a float greater than 0: it is {metadata.value:g}", field="value")
         check_label_selector(metadata.pod_selector, field="podSelector")
 
     @property
@@ -33,17 +42,7 @@ class KubernetesWorkloadScaler(Scaler[KubernetesWorkloadMetadata]):
         """Only the prefix tells two such triggers apart."""
         return f"workload-{self.context.namespace}"
 
-    @property
-    def target(self) -> float:
-        """`value`."""
-        return self.metadata.value
-
-    @property
-    def activation(self) -> float:
-        """`activationValue`."""
-        return self.metadata.activation_value
-
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Count now, from the cache of pods where there is one."""
         try:
             pods = await self.context.kube.pods(self.context.namespace, self.metadata.pod_selector)

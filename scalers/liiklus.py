@@ -4,10 +4,9 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, TriggerMetadata
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, Target, TriggerMetadata
 from scalers.shared.brokers.liiklus_offsets import INLINE_BYTES, offsets_in, request
 from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect, host_and_port
-from scalers.shared.target import check_target
 
 _SERVICE: Final = "/com.github.bsideup.liiklus.LiiklusService/"
 
@@ -15,8 +14,8 @@ _SERVICE: Final = "/com.github.bsideup.liiklus.LiiklusService/"
 class LiiklusMetadata(TriggerMetadata):
     """Keys of `liiklus`."""
 
-    lag_threshold: int = 10
-    activation_lag_threshold: int = 0
+    lag_threshold: Annotated[int, Target()] = 10
+    activation_lag_threshold: Annotated[int, Activation()] = 0
     address: str
     topic: str
     group: str
@@ -26,26 +25,8 @@ class LiiklusMetadata(TriggerMetadata):
 class LiiklusScaler(Scaler[LiiklusMetadata]):
     """Two gRPC calls for each reading, over one connection for all triggers of a server."""
 
+    metric_name = "liiklus-{topic}"
     _connection: GrpcConnection
-
-    def __init__(self, metadata: LiiklusMetadata, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        check_target(metadata.lag_threshold, "lagThreshold", context)
-
-    @property
-    def metric_name(self) -> str:
-        """`liiklus-<topic>`."""
-        return f"liiklus-{self.metadata.topic}"
-
-    @property
-    def target(self) -> int:
-        """`lagThreshold`."""
-        return self.metadata.lag_threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationLagThreshold`."""
-        return float(self.metadata.activation_lag_threshold)
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -61,7 +42,7 @@ class LiiklusScaler(Scaler[LiiklusMetadata]):
         address = host_and_port(self.metadata.address, "address")
         self._connection = await connect(GrpcServer(address=address), self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The lag now, at most lagThreshold for each partition."""
         metadata = self.metadata
         with self.context.clock.busy():

@@ -2,13 +2,23 @@
 
 import math
 from functools import cached_property
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from keda_py.sdk.scaler import ConfigError, EmptyAnswer, Reading, RedirectRule, Scaler, ScalerContext, ScalerError
+from keda_py.sdk.scaler import (
+    Activation,
+    ConfigError,
+    EmptyAnswer,
+    Reading,
+    RedirectRule,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    Target,
+)
 from scalers.shared.answers.monitoring.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 _PATH = "/loki/api/v1/query"
 _BEGINNINGS = (_PATH, "/loki/api/v1", "/loki")
@@ -21,8 +31,8 @@ class LokiMetadata(AuthModesMetadata):
 
     server_address: str
     query: str
-    threshold: float
-    activation_threshold: float = 0.0
+    threshold: Annotated[float, Target()]
+    activation_threshold: Annotated[float, Activation()] = 0.0
     tenant_name: str = ""
     ignore_null_values: bool = True
     unsafe_ssl: bool = False
@@ -31,33 +41,19 @@ class LokiMetadata(AuthModesMetadata):
 class LokiScaler(Scaler[LokiMetadata]):
     """An instant query; exactly one series is an answer."""
 
+    metric_name = "loki"
+
     def __init__(self, metadata: LokiMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
         self._url = _query_url(metadata.server_address)
         self._tls = auth_tls(metadata, context, unsafe=metadata.unsafe_ssl)
-
-    @property
-    def metric_name(self) -> str:
-        """Always `loki`; the prefix tells triggers apart."""
-        return "loki"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
 
     @cached_property
     def _headers(self) -> dict[str, str]:
         tenant = {"X-Scope-OrgID": self.metadata.tenant_name} if self.metadata.tenant_name else {}
         return {**tenant, **auth_headers(self.metadata, _HONOURED)}
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; a server's refusal and an answer of another shape are errors."""
         question = HttpQuestion(
             url=self._url,

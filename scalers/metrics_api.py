@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 import httpx
 
 from keda_py.sdk.http_failures import shown
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerContext, ScalerError, Target
 from scalers.shared.answers import exposition, gjson
 from scalers.shared.answers.location import (
     XML_INLINE_BYTES,
@@ -19,7 +19,6 @@ from scalers.shared.answers.location import (
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_parameters, auth_tls
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.service_endpoints import aggregate, endpoint_urls
-from scalers.shared.target import check_target
 
 _HONOURED: frozenset[AuthMode] = frozenset({"apiKey", "basic", "bearer", "tls"})
 
@@ -27,8 +26,8 @@ _HONOURED: frozenset[AuthMode] = frozenset({"apiKey", "basic", "bearer", "tls"})
 class MetricsApiMetadata(AuthModesMetadata):
     """Keys of `metrics-api`."""
 
-    target_value: float = 0.0
-    activation_target_value: float = 0.0
+    target_value: Annotated[float, Target()] = 0.0
+    activation_target_value: Annotated[float, Activation()] = 0.0
     url: str
     format: Literal["prometheus", "json", "xml", "yaml"] = "json"
     value_location: str
@@ -41,30 +40,14 @@ class MetricsApiMetadata(AuthModesMetadata):
 class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
     """One GET, or one for each endpoint of a Service; only status 200 is an answer."""
 
+    metric_name = "metric-api-{value_location}"
+
     def __init__(self, metadata: MetricsApiMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        if not metadata.target_value and not context.as_metric_source:
-            raise ConfigError("no targetValue given in metadata: set targetValue, not 0", field="targetValue")
-        check_target(metadata.target_value, "targetValue", context)
         _check_url(metadata)
         self._tls = auth_tls(metadata, context, unsafe=metadata.unsafe_ssl)
         self._headers = auth_headers(metadata, _HONOURED)
         self._parameters = auth_parameters(metadata)
-
-    @property
-    def metric_name(self) -> str:
-        """`metric-api-<valueLocation>`."""
-        return f"metric-api-{self.metadata.value_location}"
-
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return self.metadata.activation_target_value
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -74,7 +57,7 @@ class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
         problem = problems[self.metadata.format](path) if self.metadata.format in problems else ""
         return (problem,) if problem else ()
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; with several endpoints, those that fail are left out unless all fail."""
         try:
             if not self.metadata.aggregate_from_kube_service_endpoints:

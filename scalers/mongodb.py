@@ -10,9 +10,10 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     Reading,
     Scaler,
-    ScalerContext,
+    Target,
     TlsSettings,
     TriggerMetadata,
     sources,
@@ -20,7 +21,6 @@ from keda_py.sdk.scaler import (
 from scalers.shared.databases.mongodb import MongoClient, MongoServer, connect, load_library
 from scalers.shared.databases.mongodb_filter import filter_problem
 from scalers.shared.databases.queries.pool import LONGEST_WAIT
-from scalers.shared.target import check_target
 
 _NONE = SecretStr("")
 
@@ -40,8 +40,8 @@ class MongodbMetadata(TriggerMetadata):
     db_name: Annotated[str, sources(AUTH, META)]
     collection: str
     query: str
-    query_value: float
-    activation_query_value: float = 0.0
+    query_value: Annotated[float, Target()]
+    activation_query_value: Annotated[float, Activation()] = 0.0
     tls: Annotated[Literal["enable", "disable"], sources(AUTH)] = "disable"
     cert: Annotated[SecretStr, sources(AUTH)] = _NONE
     key: Annotated[SecretStr, sources(AUTH)] = _NONE
@@ -87,26 +87,8 @@ class MongodbMetadata(TriggerMetadata):
 class MongodbScaler(Scaler[MongodbMetadata]):
     """All triggers on one server and user share a client, which asks for a count and no documents."""
 
+    metric_name = "mongodb-{collection}"
     _client: MongoClient
-
-    def __init__(self, metadata: MongodbMetadata, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        check_target(metadata.query_value, "queryValue", context)
-
-    @property
-    def metric_name(self) -> str:
-        """`mongodb-<collection>`."""
-        return f"mongodb-{self.metadata.collection}"
-
-    @property
-    def target(self) -> float:
-        """`queryValue`."""
-        return self.metadata.query_value
-
-    @property
-    def activation(self) -> float:
-        """`activationQueryValue`."""
-        return self.metadata.activation_query_value
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -129,7 +111,7 @@ class MongodbScaler(Scaler[MongodbMetadata]):
         )
         self._client = await connect(server, self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Count now; a collection that is not there has no documents."""
         metadata = self.metadata
         with self.context.clock.busy():

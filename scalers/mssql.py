@@ -6,12 +6,22 @@ from typing import Annotated, Self
 from pydantic import SecretStr, model_validator
 
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Destination, Reading, ScalerContext, sources
+from keda_py.sdk.scaler import (
+    AUTH,
+    ENV,
+    META,
+    Activation,
+    ConfigError,
+    Destination,
+    Reading,
+    ScalerContext,
+    Target,
+    sources,
+)
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.databases.mssql import MssqlServer
 from scalers.shared.databases.mssql_address import MssqlAddress, address_of, parse_connection
 from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler
-from scalers.shared.target import check_target
 
 _SCOPE = "https://database.windows.net/.default"
 _NONE = SecretStr("")
@@ -20,8 +30,8 @@ _NONE = SecretStr("")
 class MssqlMetadata(QueryMetadata):
     """Keys of `mssql`: a connection string, or a host."""
 
-    target_value: float
-    activation_target_value: float = 0.0
+    target_value: Annotated[float, Target()]
+    activation_target_value: Annotated[float, Activation()] = 0.0
     connection_string: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
     username: Annotated[str, sources(AUTH, META)] = ""
     password: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
@@ -46,28 +56,12 @@ class MssqlMetadata(QueryMetadata):
 class MssqlScaler(QueryScaler[MssqlMetadata]):
     """A few connections for all queries of a database and user."""
 
+    metric_name = "mssql"
+
     def __init__(self, metadata: MssqlMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        if not metadata.target_value and not context.as_metric_source:
-            raise ConfigError("no targetValue given: set targetValue, not 0", field="targetValue")
-        check_target(metadata.target_value, "targetValue", context)
         if (provider := context.pod_identity.provider) not in ("none", "azure-workload"):
             raise ConfigError(f"pod identity {provider} is not supported for mssql scaler", field="podIdentity")
-
-    @property
-    def metric_name(self) -> str:
-        """Always `mssql`; the prefix tells triggers apart."""
-        return "mssql"
-
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return self.metadata.activation_target_value
 
     def _no_row(self) -> Reading:
         return Reading(value=0.0, note="a query without a row counts as 0", empty=True)

@@ -4,11 +4,10 @@ from typing import Annotated
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, ScalerContext, sources
+from keda_py.sdk.scaler import AUTH, ENV, META, Activation, ConfigError, Target, sources
 from scalers.shared.databases.mysql import MysqlServer
 from scalers.shared.databases.mysql_address import MysqlAddress, parse_dsn, port_of
 from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler
-from scalers.shared.target import check_target
 
 _NONE = SecretStr("")
 
@@ -16,8 +15,8 @@ _NONE = SecretStr("")
 class MysqlMetadata(QueryMetadata):
     """Keys of `mysql`: a connection string, or host, port, username and dbName. `metricName` does nothing."""
 
-    query_value: float
-    activation_query_value: float = 0.0
+    query_value: Annotated[float, Target()]
+    activation_query_value: Annotated[float, Activation()] = 0.0
     connection_string: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
     username: Annotated[str, sources(META, AUTH, ENV)] = ""
     password: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
@@ -46,24 +45,10 @@ class MysqlMetadata(QueryMetadata):
 class MysqlScaler(QueryScaler[MysqlMetadata]):
     """A few connections for all queries of a database and user."""
 
-    def __init__(self, metadata: MysqlMetadata, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        check_target(metadata.query_value, "queryValue", context)
-
     @property
     def metric_name(self) -> str:
         """`mysql-<dbName>`."""
         return f"mysql-{self.metadata.shown_database()}"
-
-    @property
-    def target(self) -> float:
-        """`queryValue`."""
-        return self.metadata.query_value
-
-    @property
-    def activation(self) -> float:
-        """`activationQueryValue`."""
-        return self.metadata.activation_query_value
 
     @property
     def cautions(self) -> tuple[str, ...]:

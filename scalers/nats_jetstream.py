@@ -11,11 +11,13 @@ from pydantic import model_validator
 from keda_py.sdk.scaler import (
     AUTH,
     META,
+    Activation,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
     SharingKey,
+    Target,
     TriggerMetadata,
     named,
     sharing_key,
@@ -26,7 +28,6 @@ from scalers.shared.brokers.jetstream import Consumer, read_client_port, read_co
 from scalers.shared.brokers.nats_subjects import subjects
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.protocols.listening import Listening, listening
-from scalers.shared.target import check_target
 
 _MOST_SERVERS = 64
 
@@ -41,8 +42,8 @@ class NatsJetstreamMetadata(TriggerMetadata):
     account_id: Annotated[str, sources(AUTH, META), named("accountID")] = ""
     stream: str
     consumer: str
-    lag_threshold: int = 10
-    activation_lag_threshold: int = 0
+    lag_threshold: Annotated[int, Target()] = 10
+    activation_lag_threshold: Annotated[int, Activation()] = 0
     use_https: bool = False
     nats_server_monitoring_endpoint: Annotated[str, sources(AUTH, META)]
 
@@ -56,31 +57,16 @@ class NatsJetstreamMetadata(TriggerMetadata):
 class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
     """One question for all consumers of an account; in a cluster, the server that leads a consumer is asked."""
 
+    metric_name = "nats-jetstream-{stream}"
     _listening: Listening
 
     def __init__(self, metadata: NatsJetstreamMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.lag_threshold, "lagThreshold", context)
         endpoint = metadata.nats_server_monitoring_endpoint
         scheme = "https" if metadata.use_https else "http"
         self._endpoint = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
         self._leader: Server | None = None
         self._subjects, self._known = "", asyncio.Event()
-
-    @property
-    def metric_name(self) -> str:
-        """`nats-jetstream-<stream>`."""
-        return f"nats-jetstream-{self.metadata.stream}"
-
-    @property
-    def target(self) -> int:
-        """`lagThreshold`."""
-        return self.metadata.lag_threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationLagThreshold`."""
-        return float(self.metadata.activation_lag_threshold)
 
     async def open(self) -> None:
         """Join those who listen; nothing is asked yet."""
@@ -88,7 +74,7 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
             self._key("subjects"), subjects(self._client_place, self.context), self.context
         )
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Messages that wait and that are not acknowledged; a missing consumer is an error."""
         (reading,) = await self.read_batch([self])
         if isinstance(reading, ScalerError):

@@ -9,18 +9,19 @@ from pydantic import SecretStr
 from keda_py.sdk.scaler import (
     AUTH,
     META,
+    Activation,
     EmptyAnswer,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TriggerMetadata,
     sources,
 )
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.nrql_results import read_results
 from scalers.shared.http_answer import HttpQuestion, ask
-from scalers.shared.target import check_target
 
 _SERVERS = {
     "US": "https://api.newrelic.com",
@@ -41,32 +42,18 @@ class NewRelicMetadata(TriggerMetadata):
     query_key: Annotated[SecretStr, sources(AUTH, META)]
     no_data_error: bool = False
     nrql: str
-    threshold: float
-    activation_threshold: float = 0.0
+    threshold: Annotated[float, Target()]
+    activation_threshold: Annotated[float, Activation()] = 0.0
 
 
 class NewRelicScaler(Scaler[NewRelicMetadata]):
     """One question to NerdGraph; the first number of the first row counts."""
 
+    metric_name = "new-relic"
+
     def __init__(self, metadata: NewRelicMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
         self._server = _SERVERS.get(metadata.region.upper(), _SERVERS["US"])
-
-    @property
-    def metric_name(self) -> str:
-        """Always `new-relic`; the prefix tells triggers apart."""
-        return "new-relic"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -85,7 +72,7 @@ class NewRelicScaler(Scaler[NewRelicMetadata]):
             headers={"Api-Key": self.metadata.query_key.get_secret_value(), "Content-Type": "application/json"},
         )
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; no number counts as 0, unless `noDataError`."""
         answer = await ask(self.context, self._question)
         if not answer.is_success:

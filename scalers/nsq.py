@@ -10,10 +10,12 @@ from pydantic import Field
 from keda_py.sdk.scaler import (
     ENV,
     META,
+    Activation,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TlsSettings,
     TriggerMetadata,
     named,
@@ -22,7 +24,6 @@ from keda_py.sdk.scaler import (
 from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.brokers.nsq_depths import read_depth, read_producers
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 _AT_ONCE = 8
 _MOST_SERVERS = 256
@@ -38,8 +39,8 @@ class NsqMetadata(TriggerMetadata):
     ]
     topic: Annotated[str, sources(META, ENV)]
     channel: Annotated[str, sources(META, ENV)]
-    depth_threshold: Annotated[int, sources(META, ENV)] = 10
-    activation_depth_threshold: Annotated[int, sources(META, ENV), Field(ge=0)] = 0
+    depth_threshold: Annotated[int, sources(META, ENV), Target()] = 10
+    activation_depth_threshold: Annotated[int, sources(META, ENV), Field(ge=0), Activation()] = 0
     use_https: Annotated[bool, sources(META, ENV)] = False
     unsafe_ssl: Annotated[bool, sources(META, ENV)] = False
 
@@ -47,28 +48,14 @@ class NsqMetadata(TriggerMetadata):
 class NsqScaler(Scaler[NsqMetadata]):
     """Asks each nsqlookupd for the nsqd, then each nsqd once; one that does not answer is an error."""
 
+    metric_name = "nsq-{topic}-{channel}"
+
     def __init__(self, metadata: NsqMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.depth_threshold, "depthThreshold", context)
         self._tls = context.tls_context(TlsSettings(unsafe=True)) if metadata.unsafe_ssl else None
         self._scheme = "https" if metadata.use_https else "http"
 
-    @property
-    def metric_name(self) -> str:
-        """`nsq-<topic>-<channel>`."""
-        return f"nsq-{self.metadata.topic}-{self.metadata.channel}"
-
-    @property
-    def target(self) -> int:
-        """`depthThreshold`."""
-        return self.metadata.depth_threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationDepthThreshold`."""
-        return float(self.metadata.activation_depth_threshold)
-
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The sum over all nsqd; a topic that no nsqd has yet is 0."""
         found = await _each(self.metadata.nsq_lookupd_http_addresses, self._producers)
         servers = dict.fromkeys(server for servers in found for server in servers)

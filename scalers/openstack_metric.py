@@ -6,11 +6,10 @@ from typing import Annotated
 import httpx
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, named
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerContext, ScalerError, Target, named
 from scalers.shared.answers.json_values import INLINE_BYTES, read_json
 from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.openstack.keystone import Granted, Keystone, KeystoneMetadata, check_keystone, keystone
-from scalers.shared.target import check_target
 
 _LONGEST = 300.0
 
@@ -22,37 +21,22 @@ class OpenstackMetricMetadata(KeystoneMetadata):
     metric_id: Annotated[str, named("metricID")]
     aggregation_method: str
     granularity: int
-    threshold: float = 0.0
-    activation_threshold: float = 0.0
+    threshold: Annotated[float, Target()] = 0.0
+    activation_threshold: Annotated[float, Activation()] = 0.0
     timeout: int = 30
 
 
 class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
     """Asks whether the token is still good, and then for the measures since one granularity ago."""
 
+    metric_name = "openstack-metric-{metric_id}"
     _keystone: Keystone
 
     def __init__(self, metadata: OpenstackMetricMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
         check_keystone(metadata)
         if metadata.granularity < 1:
             raise ConfigError("granularity value is less than 1: write seconds", field="granularity")
-
-    @property
-    def metric_name(self) -> str:
-        """`openstack-metric-<metricID>`."""
-        return f"openstack-metric-{self.metadata.metric_id}"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
 
     @property
     def timeout(self) -> float:
@@ -64,7 +48,7 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
         self._keystone = await keystone(self.context, self.metadata, self.timeout)
         await self._keystone.granted(self.context.http_timeout)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The measure now; no measure counts as 0, as in KEDA."""
         granted = await self._good_token()
         answer = await ask(self.context, self._question(granted))

@@ -5,10 +5,20 @@ from typing import Annotated
 
 from keda_py.core.values.urls import path_segment
 from keda_py.sdk.metadata_values import read_int
-from keda_py.sdk.scaler import AUTH, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
+from keda_py.sdk.scaler import (
+    AUTH,
+    Activation,
+    ConfigError,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    Target,
+    named,
+    sources,
+)
 from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.openstack.keystone import Granted, Keystone, KeystoneMetadata, check_keystone, keystone
-from scalers.shared.target import check_target
 
 _LONGEST = 300.0
 
@@ -18,8 +28,8 @@ class OpenstackSwiftMetadata(KeystoneMetadata):
 
     swift_url: Annotated[str, named("swiftURL")] = ""
     container_name: str
-    object_count: int = 2
-    activation_object_count: int = 0
+    object_count: Annotated[int, Target()] = 2
+    activation_object_count: Annotated[int, Activation()] = 0
     object_prefix: str = ""
     object_delimiter: str = ""
     object_limit: str = ""
@@ -35,7 +45,6 @@ class OpenstackSwiftScaler(Scaler[OpenstackSwiftMetadata]):
 
     def __init__(self, metadata: OpenstackSwiftMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.object_count, "objectCount", context)
         check_keystone(metadata)
         if metadata.user_id and not metadata.project_id:
             raise ConfigError("projectID must be specified when using userID", field="projectID")
@@ -45,16 +54,6 @@ class OpenstackSwiftScaler(Scaler[OpenstackSwiftMetadata]):
         """`openstack-swift-<containerName>`, with the prefix if there is one."""
         prefix = f"-{self.metadata.object_prefix}" if self.metadata.object_prefix else ""
         return f"openstack-swift-{self.metadata.container_name}{prefix}"
-
-    @property
-    def target(self) -> int:
-        """`objectCount`."""
-        return self.metadata.object_count
-
-    @property
-    def activation(self) -> float:
-        """`activationObjectCount`."""
-        return float(self.metadata.activation_object_count)
 
     @property
     def timeout(self) -> float:
@@ -80,7 +79,7 @@ class OpenstackSwiftScaler(Scaler[OpenstackSwiftMetadata]):
         self._keystone = await keystone(self.context, self.metadata, self.timeout)
         await self._keystone.granted(self.context.http_timeout)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The count now; a container that does not say one counts as 0, as in KEDA."""
         granted = await self._keystone.granted()
         container = path_segment("containerName", self.metadata.container_name)

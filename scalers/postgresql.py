@@ -7,14 +7,13 @@ from typing import Annotated, Self
 from pydantic import SecretStr, field_validator, model_validator
 
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Destination, ScalerContext, sources
+from keda_py.sdk.scaler import AUTH, ENV, META, Activation, ConfigError, Destination, Target, sources
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.databases.postgres import PostgresServer
 from scalers.shared.databases.postgres_address import PostgresAddress, address_of, parse_connection
 from scalers.shared.databases.postgres_notices import notices
 from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler
 from scalers.shared.protocols.listening import Listening
-from scalers.shared.target import check_target
 
 _SCOPE = "https://ossrdbms-aad.database.windows.net/.default"
 _NONE = SecretStr("")
@@ -25,8 +24,8 @@ _LONGEST_NAME = 63
 class PostgresqlMetadata(QueryMetadata):
     """Keys of `postgresql`: a connection string, or host, port, userName, dbName and sslmode."""
 
-    target_query_value: float = 0.0
-    activation_target_query_value: float = 0.0
+    target_query_value: Annotated[float, Target()] = 0.0
+    activation_target_query_value: Annotated[float, Activation()] = 0.0
     connection: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
     host: Annotated[str, sources(AUTH, META)] = ""
     port: Annotated[str, sources(AUTH, META)] = ""
@@ -66,29 +65,9 @@ class PostgresqlMetadata(QueryMetadata):
 class PostgresqlScaler(QueryScaler[PostgresqlMetadata]):
     """A few connections for all queries of a database and user, and one for all channels."""
 
+    metric_name = "postgresql"
     _server: PostgresServer
     _notices: Listening | None = None
-
-    def __init__(self, metadata: PostgresqlMetadata, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        if not metadata.target_query_value and not context.as_metric_source:
-            raise ConfigError("no targetQueryValue given: set targetQueryValue, not 0", field="targetQueryValue")
-        check_target(metadata.target_query_value, "targetQueryValue", context)
-
-    @property
-    def metric_name(self) -> str:
-        """Always `postgresql`; the prefix tells triggers apart."""
-        return "postgresql"
-
-    @property
-    def target(self) -> float:
-        """`targetQueryValue`."""
-        return self.metadata.target_query_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetQueryValue`."""
-        return self.metadata.activation_target_query_value
 
     @property
     def cautions(self) -> tuple[str, ...]:

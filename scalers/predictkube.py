@@ -13,11 +13,13 @@ from keda_py.core.values.urls import is_http_url
 from keda_py.sdk.messages import declare, parse
 from keda_py.sdk.scaler import (
     AUTH,
+    Activation,
     EmptyAnswer,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TlsSettings,
     sources,
 )
@@ -26,7 +28,6 @@ from scalers.shared.answers.monitoring.prometheus_matrix import read_matrix
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 PREDICT = "/services.MlEngineService/GetPredictMetric"
 API_KEY = "x-api-key"
@@ -81,8 +82,8 @@ class PredictKubeMetadata(AuthModesMetadata):
     query_step: Span
     history_time_window: Span
     api_key: Annotated[SecretStr, sources(AUTH)]
-    threshold: float = 0.0
-    activation_threshold: float = 0.0
+    threshold: Annotated[float, Target()] = 0.0
+    activation_threshold: Annotated[float, Activation()] = 0.0
 
     @model_validator(mode="after")
     def _check_forecast(self) -> Self:
@@ -96,31 +97,16 @@ class PredictKubeMetadata(AuthModesMetadata):
 class PredictKubeScaler(Scaler[PredictKubeMetadata]):
     """Sends the history of the series to the service, which answers one number."""
 
+    metric_name = "predictkube-predictkube_metric"
     service: ClassVar[GrpcServer] = GrpcServer(address="api.predictkube.com:443", tls=TlsSettings())
     _connection: GrpcConnection
 
     def __init__(self, metadata: PredictKubeMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
         self._tls = auth_tls(metadata, context, unsafe=False)
         self._history, self._step = _span(metadata.history_time_window), _span(metadata.query_step)
         # Whole steps, as in KEDA: an hour in steps of seven minutes is eight of them.
         self._horizon = int(_span(metadata.predict_horizon) / (self._step or timedelta(seconds=_STEP_SECONDS)))
-
-    @property
-    def metric_name(self) -> str:
-        """Always `predictkube-predictkube_metric`; the prefix tells triggers apart."""
-        return "predictkube-predictkube_metric"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -151,7 +137,7 @@ class PredictKubeScaler(Scaler[PredictKubeMetadata]):
     def _headers(self) -> dict[str, str]:
         return auth_headers(self.metadata, _HONOURED)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The larger of forecast and last observation; the observation alone decides on activity, as in KEDA."""
         observations = await self._observe()
         if not observations:

@@ -10,6 +10,7 @@ from keda_py.cloud.azure_clouds import CLOUDS, scope_of
 from keda_py.sdk.scaler import (
     AUTH,
     META,
+    Activation,
     ConfigError,
     Destination,
     EmptyAnswer,
@@ -18,6 +19,7 @@ from keda_py.sdk.scaler import (
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     named,
     sources,
 )
@@ -29,7 +31,6 @@ from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.gcp import GcpAuthMetadata, gcp_token
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 _GCP_SCOPE = "https://www.googleapis.com/auth/monitoring.read"
 _PUBLIC_QUERY = RedirectRule(public=frozenset({"query"}))
@@ -42,8 +43,8 @@ class PrometheusMetadata(AuthModesMetadata, AwsAuthMetadata, GcpAuthMetadata):
     server_address: str
     query: str
     query_parameters: dict[str, str] = {}
-    threshold: float
-    activation_threshold: float = 0.0
+    threshold: Annotated[float, Target()]
+    activation_threshold: Annotated[float, Activation()] = 0.0
     namespace: str = ""
     custom_headers: dict[str, str] = {}
     ignore_null_values: bool = True
@@ -57,9 +58,10 @@ class PrometheusMetadata(AuthModesMetadata, AwsAuthMetadata, GcpAuthMetadata):
 class PrometheusScaler(Scaler[PrometheusMetadata]):
     """An instant query at the moment of the clock; exactly one series is an answer."""
 
+    metric_name = "prometheus"
+
     def __init__(self, metadata: PrometheusMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
         provider = context.pod_identity.provider
         if metadata.auth_modes and provider != "none":
             raise ConfigError(
@@ -69,21 +71,6 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
         unsafe = metadata.unsafe_ssl and not (metadata.auth_modes and (metadata.ca or "tls" in metadata.auth_modes))
         self._tls = auth_tls(metadata, context, unsafe=unsafe)
         self._signer: Signer | None = None
-
-    @property
-    def metric_name(self) -> str:
-        """Always `prometheus`; the prefix tells triggers apart."""
-        return "prometheus"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
 
     async def open(self) -> None:
         """Prepare to prove who asks, where a cloud's managed Prometheus is asked; the last that applies counts."""
@@ -104,7 +91,7 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
     def _headers(self) -> dict[str, str]:
         return {**self.metadata.custom_headers, **auth_headers(self.metadata, _HONOURED)}
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; a server's refusal and an answer of another shape are errors."""
         question = self._question()
         if self._signer is not None:

@@ -10,11 +10,13 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     ExternalMetric,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     named,
     sources,
 )
@@ -24,7 +26,6 @@ from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.brokers.pulsar_stats import backlog_of
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.oauth2 import ClientGrant, client_token
-from scalers.shared.target import check_target
 
 _HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic"})
 _METHODS = {"bearer": "token", "basic": "basic", "tls": "tls"}
@@ -37,8 +38,8 @@ class PulsarMetadata(AuthModesMetadata):
     admin_url: Annotated[str, named("adminURL"), sources(META, ENV)]
     topic: Annotated[str, sources(META, ENV)]
     subscription: Annotated[str, sources(META, ENV)]
-    msg_backlog_threshold: int = 10
-    activation_msg_backlog_threshold: int = 0
+    msg_backlog_threshold: Annotated[int, Target()] = 10
+    activation_msg_backlog_threshold: Annotated[int, Activation()] = 0
     is_partitioned_topic: bool = False
     tls: str = ""
     oauth_token_uri: Annotated[str, named("oauthTokenURI"), sources(AUTH, META)] = ""
@@ -58,9 +59,10 @@ class PulsarMetadata(AuthModesMetadata):
 class PulsarScaler(Scaler[PulsarMetadata]):
     """One GET for each reading."""
 
+    metric_name = "pulsar-{topic}-{subscription}"
+
     def __init__(self, metadata: PulsarMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.msg_backlog_threshold, "msgBacklogThreshold", context)
         modes = metadata.modes
         method = next((name for mode, name in _METHODS.items() if mode in modes), "")
         headers = {"X-Pulsar-Auth-Method-Name": method} if method else {}
@@ -68,21 +70,6 @@ class PulsarScaler(Scaler[PulsarMetadata]):
         tls = auth_tls(metadata.model_copy(update={"auth_modes": modes}), context, unsafe=False)
         self._question = HttpQuestion(url=_url(metadata), headers=headers, tls=tls)
         self._signer: Signer | None = None
-
-    @property
-    def metric_name(self) -> str:
-        """`pulsar-<topic>-<subscription>`."""
-        return f"pulsar-{self.metadata.topic}-{self.metadata.subscription}"
-
-    @property
-    def target(self) -> int:
-        """`msgBacklogThreshold`."""
-        return self.metadata.msg_backlog_threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationMsgBacklogThreshold`."""
-        return float(self.metadata.activation_msg_backlog_threshold)
 
     async def specs(self) -> tuple[ExternalMetric, ...]:
         """Always of the type AverageValue, whatever the trigger's metricType, as in KEDA."""
@@ -102,7 +89,7 @@ class PulsarScaler(Scaler[PulsarMetadata]):
         )
         self._signer = BearerToken(await client_token(self.context, grant))
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The backlog now; a topic or a subscription that is not there is an error."""
         question = await self._signer.sign(self._question) if self._signer else self._question
         answer = await get(self.context, question)

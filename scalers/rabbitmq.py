@@ -4,14 +4,22 @@ from collections.abc import Sequence
 from typing import Literal
 from urllib.parse import quote_plus
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import (
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    SharingKey,
+    TlsSettings,
+    check_target,
+    sharing_key,
+)
 from scalers.shared.http_answer import HttpQuestion
 from scalers.shared.rabbitmq.amqp import AmqpQueues, AmqpServer, amqp_queues
 from scalers.shared.rabbitmq.counts import Counts, Row, combined, counts_of
 from scalers.shared.rabbitmq.management import Management
 from scalers.shared.rabbitmq.metadata import RabbitmqMetadata
 from scalers.shared.rabbitmq.proof import basic_header, signer_of
-from scalers.shared.target import check_target
 
 _OPERATIONS = ("sum", "avg", "max")
 
@@ -24,7 +32,7 @@ class RabbitMQScaler(Scaler[RabbitmqMetadata]):
 
     def __init__(self, metadata: RabbitmqMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target, "value", context)
+        check_target(self.target, "value", context)
         self._address = metadata.address
         self._tls = metadata.tls_settings()
         if self._tls != TlsSettings():
@@ -41,11 +49,6 @@ class RabbitMQScaler(Scaler[RabbitmqMetadata]):
     def target(self) -> float:
         """`value`, `queueLength` as it was called once, or 20."""
         return self.metadata.target
-
-    @property
-    def activation(self) -> float:
-        """`activationValue`."""
-        return self.metadata.activation_value
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -71,7 +74,7 @@ class RabbitMQScaler(Scaler[RabbitmqMetadata]):
         signer = await signer_of(self.metadata, self.context)
         self._management = Management(self.context, question, signer, self.timeout)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; a missing queue is an error, a pattern that no queue matches is 0."""
         if self.metadata.use_regex:
             rows = await self._management.matching(self.metadata.queue_name, self.metadata.page_size)

@@ -13,6 +13,7 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     Reading,
     RedirectRule,
     Scaler,
@@ -49,7 +50,7 @@ class SeleniumGridMetadata(TriggerMetadata):
     session_browser_name: str = ""
     browser_version: str = ""
     platform_name: str = ""
-    activation_threshold: int = 0
+    activation_threshold: Annotated[int, Activation()] = 0
     unsafe_ssl: bool = False
     node_max_sessions: int = 1
     enable_managed_downloads: bool = True
@@ -58,6 +59,8 @@ class SeleniumGridMetadata(TriggerMetadata):
 
 class SeleniumGridScaler(Scaler[SeleniumGridMetadata]):
     """One GraphQL question; which sessions are of this kind is found as the Grid's own slot matcher does."""
+
+    target = 1
 
     def __init__(self, metadata: SeleniumGridMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
@@ -71,16 +74,6 @@ class SeleniumGridScaler(Scaler[SeleniumGridMetadata]):
         return "-".join(part for part in parts if part)
 
     @property
-    def target(self) -> int:
-        """One node for each."""
-        return 1
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return float(self.metadata.activation_threshold)
-
-    @property
     def cautions(self) -> tuple[str, ...]:
         """As in KEDA, capabilities that are no JSON fail each poll, not the ScaledObject."""
         try:
@@ -89,7 +82,7 @@ class SeleniumGridScaler(Scaler[SeleniumGridMetadata]):
             return (str(error),)
         return ()
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The number of nodes now; a Grid that answers without data counts as empty, as in KEDA."""
         own = self._capabilities()
         question = HttpQuestion(

@@ -114,15 +114,14 @@ class SolaceDirectMessagingScaler(Scaler[SolaceDirectMessagingMetadata]):
             return ()
         return ("activationAggregatedClient...Target have no effect: this trigger is always active",)
 
-    async def read(self, spec: ExternalMetric | None = None) -> Reading:
+    async def read_metric(self, spec: ExternalMetric) -> Reading:
         """A rate, and what is in the queues times a factor; always active, as in KEDA."""
-        (wanted, *_) = [spec.name] if spec else [one.name for one in await self.specs()]
         rates = await self._ask(self._stats, client_rates, "reading client stats failed")
         messages, work = await self._ask(self._queues, queued_for_clients, "reading client stats queue failed")
         factor = self.metadata.queued_messages_factor
         waiting = (work * _WORK_BYTES * factor, work * _WORK_BYTES * factor, messages * factor, messages * factor)
         values = zip(self.metadata.targets, rates, waiting, strict=True)
-        value = next(rate + more for key, rate, more in values if self._name(key) == wanted)
+        value = next(rate + more for key, rate, more in values if self._name(key) == spec.name)
         return Reading(value=float(value), active=True)
 
     async def _ask(self, command: bytes, parse: Callable[[bytes, str], Sequence[int]], what: str) -> Sequence[int]:

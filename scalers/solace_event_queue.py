@@ -105,12 +105,11 @@ class SolaceEventQueueScaler(Scaler[SolaceEventQueueMetadata]):
     def _name(self, measure: _Measure) -> str:
         return f"solace-{self.metadata.queue_name}-{measure.suffix}"
 
-    async def read(self, spec: ExternalMetric | None = None) -> Reading:
+    async def read_metric(self, spec: ExternalMetric) -> Reading:
         """One number; active where any of the three is above its activation, as in KEDA."""
-        (wanted, *_) = [spec.name] if spec else [one.name for one in await self.specs()]
         counts = dict(zip(self._measures, await self._counts(), strict=True))
         active = any(count > measure.activation for measure, count in counts.items())
-        value = next(count for measure, count in counts.items() if self._name(measure) == wanted)
+        value = next(count for measure, count in counts.items() if self._name(measure) == spec.name)
         return Reading(value=float(value), active=active)
 
     async def _counts(self) -> Sequence[int]:

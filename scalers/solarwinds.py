@@ -8,18 +8,19 @@ from pydantic import SecretStr
 from keda_py.core.values.urls import is_http_url, path_segments
 from keda_py.sdk.scaler import (
     AUTH,
+    Activation,
     ConfigError,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TriggerMetadata,
     sources,
 )
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.solarwinds_measurements import read_measurement
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.target import check_target
 
 
 class SolarWindsMetadata(TriggerMetadata):
@@ -27,8 +28,8 @@ class SolarWindsMetadata(TriggerMetadata):
 
     api_token: Annotated[SecretStr, sources(AUTH)] = SecretStr("")
     host: str
-    target_value: float
-    activation_value: float = 0.0
+    target_value: Annotated[float, Target()]
+    activation_value: Annotated[float, Activation()] = 0.0
     metric_name: str
     aggregation: Literal["COUNT", "MIN", "MAX", "AVG", "SUM", "LAST"]
     interval_s: int
@@ -38,9 +39,10 @@ class SolarWindsMetadata(TriggerMetadata):
 class SolarWindsScaler(Scaler[SolarWindsMetadata]):
     """One aggregate over the last `intervalS` seconds."""
 
+    metric_name = "solarwinds"
+
     def __init__(self, metadata: SolarWindsMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_value, "targetValue", context)
         if not is_http_url(metadata.host):
             message = "host: is not a URL: write it as https://api.na-01.cloud.solarwinds.com"
             raise ConfigError(message, field="host")
@@ -50,26 +52,11 @@ class SolarWindsScaler(Scaler[SolarWindsMetadata]):
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     @property
-    def metric_name(self) -> str:
-        """Always `solarwinds`; the prefix tells triggers apart."""
-        return "solarwinds"
-
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationValue`."""
-        return self.metadata.activation_value
-
-    @property
     def cautions(self) -> tuple[str, ...]:
         """Without a token SolarWinds refuses every question."""
         return () if self._headers else ("apiToken: is missing: add it to a TriggerAuthentication",)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; an interval without measurements is an error."""
         now = self.context.clock.now()
         parameters = {

@@ -8,18 +8,17 @@ from keda_py.core.values.urls import path_segment
 from keda_py.sdk.scaler import (
     AUTH,
     META,
-    ConfigError,
+    Activation,
     Reading,
     Scaler,
-    ScalerContext,
     ScalerError,
+    Target,
     TriggerMetadata,
     sources,
 )
 from scalers.shared.answers import gjson
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask
-from scalers.shared.target import check_target
 
 
 class SolrMetadata(TriggerMetadata):
@@ -27,8 +26,8 @@ class SolrMetadata(TriggerMetadata):
 
     host: str
     collection: str
-    target_query_value: float
-    activation_target_query_value: float = 0.0
+    target_query_value: Annotated[float, Target()]
+    activation_target_query_value: Annotated[float, Activation()] = 0.0
     query: str = "*:*"
     username: Annotated[str, sources(AUTH, META)]
     password: Annotated[SecretStr, sources(AUTH, META)]
@@ -37,28 +36,9 @@ class SolrMetadata(TriggerMetadata):
 class SolrScaler(Scaler[SolrMetadata]):
     """A search whose documents are not looked at."""
 
-    def __init__(self, metadata: SolrMetadata, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        if not metadata.target_query_value and not context.as_metric_source:
-            raise ConfigError("no targetQueryValue given: set targetQueryValue, not 0", field="targetQueryValue")
-        check_target(metadata.target_query_value, "targetQueryValue", context)
+    metric_name = "solr"
 
-    @property
-    def metric_name(self) -> str:
-        """Always `solr`; the prefix tells triggers apart."""
-        return "solr"
-
-    @property
-    def target(self) -> float:
-        """`targetQueryValue`."""
-        return self.metadata.target_query_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetQueryValue`."""
-        return self.metadata.activation_target_query_value
-
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Search now; a refusal is an error, and so is an answer without a count."""
         metadata = self.metadata
         question = HttpQuestion(

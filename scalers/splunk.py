@@ -11,11 +11,13 @@ from keda_py.core.values.urls import is_http_url, path_segment
 from keda_py.sdk.http_failures import shown
 from keda_py.sdk.scaler import (
     AUTH,
+    Activation,
     ConfigError,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TlsSettings,
     TriggerMetadata,
     sources,
@@ -24,7 +26,6 @@ from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.splunk_export import read_field
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask
-from scalers.shared.target import check_target
 
 
 class SplunkMetadata(TriggerMetadata):
@@ -35,8 +36,8 @@ class SplunkMetadata(TriggerMetadata):
     username: Annotated[SecretStr, sources(AUTH)]
     host: str
     unsafe_ssl: bool = False
-    target_value: int
-    activation_value: int
+    target_value: Annotated[int, Target()]
+    activation_value: Annotated[int, Activation()]
     saved_search_name: str
     value_field: str
 
@@ -44,30 +45,16 @@ class SplunkMetadata(TriggerMetadata):
 class SplunkScaler(Scaler[SplunkMetadata]):
     """Runs the saved search as its user, and takes the first result."""
 
+    metric_name = "splunk-{saved_search_name}"
+
     def __init__(self, metadata: SplunkMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_value, "targetValue", context)
         if not is_http_url(metadata.host):
             raise ConfigError("host: is not a URL: write it as https://splunk.example.com:8089", field="host")
         if metadata.api_token.get_secret_value() and metadata.password.get_secret_value():
             message = "apiToken and password exclude each other: keep one in the TriggerAuthentication"
             raise ConfigError(message, field="apiToken")
         self._tls = context.tls_context(TlsSettings(unsafe=True)) if metadata.unsafe_ssl else None
-
-    @property
-    def metric_name(self) -> str:
-        """`splunk-<savedSearchName>`."""
-        return f"splunk-{self.metadata.saved_search_name}"
-
-    @property
-    def target(self) -> int:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationValue`."""
-        return float(self.metadata.activation_value)
 
     @cached_property
     def _question(self) -> HttpQuestion:
@@ -88,7 +75,7 @@ class SplunkScaler(Scaler[SplunkMetadata]):
             return f"Bearer {token}"
         return basic(user, self.metadata.password)["Authorization"]
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Run it now; as in KEDA, the whole part of the value is compared with `activationValue`."""
         answer = await ask(self.context, self._question)
         if answer.is_error:

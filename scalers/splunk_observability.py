@@ -7,17 +7,18 @@ from pydantic import Field, SecretStr
 from keda_py.sdk.scaler import (
     AUTH,
     LONGEST_TIMEOUT,
+    Activation,
     ConfigError,
     EmptyAnswer,
     ExternalMetric,
     Reading,
     Scaler,
     ScalerContext,
+    Target,
     TriggerMetadata,
     sources,
 )
 from scalers.shared.monitoring.signalflow import SignalFlow
-from scalers.shared.target import check_target
 
 _AGGREGATORS = ("min", "max", "avg")
 
@@ -29,33 +30,19 @@ class SplunkObservabilityMetadata(TriggerMetadata):
     realm: Annotated[str, sources(AUTH)]
     query: str
     duration: Annotated[int, Field(ge=0)]
-    target_value: float
+    target_value: Annotated[float, Target()]
     query_aggregator: str
-    activation_target_value: float
+    activation_target_value: Annotated[float, Activation()]
 
 
 class SplunkObservabilityScaler(Scaler[SplunkObservabilityMetadata]):
     """Listens for `duration` seconds, or until the program ends; as in KEDA, metricType is always Value."""
 
+    metric_name = "signalfx"
+
     def __init__(self, metadata: SplunkObservabilityMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_value, "targetValue", context)
         self._signalflow = SignalFlow(context=context, realm=metadata.realm, token=metadata.access_token)
-
-    @property
-    def metric_name(self) -> str:
-        """Always `signalfx`; the prefix tells triggers apart."""
-        return "signalfx"
-
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return self.metadata.activation_target_value
 
     @property
     def timeout(self) -> float:
@@ -82,7 +69,7 @@ class SplunkObservabilityScaler(Scaler[SplunkObservabilityMetadata]):
             message = f"queryAggregator: is not known: write one of {', '.join(_AGGREGATORS)}"
             raise ConfigError(message, field="queryAggregator")
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Listen now; a program that says nothing is an error."""
         values = await self._signalflow.run(self.metadata.query, self._seconds)
         if not values.count:

@@ -12,10 +12,12 @@ from keda_py.core.cron.zones import load_zone
 from keda_py.sdk.scaler import (
     AUTH,
     LONGEST_TIMEOUT,
+    Activation,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TlsSettings,
     TriggerMetadata,
     named,
@@ -25,7 +27,6 @@ from keda_py.sdk.scaler import (
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion
 from scalers.shared.monitoring.sumologic_client import SumoLogic
-from scalers.shared.target import check_target
 
 _ATTEMPTS, _MOST_ATTEMPTS = 3, 6
 _LONGEST_SEARCH = 60.0
@@ -58,9 +59,9 @@ class SumoLogicMetadata(TriggerMetadata):
     max_retries: Annotated[int, Field(ge=0)] = 0
     timerange: timedelta
     timezone: str = "UTC"
-    activation_threshold: float = 0.0
+    activation_threshold: Annotated[float, Activation()] = 0.0
     query_aggregator: Literal["Latest", "Avg", "Sum", "Count", "Min", "Max"] = "Avg"
-    threshold: float
+    threshold: Annotated[float, Target()]
 
     @model_validator(mode="after")
     def _check_queries(self) -> Self:
@@ -90,9 +91,10 @@ class SumoLogicMetadata(TriggerMetadata):
 class SumoLogicScaler(Scaler[SumoLogicMetadata]):
     """Aggregates the values of the last `timerange` to one."""
 
+    metric_name = "sumologic-{query_type}"
+
     def __init__(self, metadata: SumoLogicMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.threshold, "threshold", context)
         self._server = SumoLogic(
             context=context,
             question=HttpQuestion(
@@ -103,21 +105,6 @@ class SumoLogicScaler(Scaler[SumoLogicMetadata]):
             attempts=min(metadata.max_retries or _ATTEMPTS, _MOST_ATTEMPTS),
             polling_seconds=metadata.logs_polling_interval.total_seconds() or 1.0,
         )
-
-    @property
-    def metric_name(self) -> str:
-        """`sumologic-<queryType>`."""
-        return f"sumologic-{self.metadata.query_type}"
-
-    @property
-    def target(self) -> float:
-        """`threshold`."""
-        return self.metadata.threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationThreshold`."""
-        return self.metadata.activation_threshold
 
     @property
     def timeout(self) -> float:
@@ -135,7 +122,7 @@ class SumoLogicScaler(Scaler[SumoLogicMetadata]):
         """Raises ConfigError for an unknown time zone."""
         _ = self._zone
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; a search that finds nothing counts as 0."""
         if self.metadata.query_type == "logs":
             values = await self._server.records(self._search(), self.metadata.result_field)

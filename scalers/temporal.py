@@ -9,10 +9,12 @@ from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
+    Activation,
     Reading,
     Scaler,
     ScalerContext,
     ScalerError,
+    Target,
     TlsSettings,
     TriggerMetadata,
     sources,
@@ -20,7 +22,6 @@ from keda_py.sdk.scaler import (
 from scalers.shared.asked_at_once import each
 from scalers.shared.grpc import temporal_api as api
 from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect, host_and_port
-from scalers.shared.target import check_target
 
 _NONE = SecretStr("")
 
@@ -31,8 +32,8 @@ class TemporalMetadata(TriggerMetadata):
     endpoint: Annotated[str, sources(META, ENV)]
     namespace: Annotated[str, sources(META, ENV)] = "default"
     task_queue: Annotated[str, sources(META, ENV)]
-    target_queue_size: int = 5
-    activation_target_queue_size: int = 0
+    target_queue_size: Annotated[int, Target()] = 5
+    activation_target_queue_size: Annotated[int, Activation()] = 0
     queue_types: list[str] = []
     worker_deployment_name: Annotated[str, sources(META, ENV)] = ""
     worker_deployment_build_id: Annotated[str, sources(META, ENV)] = ""
@@ -90,7 +91,6 @@ class TemporalScaler(Scaler[TemporalMetadata]):
 
     def __init__(self, metadata: TemporalMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.target_queue_size, "targetQueueSize", context)
         address = host_and_port(metadata.endpoint, "endpoint")
         self._server = GrpcServer(address=address, tls=metadata.tls_settings(), server_name=metadata.tls_server_name)
         names = [name.lower() for name in metadata.queue_types if name]
@@ -106,16 +106,6 @@ class TemporalScaler(Scaler[TemporalMetadata]):
         return f"temporal-{'-'.join(parts)}"
 
     @property
-    def target(self) -> int:
-        """`targetQueueSize`."""
-        return self.metadata.target_queue_size
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetQueueSize`."""
-        return float(self.metadata.activation_target_queue_size)
-
-    @property
     def cautions(self) -> tuple[str, ...]:
         """As in KEDA, an unknown type of queue is passed over."""
         unknown = [name for name in self.metadata.queue_types if name and name.lower() not in api.QUEUE_TYPES]
@@ -125,7 +115,7 @@ class TemporalScaler(Scaler[TemporalMetadata]):
         """Share the connection to this server. Raises ConfigError for certificates that cannot be used."""
         self._connection = await connect(self._server, self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The approximate backlog now."""
         if not self._types:
             raise ScalerError("queueTypes names no type of queue: write workflow, activity or nexus")

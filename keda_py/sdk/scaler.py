@@ -277,11 +277,14 @@ class Scaler(Generic[M]):
             cls._read_takes_spec = len(signature(cls.read).parameters) > 1
 
     def __init__(self, metadata: M, context: ScalerContext) -> None:
-        """Raises ConfigError where the target is 0 or less, unless a formula has a target of its own."""
+        """Raises ConfigError for a marked target that is missing, 0 or less, unless a formula has its own target."""
         self.metadata = metadata
         self.context = context
         if key := metadata.key_of("target"):
-            check_target(getattr(metadata, key.field) or 0, key.name, context)
+            value = getattr(metadata, key.field) or 0
+            if not (value or context.as_metric_source or key.field in metadata.model_fields_set):
+                raise ConfigError(f"no {key.name} given: write a number above 0", field=key.name)
+            check_target(value, key.name, context)
 
     @property
     def metric_name(self) -> str:

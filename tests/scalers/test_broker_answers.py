@@ -55,7 +55,7 @@ async def test_an_answer_that_makes_no_sense_is_an_error(bench: Any, kind: str, 
         server.answers[ASKED_FIRST[kind]] = answer
         scaler = await bench.opened(kind, on(kind, f"{server.url}/x"), auth=AUTH)
         with pytest.raises(ScalerError) as error:
-            await scaler.read()
+            await scaler.read_metric((await scaler.specs())[0])
         assert len(server.asked) == 1
     assert "hunter2" not in str(error.value)
     assert "404" not in str(error.value)
@@ -65,7 +65,7 @@ async def test_an_answer_that_makes_no_sense_is_an_error(bench: Any, kind: str, 
 async def test_a_server_that_is_not_there_is_an_error_without_the_password(bench: Any, kind: str) -> None:
     scaler = await bench.opened(kind, on(kind, "http://127.0.0.1:1"), auth=AUTH)
     with pytest.raises(ScalerError, match=r"127\.0\.0\.1:1") as error:
-        await scaler.read()
+        await scaler.read_metric((await scaler.specs())[0])
     assert "hunter2" not in str(error.value)
 
 
@@ -96,7 +96,7 @@ async def test_three_metrics_of_a_queue_are_read_one_by_one(bench: Any) -> None:
             {**answer, "collections": {"msgs": {"count": 0}}}
         ).decode()
         scaler = await bench.opened("solace-event-queue", {**metadata, "solaceSempBaseURL": server.url}, auth=AUTH)
-        readings = {spec.name: await scaler.read(spec) for spec in await scaler.specs()}
+        readings = {spec.name: await scaler.read_metric(spec) for spec in await scaler.specs()}
         assert {name: one.value for name, one in readings.items()} == {
             "solace-orders-msgcount": 0,
             "solace-orders-msgspoolusage": 3,
@@ -105,7 +105,7 @@ async def test_three_metrics_of_a_queue_are_read_one_by_one(bench: Any) -> None:
         assert all(one.active for one in readings.values())
         server.answers[f"{vpn}/queues/orders"] = orjson.dumps(answer).decode()
         with pytest.raises(ScalerError, match="lacks the queue's messages"):
-            await scaler.read()
+            await scaler.read_metric((await scaler.specs())[0])
 
 
 async def test_an_activation_of_direct_messaging_has_no_effect_and_is_told(bench: Any) -> None:

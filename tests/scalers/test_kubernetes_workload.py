@@ -59,8 +59,8 @@ async def test_selectors_that_kubernetes_takes(bench: Bench, selector: str) -> N
     ("metadata", "message"),
     [
         ({"value": "1"}, 'missing required parameter "podSelector" in [triggerMetadata]'),
-        ({"podSelector": "app=web"}, "value must be a float greater than 0"),
-        ({"podSelector": "app=web", "value": "-1"}, "value must be a float greater than 0"),
+        ({"podSelector": "app=web"}, "no value given: write a number above 0"),
+        ({"podSelector": "app=web", "value": "-1"}, 'value: "-1": input should be greater than or equal to 0'),
         ({"podSelector": "app=web,,", "value": "1"}, "is not a label requirement"),
         ({"podSelector": "app in web", "value": "1"}, '"app in web" is not a label requirement'),
         ({"podSelector": "-app=web", "value": "1"}, "is not a label requirement"),

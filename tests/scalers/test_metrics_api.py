@@ -297,8 +297,8 @@ async def test_a_service_without_endpoints_and_one_whose_endpoints_all_fail_are_
     [
         ({"valueLocation": "a", "targetValue": "1"}, {}, 'missing required parameter "url" in [triggerMetadata]'),
         ({"url": "http://a", "targetValue": "1"}, {}, 'missing required parameter "valueLocation" in'),
-        ({"url": "http://a", "valueLocation": "a"}, {}, "no targetValue given in metadata"),
-        (ask("http://a", targetValue="0"), {}, "no targetValue given in metadata"),
+        ({"url": "http://a", "valueLocation": "a"}, {}, "no targetValue given: write a number above 0"),
+        (ask("http://a", targetValue="0"), {}, 'targetValue: "0" is no target for an HPA: write a number above 0'),
         (ask("http://a", format="csv"), {}, 'format: "csv" is not allowed: write one of prometheus, json, xml, yaml'),
         (ask("http://a", aggregationType="mean"), {}, 'aggregationType: "mean" is not allowed'),
         (ask("http://a", aggregateFromKubeServiceEndpoints="true"), {}, "must begin with <service>.<namespace>"),

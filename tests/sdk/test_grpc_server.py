@@ -108,9 +108,9 @@ async def test_metrics_values_and_activity_are_the_scalers() -> None:
             ExternalMetric(name="tokens", target=3),
         )
         before = ShelfScaler.reads
-        reading = await scaler.read(shelf)
+        reading = await scaler.read_metric(shelf)
         assert (reading.value, reading.active) == (7.5, True)
-        assert (await scaler.read(tokens)).value == len("secret")
+        assert (await scaler.read_metric(tokens)).value == len("secret")
         assert ShelfScaler.reads == before + 2  # value and activity of both metrics are one reading each
         closed = ShelfScaler.closed
     assert ShelfScaler.closed == closed + 1

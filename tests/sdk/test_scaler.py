@@ -72,6 +72,19 @@ async def test_a_target_that_no_hpa_takes_is_refused_by_its_key(lent: SharedCont
     assert refused.value.field == "queueLength"
 
 
+async def test_a_target_that_is_missing_is_asked_for_by_its_key(lent: SharedContext) -> None:
+    class NoDefaultMetadata(QueueMetadata):
+        queue_length: Annotated[float | None, Target()] = None
+
+    class NoDefaultScaler(Scaler[NoDefaultMetadata]):
+        metric_name = "acme"
+
+    metadata = NoDefaultMetadata.parse({"queueID": "jobs"}, {}, {})
+    with pytest.raises(ConfigError, match="^no queueLength given: write a number above 0$"):
+        NoDefaultScaler(metadata, scaler_of(lent).context)
+    assert NoDefaultScaler(metadata, scaler_of(lent, formula=True).context).target == 0
+
+
 async def test_under_a_formula_a_target_may_be_0_since_the_formula_has_its_own(lent: SharedContext) -> None:
     assert scaler_of(lent, queueLength="0", formula=True).target == 0
 

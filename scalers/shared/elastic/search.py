@@ -7,10 +7,11 @@ from keda_py.core.values.urls import path_segments
 from keda_py.sdk.scaler import (
     AUTH,
     META,
+    Activation,
     Reading,
     Scaler,
-    ScalerContext,
     ScalerError,
+    Target,
     TriggerMetadata,
     separated_by,
     sources,
@@ -18,7 +19,6 @@ from keda_py.sdk.scaler import (
 from scalers.shared.answers import gjson
 from scalers.shared.elastic.nodes import Nodes, check_status
 from scalers.shared.numbers import float_of, reading_of
-from scalers.shared.target import check_target
 
 
 class SearchMetadata(TriggerMetadata):
@@ -29,8 +29,8 @@ class SearchMetadata(TriggerMetadata):
     query: Annotated[str, sources(AUTH, META)] = ""
     parameters: Annotated[list[str], separated_by(";")] = []
     value_location: Annotated[str, sources(AUTH, META)]
-    target_value: Annotated[float, sources(AUTH, META)]
-    activation_target_value: float = 0.0
+    target_value: Annotated[float, sources(AUTH, META), Target()]
+    activation_target_value: Annotated[float, Activation()] = 0.0
     ignore_null_values: bool = False
     metric_name: str = ""
 
@@ -51,24 +51,10 @@ class SearchScaler(Scaler[S], Generic[S]):
     product: ClassVar[str]
     _nodes: Nodes
 
-    def __init__(self, metadata: S, context: ScalerContext) -> None:
-        super().__init__(metadata, context)
-        check_target(metadata.target_value, "targetValue", context)
-
     @property
     def metric_name(self) -> str:
         """`<product>-<searchTemplateName>`, or `<product>-query`."""
         return f"{self.product}-{self.metadata.search_template_name or 'query'}"
-
-    @property
-    def target(self) -> float:
-        """`targetValue`."""
-        return self.metadata.target_value
-
-    @property
-    def activation(self) -> float:
-        """`activationTargetValue`."""
-        return self.metadata.activation_target_value
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -80,7 +66,7 @@ class SearchScaler(Scaler[S], Generic[S]):
             problems.append(str(error))
         return tuple(filter(None, problems))
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Search now; a refusal, and an answer without the number, are errors."""
         try:
             return await self._search()

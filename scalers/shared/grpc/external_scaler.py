@@ -125,10 +125,8 @@ class ExternalMetricsScaler(Scaler[M]):
             )
         return ExternalMetric(name=metric.metricName, target=target)
 
-    async def read(self, spec: ExternalMetric | None = None) -> Reading:
+    async def read_metric(self, spec: ExternalMetric) -> Reading:
         """The values of one metric added up, as an HPA does, and whether the server calls it active."""
-        if spec is None:
-            spec, *_ = await self.specs()
         question = protocol.messages()["GetMetricsRequest"](scaledObjectRef=self._reference(), metricName=spec.name)
         answer = await self._ask(protocol.GET_METRICS, question, "GetMetricsResponse")
         if not answer.metricValues:

@@ -6,7 +6,18 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, model_validator
 
 from keda_py.cloud import aws
-from keda_py.sdk.scaler import AUTH, ENV, META, SharingKey, TlsSettings, ranges, sharing_key, sources
+from keda_py.sdk.scaler import (
+    AUTH,
+    ENV,
+    META,
+    Activation,
+    SharingKey,
+    Target,
+    TlsSettings,
+    ranges,
+    sharing_key,
+    sources,
+)
 from scalers.shared.aws.aws import AwsAuthMetadata
 from scalers.shared.kafka.lag import LagRules, ResetPolicy
 
@@ -29,8 +40,8 @@ class GroupLagMetadata(AwsAuthMetadata):
     bootstrap_servers: Annotated[list[str], sources(META, ENV)]
     consumer_group: Annotated[str, sources(META, ENV)]
     partition_limitation: Annotated[list[int], ranges()] = []
-    lag_threshold: Annotated[int, Field(gt=0)] = 10
-    activation_lag_threshold: Annotated[int, Field(ge=0)] = 0
+    lag_threshold: Annotated[int, Field(gt=0), Target()] = 10
+    activation_lag_threshold: Annotated[int, Field(ge=0), Activation()] = 0
     offset_reset_policy: ResetPolicy = "latest"
     allow_idle_consumers: bool = False
     exclude_persistent_lag: bool = False

@@ -46,16 +46,6 @@ class GroupLagScaler(Scaler[M]):
         """`kafka-<topics>`, or `kafka-<group>-topics`."""
         return f"kafka-{','.join(self.topics()) or f'{self.metadata.consumer_group}-topics'}"
 
-    @property
-    def target(self) -> int:
-        """`lagThreshold`."""
-        return self.metadata.lag_threshold
-
-    @property
-    def activation(self) -> float:
-        """`activationLagThreshold`."""
-        return float(self.metadata.activation_lag_threshold)
-
     async def open(self) -> None:
         """Join the cluster's connections; its first user asks for its brokers."""
         with needs_extra("kafka"):
@@ -64,7 +54,7 @@ class GroupLagScaler(Scaler[M]):
         self._question = GroupQuestion(self.metadata.consumer_group, self.topics())
         self._cluster = await open_cluster(self._servers, self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The lag now; a topic, a partition or an offset that is not known is an error."""
         (reading,) = await self.read_batch([self])
         if isinstance(reading, ScalerError):

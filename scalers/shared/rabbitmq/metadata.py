@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, cast, get_args
 
 from pydantic import Field, SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, ENV, META, PodIdentity, TlsSettings, TriggerMetadata, named, sources
+from keda_py.sdk.scaler import AUTH, ENV, META, Activation, PodIdentity, TlsSettings, TriggerMetadata, named, sources
 from scalers.shared.rabbitmq.address import Protocol, RabbitAddress, parse_address
 from scalers.shared.rabbitmq.counts import Mode
 
@@ -22,7 +22,7 @@ class RabbitmqMetadata(TriggerMetadata):
     mode: str = ""
     queue_length: float = 0.0
     value: float = 0.0
-    activation_value: float = 0.0
+    activation_value: Annotated[float, Activation()] = 0.0
     host: Annotated[SecretStr, sources(META, AUTH, ENV)]
     protocol: Annotated[Literal["auto", "amqp", "http"], sources(META, AUTH)] = "auto"
     vhost_name: Annotated[str, sources(META, AUTH)] = ""

@@ -42,7 +42,7 @@ class RedisKeyScaler(Scaler[P], Generic[P]):
         self._redis = await self._place.join(self.context)
         self._listening = await self._place.listen(self._redis, self.context)
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """The key now, in a round trip of its own. Raises ScalerError."""
         (reading,) = await self.read_batch([self])
         if isinstance(reading, ScalerError):

@@ -4,15 +4,15 @@ A key's type is not known before it has been asked, and may change; a server say
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from redis.exceptions import ResponseError
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, ScalerError, Target
 from scalers.shared.redis.asking import Command
 from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
 from scalers.shared.redis.replies import reason_of
-from scalers.shared.target import check_target
 
 _COUNTS = {b"none": "LLEN", b"list": "LLEN", b"set": "SCARD", b"zset": "ZCARD", b"hash": "HLEN"}
 
@@ -20,40 +20,25 @@ _COUNTS = {b"none": "LLEN", b"list": "LLEN", b"set": "SCARD", b"zset": "ZCARD", 
 class RedisLengthMetadata(RedisConnectionMetadata):
     """Keys of `redis`, `redis-cluster` and `redis-sentinel`."""
 
-    list_length: int = 5
-    activation_list_length: int = 0
+    list_length: Annotated[int, Target()] = 5
+    activation_list_length: Annotated[int, Activation()] = 0
     list_name: str
 
 
 class LengthScaler(RedisKeyScaler[RedisLengthMetadata]):
     """A key that is missing has no length, one of another type is an error."""
 
+    metric_name = "redis-{list_name}"
     use = "lengths"
 
     def __init__(self, metadata: RedisLengthMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        check_target(metadata.list_length, "listLength", context)
         self._count, self._kind = "LLEN", "value of another type"
 
     @property
     def key(self) -> str:
         """`listName`."""
         return self.metadata.list_name
-
-    @property
-    def metric_name(self) -> str:
-        """`redis-<listName>`."""
-        return f"redis-{self.metadata.list_name}"
-
-    @property
-    def target(self) -> int:
-        """`listLength`."""
-        return self.metadata.list_length
-
-    @property
-    def activation(self) -> float:
-        """`activationListLength`."""
-        return float(self.metadata.activation_list_length)
 
     async def read_batch(self, scalers: "Sequence[Scaler[RedisLengthMetadata]]") -> "Sequence[Reading | ScalerError]":
         """All lengths in one round trip; in three where the type of a key has changed."""

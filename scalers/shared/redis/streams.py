@@ -1,16 +1,15 @@
 """The backlog of a stream: its length, or what a consumer group has not acknowledged, or has not been given yet."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from redis.exceptions import ResponseError
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, ScalerError, check_target
 from scalers.shared.redis.asking import Command
 from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
 from scalers.shared.redis.replies import reason_of
-from scalers.shared.target import check_target
 
 Mode = Literal["length", "pending", "lag"]
 
@@ -23,7 +22,7 @@ class RedisStreamsMetadata(RedisConnectionMetadata):
     lag_count: int = 0
     stream: str
     consumer_group: str = ""
-    activation_lag_count: int = 0
+    activation_lag_count: Annotated[int, Activation()] = 0
 
     @property
     def mode(self) -> Mode:
@@ -36,6 +35,7 @@ class RedisStreamsMetadata(RedisConnectionMetadata):
 class StreamScaler(RedisKeyScaler[RedisStreamsMetadata]):
     """A missing stream has no backlog, but a missing group of it is an error where entries pend."""
 
+    metric_name = "redis-streams-{stream}"
     use = "streams"
 
     def __init__(self, metadata: RedisStreamsMetadata, context: ScalerContext) -> None:
@@ -49,11 +49,6 @@ class StreamScaler(RedisKeyScaler[RedisStreamsMetadata]):
         return self.metadata.stream
 
     @property
-    def metric_name(self) -> str:
-        """`redis-streams-<stream>`."""
-        return f"redis-streams-{self.metadata.stream}"
-
-    @property
     def target(self) -> int:
         """`streamLength`, `pendingEntriesCount` or `lagCount`, by mode."""
         metadata = self.metadata
@@ -63,11 +58,6 @@ class StreamScaler(RedisKeyScaler[RedisStreamsMetadata]):
             "lag": metadata.lag_count,
         }
         return counts[metadata.mode]
-
-    @property
-    def activation(self) -> float:
-        """`activationLagCount`, in every mode."""
-        return float(self.metadata.activation_lag_count)
 
     async def read_batch(self, scalers: "Sequence[Scaler[RedisStreamsMetadata]]") -> "Sequence[Reading | ScalerError]":
         """All backlogs in one round trip; in two where the lag of a group is asked that is not there."""

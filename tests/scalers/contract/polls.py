@@ -94,7 +94,7 @@ async def _read(scaler: AnyScaler, specs: object) -> None:
     assert isinstance(specs, tuple)
     for spec in specs:
         assert isinstance(spec, ExternalMetric)
-        await guard(scaler.read(spec), scaler.timeout + GRACE_SECONDS, what=STEP)
+        await guard(scaler.read_metric(spec), scaler.timeout + GRACE_SECONDS, what=STEP)
 
 
 def _filled(texts: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:

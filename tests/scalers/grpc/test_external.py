@@ -41,7 +41,7 @@ async def test_value_activity_and_target_are_what_the_server_says(bench: Any, ex
     assert (spec, type(spec.target)) == (ExternalMetric(name="jobs", target=5), int)
     for active in (True, False):
         external.active = active
-        reading = await scaler.read(spec)
+        reading = await scaler.read_metric(spec)
         assert (reading.value, reading.active) == (7.0, active)
 
 
@@ -57,7 +57,7 @@ async def test_several_metrics_are_read_by_name_and_floats_count_first(bench: An
     scaler = await bench.opened("external", on(external))
     one, other = await scaler.specs()
     assert (one.target, other.target) == (2.5, 1)
-    assert [(await scaler.read(spec)).value for spec in (one, other)] == [0.25, 2.5]
+    assert [(await scaler.read_metric(spec)).value for spec in (one, other)] == [0.25, 2.5]
 
 
 async def test_the_server_is_told_all_metadata_and_what_variables_hold(bench: Any, external: External) -> None:
@@ -138,7 +138,7 @@ async def test_an_answer_that_does_not_tell_is_an_error(
     (spec,) = await scaler.specs()
     external.raw = raw
     with pytest.raises(ScalerError, match=message):
-        await scaler.read(spec)
+        await scaler.read_metric(spec)
 
 
 async def test_a_server_that_hangs_is_given_up(bench: Any, external: External) -> None:
@@ -166,10 +166,11 @@ async def test_a_slow_server_is_waited_for_as_long_as_its_trigger_says(bench: An
     external.values["jobs"] = [{"metricName": "x", "metricValue": 7}]
     external.seconds = 0.4
     patient = await bench.opened("external", on(external, timeout="20s"), timeout=0.2)
-    assert (await patient.read()).value == 7
+    (jobs,) = await patient.specs()
+    assert (await patient.read_metric(jobs)).value == 7
     hasty = await bench.opened("external", on(external), timeout=0.2)
     with pytest.raises(ScalerError, match=r"no answer in 0\.2 s"):
-        await hasty.read()
+        await hasty.read_metric(jobs)
 
 
 async def test_the_engine_waits_for_a_slow_server_from_the_build_on(lent: SharedContext, external: External) -> None:

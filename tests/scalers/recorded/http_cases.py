@@ -222,7 +222,7 @@ async def _poll(
 async def _read(scaler: AnyScaler, metric: NamedMetric) -> dict[str, Any]:
     """As `readings/tracked_metrics.py` does, which cannot be had without an object around it."""
     try:
-        reading = await guard(scaler.read(metric.spec), scaler.timeout + GRACE_SECONDS, what=_PLAY)
+        reading = await guard(scaler.read_metric(metric.spec), scaler.timeout + GRACE_SECONDS, what=_PLAY)
     except (ConfigError, ScalerError) as error:
         return {"error": str(error)}
     active = reading.value > scaler.activation if reading.active is None else reading.active

@@ -71,7 +71,7 @@ class QueryScaler(Scaler[Q], Generic[Q]):
         except ScalerError as error:
             raise self._named(error) from None
 
-    async def read(self, spec: object = None) -> Reading:
+    async def read(self) -> Reading:
         """Ask now; an answer that is not one number is an error."""
         try:
             with self.context.clock.busy():
