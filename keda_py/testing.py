@@ -8,14 +8,16 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from keda_py.clock import FakeClock
+from keda_py.core.metric_specs import ExternalMetric, ResourceMetric
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext
+from keda_py.sdk.contract import Trigger
+from keda_py.sdk.metadata.model import TriggerMetadata
 from keda_py.sdk.offline import A_SATURDAY, Object, Objects, shared_context
 from keda_py.sdk.registry import AnyScaler
-from keda_py.sdk.scaler import ExternalMetric, ResourceMetric, Trigger, TriggerMetadata
 
 __all__ = [
     "A_SATURDAY",
@@ -67,12 +69,14 @@ async def check_scaler(scaler_class: type[AnyScaler], trigger: Trigger, context:
     is not made by `sharing_key`, no metric, a metric's name, target or activation that cannot be used.
 
     >>> import asyncio
-    >>> from keda_py.sdk.scaler import Reading, Scaler, TriggerMetadata
+    >>> from keda_py.core.reading import Reading
+    >>> from keda_py.sdk.contract import Scaler
+    >>> from keda_py.sdk.metadata.model import TriggerMetadata
     >>> class TapMetadata(TriggerMetadata):
     ...     level: float
     >>> class TapScaler(Scaler[TapMetadata]):
     ...     metric_name, target = "tap", 0
-    ...     async def read(self, spec: object = None) -> Reading:
+    ...     async def read(self) -> Reading:
     ...         return Reading(value=self.metadata.level)
     >>> async def check() -> None:
     ...     async with shared_context() as lent:

@@ -7,20 +7,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import re2
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    ConfigError,
-    Reading,
-    Scaler,
-    ScalerContext,
-    Target,
-    TriggerMetadata,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, ScalerContext, named
+from keda_py.sdk.scaler import AUTH, ENV, Activation, ConfigError, Reading, Scaler, Target, TriggerMetadata, sources
 from scalers.shared.brokers.jolokia import path_part, read_count
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, ENV, META, named, sources
+from keda_py.sdk.advanced import META, named
+from keda_py.sdk.scaler import AUTH, ENV, sources
 from scalers.shared.aws.aws import aws_identity
 from scalers.shared.kafka.metadata import MECHANISMS, GroupLagMetadata, KafkaServers, MskIdentity, Switch
 from scalers.shared.kafka.scaler import GroupLagScaler

@@ -7,18 +7,8 @@ import httpx
 import orjson
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import (
-    AUTH,
-    META,
-    Activation,
-    ConfigError,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    sources,
-)
+from keda_py.sdk.advanced import META, ScalerContext
+from keda_py.sdk.scaler import AUTH, Activation, ConfigError, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.answers import gjson
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.http_answer import HttpQuestion, ask

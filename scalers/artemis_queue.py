@@ -6,7 +6,8 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import AUTH, ENV, META, Activation, ConfigError, Reading, Scaler, ScalerContext, Target, sources
+from keda_py.sdk.advanced import META, ScalerContext
+from keda_py.sdk.scaler import AUTH, ENV, Activation, ConfigError, Reading, Scaler, Target, sources
 from scalers.shared.brokers.jolokia import path_part, read_count
 from scalers.shared.credentials.basic import basic
 from scalers.shared.credentials.client_tls import ClientTlsMetadata, client_tls

@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, ScalerError, SharingKey, Target, separated_by
+from keda_py.sdk.advanced import ScalerContext, SharingKey, separated_by
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError, Target
 from scalers.shared.aws.aws import AwsServiceMetadata
 from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
 from scalers.shared.aws.cloudwatch_rules import check_metric, check_window

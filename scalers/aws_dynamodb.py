@@ -2,7 +2,8 @@
 
 from typing import Annotated
 
-from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, ScalerError, Target
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError, Target
 from scalers.shared.aws.aws import AwsServiceMetadata
 from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
 from scalers.shared.aws.dynamodb_values import attribute_names, attribute_values

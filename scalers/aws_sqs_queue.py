@@ -4,20 +4,9 @@ from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import (
-    ENV,
-    META,
-    Activation,
-    ConfigError,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, ScalerContext, named
+from keda_py.sdk.metadata.values import parse_int
+from keda_py.sdk.scaler import ENV, Activation, ConfigError, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.aws.aws import AwsServiceMetadata
 from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
 

@@ -5,19 +5,8 @@ from typing import Annotated, Final
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    AnswerTooLong,
-    Reading,
-    Scaler,
-    ScalerContext,
-    Target,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, AnswerTooLong, ScalerContext, named
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, Target, sources
 from scalers.shared.azure.storage import StorageAccount
 from scalers.shared.azure.storage_keys import AzureStorageMetadata, NamedAccount
 from scalers.shared.azure.storage_lists import INLINE_BYTES, count_blobs

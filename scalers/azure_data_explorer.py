@@ -7,18 +7,8 @@ import httpx
 from pydantic import SecretStr, field_validator
 
 from keda_py.core.values.urls import is_http_url
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    Destination,
-    Reading,
-    ScalerContext,
-    ScalerError,
-    Target,
-    sources,
-)
+from keda_py.sdk.advanced import META, Destination, ScalerContext
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, ScalerError, Target, sources
 from scalers.shared.azure.cloud_keys import cloud_of
 from scalers.shared.azure.measurements import INLINE_BYTES, cell_of_frames
 from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler

@@ -5,20 +5,8 @@ from typing import Annotated, Final
 from pydantic import Field, SecretStr
 
 from keda_py.cloud.azure_clouds import SERVICE_BUS, scope_of
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    ConfigError,
-    Destination,
-    Reading,
-    Scaler,
-    ScalerContext,
-    Target,
-    sharing_key,
-    sources,
-)
+from keda_py.sdk.advanced import META, Destination, ScalerContext, sharing_key
+from keda_py.sdk.scaler import AUTH, ENV, Activation, ConfigError, Reading, Scaler, Target, sources
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.azure.checkpoints import Checkpoints
 from scalers.shared.azure.cloud_keys import AzureCloudMetadata, authority_of, given, is_workload, of_cloud

@@ -8,20 +8,8 @@ import httpx
 from pydantic import SecretStr
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    Destination,
-    Reading,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TlsSettings,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, Destination, ScalerContext, TlsSettings, named
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, ScalerError, Target, sources
 from scalers.shared.azure.cloud_keys import PUBLIC, of_cloud
 from scalers.shared.azure.measurements import INLINE_BYTES, cell_of_table
 from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler

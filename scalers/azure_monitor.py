@@ -8,20 +8,9 @@ import httpx
 from pydantic import SecretStr, field_validator
 
 from keda_py.core.values.urls import path_segment, path_segments
-from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    Destination,
-    Reading,
-    ScalerContext,
-    ScalerError,
-    Target,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, Destination, ScalerContext, named
+from keda_py.sdk.metadata.values import parse_int
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, ScalerError, Target, sources
 from scalers.shared.azure.cloud_keys import PUBLIC, of_cloud
 from scalers.shared.azure.measurements import INLINE_BYTES, last_of_metric
 from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler

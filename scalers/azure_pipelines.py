@@ -7,22 +7,17 @@ from urllib.parse import quote
 from pydantic import SecretStr, field_validator, model_validator
 
 from keda_py.cloud.azure_clouds import DEVOPS, scope_of
+from keda_py.sdk.advanced import META, Destination, ExternalMetric, MetricSpec, ScalerContext, named
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
-    META,
     Activation,
     ConfigError,
-    Destination,
-    ExternalMetric,
-    MetricSpec,
     Reading,
     Scaler,
-    ScalerContext,
     ScalerError,
     Target,
     TriggerMetadata,
-    named,
     sources,
 )
 from scalers.shared.azure.azure_workload import azure_token

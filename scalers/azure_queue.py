@@ -4,8 +4,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import SecretStr
 
-from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import AUTH, ENV, META, Activation, Reading, Scaler, ScalerContext, ScalerError, Target, sources
+from keda_py.sdk.advanced import META, ScalerContext
+from keda_py.sdk.metadata.values import parse_int
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.azure.storage import StorageAccount
 from scalers.shared.azure.storage_keys import AzureStorageMetadata, NamedAccount
 from scalers.shared.azure.storage_lists import INLINE_BYTES, count_messages

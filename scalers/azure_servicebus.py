@@ -8,18 +8,8 @@ from pydantic import SecretStr, model_validator
 
 from keda_py.cloud.azure_clouds import SERVICE_BUS, scope_of
 from keda_py.core.values.urls import path_segments
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    Activation,
-    Destination,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    sources,
-)
+from keda_py.sdk.advanced import Destination, ScalerContext
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.azure.cloud_keys import AzureCloudMetadata, authority_of, given, is_workload, of_cloud
 from scalers.shared.azure.service_bus import read_namespace_connection

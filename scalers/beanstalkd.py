@@ -5,16 +5,8 @@ from datetime import timedelta
 from typing import Annotated
 from urllib.parse import quote_plus
 
-from keda_py.sdk.scaler import (
-    Activation,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    SharingKey,
-    Target,
-    TriggerMetadata,
-)
+from keda_py.sdk.advanced import ScalerContext, SharingKey
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata
 from scalers.shared.protocols.beanstalk import Beanstalk, BeanstalkServer, beanstalk, is_tube
 
 _ALWAYS = ("current-jobs-ready", "current-jobs-reserved")

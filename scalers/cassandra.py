@@ -4,16 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    Activation,
-    ConfigError,
-    Reading,
-    Target,
-    TlsSettings,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import TlsSettings, named
+from keda_py.sdk.scaler import AUTH, Activation, ConfigError, Reading, Target, sources
 from scalers.shared.databases.cql import CqlServer
 from scalers.shared.databases.cql_frames import CONSISTENCIES
 from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler

@@ -7,10 +7,10 @@ import orjson
 from pydantic import SecretStr, model_validator
 
 from keda_py.core.values.urls import path_segment
+from keda_py.sdk.advanced import META
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
-    META,
     Activation,
     ConfigError,
     Reading,

@@ -4,7 +4,8 @@ from functools import cached_property
 
 from keda_py.core.cron.windows import CronWindow, check_expression, is_open, next_change
 from keda_py.core.cron.zones import load_zone, zone_remedy
-from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerError, TriggerMetadata
 
 # `*/5 0 ? * 1,3` becomes `xSl50Qmx1Cm3`; the engine's own normalisation comes after.
 _IN_NAMES = str.maketrans({" ": "", "*": "x", "/": "Sl", "?": "Qm", ",": "Cm"})

@@ -5,16 +5,8 @@ from functools import cached_property
 import httpx
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import (
-    ConfigError,
-    ExternalMetric,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    TlsSettings,
-    check_target,
-)
+from keda_py.sdk.advanced import ExternalMetric, ScalerContext, TlsSettings, check_target
+from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerError
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.datadog_series import read_agent_value, read_message, read_series
 from scalers.shared.http_answer import HttpQuestion, get

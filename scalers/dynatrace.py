@@ -7,19 +7,8 @@ from typing import Annotated, Self
 import orjson
 from pydantic import Field, SecretStr, model_validator
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    LONGEST_TIMEOUT,
-    META,
-    Activation,
-    Reading,
-    Scaler,
-    ScalerError,
-    Target,
-    TriggerMetadata,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import LONGEST_TIMEOUT, META, named
+from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.dynatrace_results import read_metric, read_records, read_token
 from scalers.shared.http_answer import HttpQuestion, ask

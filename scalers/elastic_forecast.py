@@ -7,7 +7,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, ScalerError, Target, named
+from keda_py.sdk.advanced import ScalerContext, named
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError, Target
 from scalers.shared.answers import gjson
 from scalers.shared.elastic.elastic_connection import ElasticMetadata, open_nodes
 from scalers.shared.elastic.nodes import Nodes, check_status

@@ -8,19 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    Activation,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TlsSettings,
-    TriggerMetadata,
-    sources,
-)
+from keda_py.sdk.advanced import ScalerContext, TlsSettings
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.grpc.etcd import Etcd, EtcdUser, etcd
 from scalers.shared.numbers import finite_reading, float_of
 

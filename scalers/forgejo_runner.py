@@ -6,7 +6,8 @@ import httpx
 from pydantic import SecretStr
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import AUTH, ENV, Reading, Scaler, ScalerError, TriggerMetadata, named, sources
+from keda_py.sdk.advanced import named
+from keda_py.sdk.scaler import AUTH, ENV, Reading, Scaler, ScalerError, TriggerMetadata, sources
 from scalers.shared.builds.job_lists import INLINE_BYTES, count_jobs
 from scalers.shared.http_answer import HttpQuestion, get
 

@@ -2,7 +2,8 @@
 
 from typing import Annotated
 
-from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, Target, named
+from keda_py.sdk.advanced import ScalerContext, named
+from keda_py.sdk.scaler import Activation, Reading, Scaler, Target
 from scalers.shared.gcp import GcpAuthMetadata, required_gcp_identity
 from scalers.shared.google.monitoring import CloudMonitoring, reading
 

@@ -5,20 +5,8 @@ from typing import Annotated, Literal
 
 import re2
 
-from keda_py.sdk.scaler import (
-    ENV,
-    META,
-    Activation,
-    ConfigError,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    named,
-    removed,
-    sources,
-)
+from keda_py.sdk.advanced import META, ScalerContext, named, removed
+from keda_py.sdk.scaler import ENV, Activation, ConfigError, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.gcp import GcpAuthMetadata, required_gcp_identity
 from scalers.shared.google.monitoring import CloudMonitoring, reading
 

@@ -2,7 +2,8 @@
 
 from typing import Annotated
 
-from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerContext, Target
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, Target
 from scalers.shared.gcp import GcpAuthMetadata, required_gcp_identity
 from scalers.shared.google.monitoring import Aggregation, CloudMonitoring, reading
 

@@ -5,7 +5,8 @@ from typing import Annotated
 
 from keda_py.cloud import gcp
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerContext, ScalerError, Target
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerError, Target
 from scalers.shared.answers.json_fields import INLINE_BYTES, Object, children, json_object, string
 from scalers.shared.bearer_token import BearerToken
 from scalers.shared.gcp import GcpAuthMetadata, required_gcp_identity

@@ -6,20 +6,8 @@ from pydantic import SecretStr, model_validator
 
 from keda_py.cloud.tokens import TokenSource
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TriggerMetadata,
-    named,
-    rs256,
-    sources,
-)
+from keda_py.sdk.advanced import META, ScalerContext, named, rs256
+from keda_py.sdk.scaler import AUTH, ENV, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.builds.github_api import GitHubApi, RateLimited
 from scalers.shared.builds.github_app import installation_token
 from scalers.shared.builds.job_lists import count_for_labels, repositories, unfinished_runs

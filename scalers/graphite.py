@@ -5,16 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    Activation,
-    Reading,
-    Scaler,
-    ScalerError,
-    Target,
-    TriggerMetadata,
-    sources,
-)
+from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.graphite_render import read_render
 from scalers.shared.credentials.basic import basic

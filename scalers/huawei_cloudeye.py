@@ -7,19 +7,16 @@ import orjson
 from pydantic import SecretStr
 
 from keda_py.core.values.urls import path_segment
+from keda_py.sdk.advanced import EmptyAnswer, ScalerContext, named, removed
 from keda_py.sdk.scaler import (
     AUTH,
     Activation,
     ConfigError,
-    EmptyAnswer,
     Reading,
     Scaler,
-    ScalerContext,
     ScalerError,
     Target,
     TriggerMetadata,
-    named,
-    removed,
     sources,
 )
 from scalers.shared.answers.json_fields import INLINE_BYTES, children, json_object, number

@@ -9,19 +9,8 @@ import orjson
 import re2
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, ScalerContext, named
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.brokers.mq_depth import read_depth, read_refusal
 from scalers.shared.credentials.basic import basic

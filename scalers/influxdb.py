@@ -7,23 +7,8 @@ import httpx
 import orjson
 from pydantic import SecretStr, field_validator, model_validator
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    Reading,
-    RedirectRule,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TlsSettings,
-    TriggerMetadata,
-    named,
-    removed,
-    sources,
-)
+from keda_py.sdk.advanced import META, RedirectRule, ScalerContext, TlsSettings, named, removed
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.answers import gjson
 from scalers.shared.answers.flux_table import INLINE_BYTES, first_value
 from scalers.shared.http_answer import HttpQuestion, ask

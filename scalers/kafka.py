@@ -6,7 +6,8 @@ from typing import Annotated, Literal, Self
 import re2
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, named, sources
+from keda_py.sdk.advanced import META, named
+from keda_py.sdk.scaler import AUTH, ENV, ConfigError, sources
 from scalers.shared.aws.aws import aws_identity
 from scalers.shared.kafka.metadata import (
     MECHANISMS,

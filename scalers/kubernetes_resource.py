@@ -8,17 +8,9 @@ from typing import Annotated, Literal
 
 from keda_py.core.values.quantity import parse_number
 from keda_py.errors import KubeError
-from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import (
-    Activation,
-    ConfigError,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TriggerMetadata,
-)
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.metadata.values import parse_int
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerError, Target, TriggerMetadata
 from scalers.shared.answers import gjson
 from scalers.shared.answers.location import YAML_INLINE_BYTES, scalar_in_yaml
 from scalers.shared.cluster.changes import activity_after

@@ -6,15 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 from keda_py.errors import KubeError
-from keda_py.sdk.scaler import (
-    Activation,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TriggerMetadata,
-)
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata
 from scalers.shared.cluster.changes import activity_after
 from scalers.shared.cluster.label_selector import check_label_selector
 

@@ -5,17 +5,8 @@ from functools import cached_property
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from keda_py.sdk.scaler import (
-    Activation,
-    ConfigError,
-    EmptyAnswer,
-    Reading,
-    RedirectRule,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-)
+from keda_py.sdk.advanced import EmptyAnswer, RedirectRule, ScalerContext
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerError, Target
 from scalers.shared.answers.monitoring.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.http_answer import HttpQuestion, get

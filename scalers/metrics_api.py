@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 import httpx
 
+from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.http_failures import shown
-from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerContext, ScalerError, Target
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerError, Target
 from scalers.shared.answers import exposition, gjson
 from scalers.shared.answers.location import (
     XML_INLINE_BYTES,

@@ -6,18 +6,8 @@ from urllib.parse import quote
 
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    Reading,
-    Scaler,
-    Target,
-    TlsSettings,
-    TriggerMetadata,
-    sources,
-)
+from keda_py.sdk.advanced import META, TlsSettings
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, Target, TriggerMetadata, sources
 from scalers.shared.databases.mongodb import MongoClient, MongoServer, connect, load_library
 from scalers.shared.databases.mongodb_filter import filter_problem
 from scalers.shared.databases.queries.pool import LONGEST_WAIT

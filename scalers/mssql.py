@@ -6,18 +6,8 @@ from typing import Annotated, Self
 from pydantic import SecretStr, model_validator
 
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    ConfigError,
-    Destination,
-    Reading,
-    ScalerContext,
-    Target,
-    sources,
-)
+from keda_py.sdk.advanced import META, Destination, ScalerContext
+from keda_py.sdk.scaler import AUTH, ENV, Activation, ConfigError, Reading, Target, sources
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.databases.mssql import MssqlServer
 from scalers.shared.databases.mssql_address import MssqlAddress, address_of, parse_connection

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import AUTH, ENV, META, Activation, ConfigError, Target, sources
+from keda_py.sdk.advanced import META
+from keda_py.sdk.scaler import AUTH, ENV, Activation, ConfigError, Target, sources
 from scalers.shared.databases.mysql import MysqlServer
 from scalers.shared.databases.mysql_address import MysqlAddress, parse_dsn, port_of
 from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler

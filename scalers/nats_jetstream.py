@@ -8,21 +8,8 @@ from typing import Annotated, Self
 import httpx
 from pydantic import model_validator
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    META,
-    Activation,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    SharingKey,
-    Target,
-    TriggerMetadata,
-    named,
-    sharing_key,
-    sources,
-)
+from keda_py.sdk.advanced import META, ScalerContext, SharingKey, named, sharing_key
+from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.brokers.jetstream import Consumer, read_client_port, read_consumers, read_server
 from scalers.shared.brokers.nats_subjects import subjects

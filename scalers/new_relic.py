@@ -6,19 +6,8 @@ from typing import Annotated
 import orjson
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    META,
-    Activation,
-    EmptyAnswer,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TriggerMetadata,
-    sources,
-)
+from keda_py.sdk.advanced import META, EmptyAnswer, ScalerContext
+from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.nrql_results import read_results
 from scalers.shared.http_answer import HttpQuestion, ask

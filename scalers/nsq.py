@@ -7,20 +7,8 @@ from typing import Annotated, TypeVar
 import httpx
 from pydantic import Field
 
-from keda_py.sdk.scaler import (
-    ENV,
-    META,
-    Activation,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TlsSettings,
-    TriggerMetadata,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, ScalerContext, TlsSettings, named
+from keda_py.sdk.scaler import ENV, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.brokers.nsq_depths import read_depth, read_producers
 from scalers.shared.http_answer import HttpQuestion, get

@@ -5,7 +5,8 @@ from typing import Annotated, Self
 import orjson
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, ENV, META, NO_REDIRECTS, ScalerError, TlsSettings, named, sources
+from keda_py.sdk.advanced import META, NO_REDIRECTS, TlsSettings, named
+from keda_py.sdk.scaler import AUTH, ENV, ScalerError, sources
 from scalers.shared.credentials.basic import basic
 from scalers.shared.elastic.nodes import Nodes, nodes_of
 from scalers.shared.elastic.search import SearchMetadata, SearchScaler

@@ -6,7 +6,8 @@ from typing import Annotated
 import httpx
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerContext, ScalerError, Target, named
+from keda_py.sdk.advanced import ScalerContext, named
+from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerError, Target
 from scalers.shared.answers.json_values import INLINE_BYTES, read_json
 from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.openstack.keystone import Granted, Keystone, KeystoneMetadata, check_keystone, keystone

@@ -4,19 +4,9 @@ from datetime import timedelta
 from typing import Annotated
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.metadata_values import read_int
-from keda_py.sdk.scaler import (
-    AUTH,
-    Activation,
-    ConfigError,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import ScalerContext, named
+from keda_py.sdk.metadata.values import read_int
+from keda_py.sdk.scaler import AUTH, Activation, ConfigError, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.openstack.keystone import Granted, Keystone, KeystoneMetadata, check_keystone, keystone
 

@@ -7,7 +7,8 @@ from typing import Annotated, Self
 from pydantic import SecretStr, field_validator, model_validator
 
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import AUTH, ENV, META, Activation, ConfigError, Destination, Target, sources
+from keda_py.sdk.advanced import META, Destination
+from keda_py.sdk.scaler import AUTH, ENV, Activation, ConfigError, Target, sources
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.databases.postgres import PostgresServer
 from scalers.shared.databases.postgres_address import PostgresAddress, address_of, parse_connection

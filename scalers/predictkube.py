@@ -10,19 +10,9 @@ import re2
 from pydantic import BeforeValidator, SecretStr, model_validator
 
 from keda_py.core.values.urls import is_http_url
+from keda_py.sdk.advanced import EmptyAnswer, ScalerContext, TlsSettings
 from keda_py.sdk.messages import declare, parse
-from keda_py.sdk.scaler import (
-    AUTH,
-    Activation,
-    EmptyAnswer,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TlsSettings,
-    sources,
-)
+from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.prometheus_matrix import read_matrix
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls

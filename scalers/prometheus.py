@@ -7,22 +7,8 @@ from functools import cached_property
 from typing import Annotated, Literal
 
 from keda_py.cloud.azure_clouds import CLOUDS, scope_of
-from keda_py.sdk.scaler import (
-    AUTH,
-    META,
-    Activation,
-    ConfigError,
-    Destination,
-    EmptyAnswer,
-    Reading,
-    RedirectRule,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, Destination, EmptyAnswer, RedirectRule, ScalerContext, named
+from keda_py.sdk.scaler import AUTH, Activation, ConfigError, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.answers.monitoring.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.aws.aws import AwsAuthMetadata

@@ -6,20 +6,8 @@ from typing import Annotated
 from pydantic import SecretStr
 
 from keda_py.core.values.urls import path_segments
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    ExternalMetric,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, ExternalMetric, ScalerContext, named
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.bearer_token import BearerToken, Signer

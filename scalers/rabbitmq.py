@@ -4,16 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 from urllib.parse import quote_plus
 
-from keda_py.sdk.scaler import (
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    SharingKey,
-    TlsSettings,
-    check_target,
-    sharing_key,
-)
+from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, check_target, sharing_key
+from keda_py.sdk.scaler import Reading, Scaler, ScalerError
 from scalers.shared.http_answer import HttpQuestion
 from scalers.shared.rabbitmq.amqp import AmqpQueues, AmqpServer, amqp_queues
 from scalers.shared.rabbitmq.counts import Counts, Row, combined, counts_of

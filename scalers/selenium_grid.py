@@ -9,20 +9,8 @@ import orjson
 from pydantic import SecretStr
 
 from keda_py.core.documents.json_guard import check_json
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    Reading,
-    RedirectRule,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    TlsSettings,
-    TriggerMetadata,
-    sources,
-)
+from keda_py.sdk.advanced import META, RedirectRule, ScalerContext, TlsSettings
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, ScalerError, TriggerMetadata, sources
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, post
 from scalers.shared.selenium.grid import INLINE_BYTES, count_nodes

@@ -7,19 +7,8 @@ from xml.sax.saxutils import escape
 import httpx
 from pydantic import Field, SecretStr, model_validator
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    ExternalMetric,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    TlsSettings,
-    TriggerMetadata,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import ExternalMetric, ScalerContext, TlsSettings, named
+from keda_py.sdk.scaler import AUTH, ENV, Reading, Scaler, ScalerError, TriggerMetadata, sources
 from scalers.shared.brokers.semp import XML_INLINE_BYTES, client_rates, queued_for_clients
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask

@@ -7,19 +7,8 @@ from typing import Annotated, Final, Self
 from pydantic import SecretStr, model_validator
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    ExternalMetric,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    TriggerMetadata,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, ExternalMetric, ScalerContext, named
+from keda_py.sdk.scaler import AUTH, ENV, Reading, Scaler, ScalerError, TriggerMetadata, sources
 from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.brokers.semp import queue_counts, vpn_state
 from scalers.shared.credentials.basic import basic

@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 from pydantic import SecretStr
 
 from keda_py.core.values.urls import is_http_url, path_segments
+from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import (
     AUTH,
     Activation,
     ConfigError,
     Reading,
     Scaler,
-    ScalerContext,
     ScalerError,
     Target,
     TriggerMetadata,

@@ -5,17 +5,8 @@ from typing import Annotated
 from pydantic import SecretStr
 
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.scaler import (
-    AUTH,
-    META,
-    Activation,
-    Reading,
-    Scaler,
-    ScalerError,
-    Target,
-    TriggerMetadata,
-    sources,
-)
+from keda_py.sdk.advanced import META
+from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.answers import gjson
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask

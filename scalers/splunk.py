@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from pydantic import SecretStr
 
 from keda_py.core.values.urls import is_http_url, path_segment
+from keda_py.sdk.advanced import ScalerContext, TlsSettings
 from keda_py.sdk.http_failures import shown
 from keda_py.sdk.scaler import (
     AUTH,
@@ -15,10 +16,8 @@ from keda_py.sdk.scaler import (
     ConfigError,
     Reading,
     Scaler,
-    ScalerContext,
     ScalerError,
     Target,
-    TlsSettings,
     TriggerMetadata,
     sources,
 )

@@ -4,20 +4,8 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    LONGEST_TIMEOUT,
-    Activation,
-    ConfigError,
-    EmptyAnswer,
-    ExternalMetric,
-    Reading,
-    Scaler,
-    ScalerContext,
-    Target,
-    TriggerMetadata,
-    sources,
-)
+from keda_py.sdk.advanced import LONGEST_TIMEOUT, EmptyAnswer, ExternalMetric, ScalerContext
+from keda_py.sdk.scaler import AUTH, Activation, ConfigError, Reading, Scaler, Target, TriggerMetadata, sources
 from scalers.shared.monitoring.signalflow import SignalFlow
 
 _AGGREGATORS = ("min", "max", "avg")

@@ -9,21 +9,8 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, SecretStr, model_validator
 
 from keda_py.core.cron.zones import load_zone
-from keda_py.sdk.scaler import (
-    AUTH,
-    LONGEST_TIMEOUT,
-    Activation,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Target,
-    TlsSettings,
-    TriggerMetadata,
-    named,
-    prefixed,
-    sources,
-)
+from keda_py.sdk.advanced import LONGEST_TIMEOUT, ScalerContext, TlsSettings, named, prefixed
+from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion
 from scalers.shared.monitoring.sumologic_client import SumoLogic

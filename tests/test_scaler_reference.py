@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import re2
 
+from keda_py.sdk.advanced import Trigger
 from keda_py.sdk.context import EngineContext
 from keda_py.sdk.reference import render_reference
 from keda_py.sdk.registry import build, scaler_class, trigger_types
-from keda_py.sdk.scaler import Trigger
 from keda_py.sdk.type_pages import page_of
 from keda_py.testing import as_secrets, shared_context
 from tests.scalers.recorded.metadata_cases import recorded_types

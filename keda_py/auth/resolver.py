@@ -5,7 +5,7 @@ from typing import Protocol
 
 from keda_py.core.spec import TriggersSpec
 from keda_py.net.secret_texts import Secrets
-from keda_py.sdk.scaler import PodIdentity
+from keda_py.sdk.scaler_context import PodIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.errors import ConfigError
-from keda_py.sdk.marks import AUTH, ENV, META
-from keda_py.sdk.metadata import Key
+from keda_py.sdk.metadata.keys import Key
+from keda_py.sdk.metadata.marks import AUTH, ENV, META
 from keda_py.sdk.reference import example_trigger
 from keda_py.sdk.registry import trigger_types
 from keda_py.sdk.type_pages import TypePage, names_of, page_of

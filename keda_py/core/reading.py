@@ -1,6 +1,6 @@
 """What one trigger measured, one completed reading of a metric, and a round of them. Pure.
 
-Made by scalers (`sdk/scaler.py`) and by what asks them (`readings/readings.py`); next in the flow: `evaluation.py`.
+Made by scalers (`sdk/contract.py`) and by what asks them (`readings/readings.py`); next in the flow: `evaluation.py`.
 """
 
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ from keda_py.migration.installation import Installation
 from keda_py.sdk import registry
 from keda_py.sdk.checks import context_of
 from keda_py.sdk.context import SharedContext
-from keda_py.sdk.scaler import Scaler, Trigger
+from keda_py.sdk.contract import Scaler, Trigger
 from keda_py.validation.release import completed
 
 

@@ -66,7 +66,7 @@ def sharing_key(tenant: str, what: What, *credential: Secret) -> SharingKey:
 def check_sharing_key(key: object, where: str) -> None:
     """For callers that no type checker has seen. Raises ConfigError."""
     if not isinstance(key, CredentialKey | OpenKey):
-        made = "make it with keda_py.sdk.scaler.sharing_key, which takes the namespace and the credential"
+        made = "make it with keda_py.sdk.advanced.sharing_key, which takes the namespace and the credential"
         raise ConfigError(f"{where} is a {type(key).__name__}: {made}", field=where)
 
 

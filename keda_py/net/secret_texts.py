@@ -1,6 +1,6 @@
 """Texts that may be secrets: SecretStr from the moment they leave a Secret, a file or a vault.
 
-What is read for a trigger (`auth/`) stays wrapped until `sdk/metadata.py` reads it into a field, or until it is
+What is read for a trigger (`auth/`) stays wrapped until `sdk/metadata/model.py` reads it into a field, or until it is
 sent (`cloud/questions.py`): a repr, a log record or a traceback of any value between shows stars. Rule: who
 needs the text calls `get_secret_value()` in one place and does not keep it.
 """

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from keda_py.answers.tenants import acting_for
 from keda_py.readings.scaler_set import ScalerSet
+from keda_py.sdk.contract import Scaler
 from keda_py.sdk.registry import AnyScaler
-from keda_py.sdk.scaler import Scaler
 
 PAUSE = 1.0
 """Seconds between two readings that one source causes, on the loop's time."""

@@ -23,8 +23,9 @@ from keda_py.net.credential_keys import SharingKey, check_sharing_key
 from keda_py.readings.guard import guard
 from keda_py.readings.journal import Journal
 from keda_py.sdk.context import EngineContext, SharedContext
+from keda_py.sdk.contract import Trigger
 from keda_py.sdk.registry import AnyScaler
-from keda_py.sdk.scaler import MetricType, ScalerContext, Trigger
+from keda_py.sdk.scaler_context import MetricType, ScalerContext
 
 log = logging.getLogger(__name__)
 

@@ -19,8 +19,9 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.sdk import registry
 from keda_py.sdk.context import EngineContext, SharedContext
+from keda_py.sdk.contract import Scaler, Trigger
 from keda_py.sdk.registry import AnyScaler
-from keda_py.sdk.scaler import MetricType, Scaler, Trigger
+from keda_py.sdk.scaler_context import MetricType
 
 
 def warn_of_triggers(triggers: Sequence[ScaleTrigger], shared_context: SharedContext) -> Iterator[AdmissionWarning]:

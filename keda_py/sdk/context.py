@@ -22,7 +22,7 @@ from keda_py.errors import Forbidden, ScalerError
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
 from keda_py.net.operator_identity import Destination, IdentityRule
 from keda_py.net.tls import TlsContexts, TlsSettings
-from keda_py.sdk.scaler import KubeReader, MetricType, PodIdentity
+from keda_py.sdk.scaler_context import KubeReader, MetricType, PodIdentity
 
 T = TypeVar("T")
 EVERY = "*"
@@ -150,7 +150,7 @@ class SharedContext:
 
 @dataclass(slots=True, kw_only=True)
 class EngineContext:
-    """What one trigger's scaler is given as `context`: all that `keda_py.sdk.scaler.ScalerContext` promises.
+    """What one trigger's scaler is given as `context`: all that `keda_py.sdk.advanced.ScalerContext` promises.
 
     In a test, `shared_context()` of `keda_py.testing` lends what all triggers share; what the scaler takes by `shared`
     is given back by `aclose`, after the scaler's own `aclose`. `trigger_index` counts from 0, as the prefix `s0-` does.

@@ -20,14 +20,16 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from keda_py.clock import SystemClock
+from keda_py.core.metric_specs import ExternalMetric
+from keda_py.core.reading import Reading
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.secret_texts import Secrets, as_secrets
 from keda_py.sdk import external_protocol as protocol
 from keda_py.sdk.context import EngineContext, SharedContext
+from keda_py.sdk.contract import Scaler
 from keda_py.sdk.messages import REMEDY
 from keda_py.sdk.offline import shared_context
 from keda_py.sdk.registry import AnyScaler
-from keda_py.sdk.scaler import ExternalMetric, Reading, Scaler
 
 _MOST_SCALERS = 10_000
 _SHARED_SECONDS = 1.0

@@ -11,8 +11,8 @@ from keda_py.apis.kinds.crds import crd_of
 from keda_py.apis.kinds.kind import Kind
 from keda_py.apis.kinds.table import KINDS
 from keda_py.errors import ConfigError
-from keda_py.sdk.marks import META
-from keda_py.sdk.metadata import Key
+from keda_py.sdk.metadata.keys import Key
+from keda_py.sdk.metadata.marks import META
 from keda_py.sdk.registry import scaler_class, trigger_types
 from keda_py.sdk.type_pages import TypePage, page_of
 

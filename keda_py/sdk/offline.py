@@ -15,7 +15,7 @@ from keda_py.net.http import HttpClientSpec, http_client
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
 from keda_py.sdk.context import EVERY, Reach, SharedContext, SharedResources
-from keda_py.sdk.scaler import KubeReader
+from keda_py.sdk.scaler_context import KubeReader
 
 A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
 """Where a FakeClock of `shared_context` starts."""

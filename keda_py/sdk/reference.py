@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import yaml
 
-from keda_py.sdk.metadata import Key
+from keda_py.sdk.metadata.keys import Key
 from keda_py.sdk.registry import trigger_types
 from keda_py.sdk.type_pages import TypePage, names_of, page_of
 
@@ -23,9 +23,10 @@ _HEAD = """\
 Generated from the docstrings and keys of the files in this folder, and from `reference.toml` for what they cannot say,
 by `python -m keda_py.sdk.reference > scalers/README.md`.
 
-One file per trigger type; `shared/` holds what several types share. A scaler imports only `keda_py.sdk.scaler`, the
-pure core and its client library, and registers with one line under `[project.entry-points."keda_py.scalers"]`; a third
-party's registers in the same way. To begin, read `redis.py`, then the docstring of `keda_py/sdk/scaler.py`.
+One file per trigger type; `shared/` holds what several types share. A scaler imports only `keda_py.sdk.scaler`,
+`keda_py.sdk.advanced`, the pure core and its client library, and registers with one line under
+`[project.entry-points."keda_py.scalers"]`; a third party's registers in the same way. To begin, read `graphite.py`,
+then `redis.py` and the docstrings of `keda_py/sdk/contract.py`.
 
 **Sources**, the first non-empty one counts: `m` the trigger's metadata; `e` metadata `<key>FromEnv`, which names a
 variable of the scale target's container; `a` a parameter of the TriggerAuthentication. Numbers are strict (`5`, not

@@ -12,7 +12,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from keda_py.errors import ConfigError
-from keda_py.sdk.scaler import Scaler, ScalerContext, Trigger
+from keda_py.sdk.contract import Scaler, Trigger
+from keda_py.sdk.scaler_context import ScalerContext
 
 GROUP = "keda_py.scalers"
 REMOVED = "keda_py.removed_scalers"

@@ -31,11 +31,12 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from keda_py.sdk.marks import AUTH, ENV
-from keda_py.sdk.metadata import Key, TriggerMetadata
-from keda_py.sdk.metric_template import MetricTemplate
+from keda_py.sdk.contract import Scaler
+from keda_py.sdk.metadata.keys import Key
+from keda_py.sdk.metadata.marks import AUTH, ENV
+from keda_py.sdk.metadata.model import TriggerMetadata
+from keda_py.sdk.metadata.template import MetricTemplate
 from keda_py.sdk.registry import AnyScaler, scaler_class
-from keda_py.sdk.scaler import Scaler
 
 FACTS_FILE = "reference.toml"
 _TARGET = "The value that one replica should have; all together, with metricType Value."

@@ -21,8 +21,8 @@ from keda_py.errors import ConfigError
 from keda_py.sdk import registry
 from keda_py.sdk.checks import context_of
 from keda_py.sdk.context import EngineContext, SharedContext
+from keda_py.sdk.contract import Trigger
 from keda_py.sdk.registry import AnyScaler
-from keda_py.sdk.scaler import Trigger
 from keda_py.simulation.sources import finish
 
 _PLACEHOLDER = "placeholder"

@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, META, ScalerContext, TlsSettings, TriggerMetadata, named, sources
+from keda_py.sdk.advanced import META, ScalerContext, TlsSettings, named
+from keda_py.sdk.scaler import AUTH, TriggerMetadata, sources
 from scalers.shared.credentials.basic import basic
 
 AuthMode = Literal["apiKey", "basic", "tls", "bearer", "custom", "oauth"]

@@ -10,18 +10,8 @@ from pydantic import SecretStr
 
 from keda_py.cloud import gcp
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    ConfigError,
-    Destination,
-    PodIdentity,
-    ScalerContext,
-    TriggerMetadata,
-    named,
-    sources,
-    variable,
-)
+from keda_py.sdk.advanced import Destination, PodIdentity, ScalerContext, named, variable
+from keda_py.sdk.scaler import AUTH, ENV, ConfigError, TriggerMetadata, sources
 
 
 class GcpAuthMetadata(TriggerMetadata):

@@ -9,8 +9,8 @@ from datetime import timedelta
 import httpx
 import orjson
 
+from keda_py.sdk.advanced import RedirectRule, ScalerContext
 from keda_py.sdk.http_failures import http_failure, question_of, shown
-from keda_py.sdk.scaler import RedirectRule, ScalerContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

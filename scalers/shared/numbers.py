@@ -3,7 +3,7 @@
 import math
 from decimal import Decimal
 
-from keda_py.sdk.metadata_values import parse_float
+from keda_py.sdk.metadata.values import parse_float
 from keda_py.sdk.scaler import Reading, ScalerError
 
 _NO_NUMBERS = frozenset({"nan", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"})

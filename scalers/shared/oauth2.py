@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from keda_py.cloud.questions import Question, Sent
 from keda_py.cloud.tokens import Token, TokenSource, ask_token, shared_source
 from keda_py.errors import ScalerError
-from keda_py.sdk.scaler import CredentialKey, ScalerContext, credential_digest
+from keda_py.sdk.advanced import CredentialKey, ScalerContext, credential_digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import httpx
 
 from keda_py.errors import KubeError
-from keda_py.sdk.scaler import KubeReader, ScalerError
+from keda_py.sdk.advanced import KubeReader
+from keda_py.sdk.scaler import ScalerError
 
 Aggregation = Literal["average", "sum", "max", "min"]
 

@@ -9,7 +9,7 @@ from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.spec import build_spec
 from keda_py.kube.resources import Obj
 from keda_py.net.secret_texts import EMPTY, plain
-from keda_py.sdk.scaler import PodIdentity
+from keda_py.sdk.advanced import PodIdentity
 from tests.builders import scaled_object
 from tests.waiting import eventually
 from tests.worlds.world import World

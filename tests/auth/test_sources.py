@@ -7,7 +7,7 @@ import pytest
 
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
-from keda_py.sdk.scaler import PodIdentity
+from keda_py.sdk.advanced import PodIdentity
 from tests.auth.resolving import redis_trigger, resolve
 from tests.builders import a_namespace, authentication, config_map, deployment, from_key, secret
 from tests.worlds.world import World

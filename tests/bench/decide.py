@@ -11,7 +11,8 @@ from keda_py.core.evaluation import evaluate
 from keda_py.core.metric_names import name_metrics
 from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec, build_spec
-from keda_py.sdk.scaler import ExternalMetric, Reading
+from keda_py.sdk.advanced import ExternalMetric
+from keda_py.sdk.scaler import Reading
 from tests.bench.lab.figures import Row, median
 from tests.bench.lab.options import Options, Say
 

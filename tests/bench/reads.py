@@ -11,9 +11,9 @@ from pathlib import Path
 
 from _pytest.outcomes import Skipped
 
+from keda_py.sdk.advanced import Trigger
 from keda_py.sdk.context import EngineContext
 from keda_py.sdk.registry import AnyScaler, build
-from keda_py.sdk.scaler import Trigger
 from keda_py.testing import shared_context
 from tests.bench.lab.figures import Row, median
 from tests.bench.lab.options import Options, Say

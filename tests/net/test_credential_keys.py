@@ -78,7 +78,7 @@ def test_another_process_makes_other_digests() -> None:
 
 @pytest.mark.parametrize("key", [("redis", "host"), "redis", 1])
 def test_a_key_of_another_type_is_refused_with_the_remedy(key: object) -> None:
-    with pytest.raises(ConfigError, match=r"batch_key is a \w+: make it with keda_py.sdk.scaler.sharing_key"):
+    with pytest.raises(ConfigError, match=r"batch_key is a \w+: make it with keda_py.sdk.advanced.sharing_key"):
         check_sharing_key(key, "batch_key")
 
 

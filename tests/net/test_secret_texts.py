@@ -14,7 +14,8 @@ from keda_py.logs import JsonFormatter
 from keda_py.net.credential_keys import credential_digest
 from keda_py.net.secret_texts import as_secrets, plain
 from keda_py.sdk import registry
-from keda_py.sdk.scaler import AUTH, ENV, META, Trigger, TriggerMetadata
+from keda_py.sdk.advanced import META, Trigger
+from keda_py.sdk.scaler import AUTH, ENV, TriggerMetadata
 from keda_py.testing import EngineContext, shared_context
 
 MARK = "m4rked"

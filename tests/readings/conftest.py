@@ -19,19 +19,10 @@ from keda_py.net.secret_texts import EMPTY, as_secrets
 from keda_py.readings.failures import Failures
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSource
+from keda_py.sdk.advanced import ScalerContext, Trigger, sharing_key
 from keda_py.sdk.context import SharedContext
 from keda_py.sdk.registry import AnyScaler
-from keda_py.sdk.scaler import (
-    AUTH,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    Trigger,
-    TriggerMetadata,
-    sharing_key,
-    sources,
-)
+from keda_py.sdk.scaler import AUTH, Reading, Scaler, ScalerError, TriggerMetadata, sources
 from keda_py.testing import shared_context
 
 KEY = ObjectKey("ScaledObject", "shop", "app")

@@ -8,7 +8,8 @@ import pytest
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ScalerError
 from keda_py.readings.tracked_metrics import TrackedMetric
-from keda_py.sdk.scaler import OpenKey, Reading, sharing_key
+from keda_py.sdk.advanced import OpenKey, sharing_key
+from keda_py.sdk.scaler import Reading
 
 ONE = Reading(value=1.0, active=True)
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from keda_py.net.secret_texts import as_secrets
+from keda_py.sdk.advanced import PodIdentity, Trigger
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
-from keda_py.sdk.scaler import PodIdentity, Trigger
 from keda_py.testing import shared_context
 from tests.servers import free_port, prometheus_command, redis_command, running, wait_ready
 

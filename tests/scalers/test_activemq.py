@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keda_py.errors import ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, as_secrets, check_scaler
 from scalers.activemq import ActivemqScaler
 from scalers.artemis_queue import ArtemisQueueScaler

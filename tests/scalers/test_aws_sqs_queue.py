@@ -10,7 +10,7 @@ from aiobotocore.session import get_session
 from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import PodIdentity
+from keda_py.sdk.advanced import PodIdentity
 from keda_py.testing import IdentityRule
 from tests.http_server import HttpServer, http_server
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.beanstalkd import BeanstalkdScaler
 from tests.scalers.servers.beanstalkd import beanstalkd

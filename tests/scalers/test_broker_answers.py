@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, as_secrets, check_scaler
 from scalers.ibmmq import IbmmqScaler
 from scalers.pulsar import PulsarScaler

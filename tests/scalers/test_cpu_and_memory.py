@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from keda_py.errors import ConfigError
-from keda_py.sdk.scaler import ResourceMetric
+from keda_py.sdk.advanced import ResourceMetric
 from tests.scalers.conftest import Bench
 
 

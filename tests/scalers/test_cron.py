@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import A_SATURDAY, EngineContext, FakeClock, check_scaler, shared_context
 from scalers.cron import CronScaler
 from tests.scalers.conftest import Bench

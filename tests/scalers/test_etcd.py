@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from keda_py.errors import ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.etcd import EtcdScaler
 from tests.certificates import Authority

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from keda_py.errors import ConfigError, Forbidden, ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, Objects, check_scaler, pod, shared_context
 from scalers.kubernetes_workload import KubernetesWorkloadScaler
 from tests.scalers.conftest import Bench

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.liiklus import LiiklusScaler
 from scalers.shared.brokers.liiklus_offsets import offsets_in, request

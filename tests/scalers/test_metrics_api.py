@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.sdk.advanced import Trigger
 from keda_py.sdk.context import Reach
-from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, Objects, check_scaler, endpoint_slice, shared_context
 from scalers.metrics_api import MetricsAPIScaler
 from tests.certificates import Authority

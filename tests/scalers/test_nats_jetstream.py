@@ -8,7 +8,7 @@ import nats as client
 import pytest
 
 from keda_py.errors import ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.nats_jetstream import NatsJetStreamScaler
 from tests.scalers.servers.nats import Nats, nats

@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.nsq import NsqScaler
 from tests.http_server import http_server

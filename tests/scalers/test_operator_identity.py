@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.sdk.advanced import PodIdentity
 from keda_py.sdk.registry import AnyScaler
-from keda_py.sdk.scaler import PodIdentity
 from keda_py.testing import IdentityRule
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server

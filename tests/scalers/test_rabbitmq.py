@@ -17,8 +17,8 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSource
+from keda_py.sdk.advanced import Trigger
 from keda_py.sdk.registry import build
-from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, check_scaler, shared_context
 from scalers.rabbitmq import RabbitMQScaler
 from tests.http_server import http_server

@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.redis import RedisScaler
 from tests.busy_threads import no_thread_left

@@ -7,7 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from keda_py.errors import ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.redis_streams import RedisStreamsScaler
 

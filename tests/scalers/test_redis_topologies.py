@@ -11,8 +11,8 @@ from redis.exceptions import RedisError
 
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.secret_texts import as_secrets
+from keda_py.sdk.advanced import Trigger
 from keda_py.sdk.registry import scaler_class
-from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from tests.scalers.servers.redis import PASSWORD, SENTINEL_PASSWORD, Watched, redis_cluster, redis_sentinel
 from tests.waiting import eventually

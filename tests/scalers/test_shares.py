@@ -13,9 +13,9 @@ from keda_py.answers.tenants import acting_for
 from keda_py.errors import ScalerError
 from keda_py.net.http import HttpClientSpec
 from keda_py.net.secret_texts import as_secrets
+from keda_py.sdk.advanced import Trigger
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
-from keda_py.sdk.scaler import Trigger
 from keda_py.testing import shared_context
 
 SHARE = 2

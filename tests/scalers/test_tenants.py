@@ -14,8 +14,8 @@ from keda_py.cloud.aws_sessions import credentials_of, open_session
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import CredentialKey, OpenKey
 from keda_py.net.secret_texts import as_secrets
+from keda_py.sdk.advanced import Destination, PodIdentity, TlsSettings
 from keda_py.sdk.context import EngineContext, SharedContext
-from keda_py.sdk.scaler import Destination, PodIdentity, TlsSettings
 from keda_py.testing import IdentityRule, shared_context
 from scalers.prometheus import PrometheusMetadata
 from scalers.shared.aws.aws import aws_identity

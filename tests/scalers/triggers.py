@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import as_secrets
 
 

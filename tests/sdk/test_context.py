@@ -6,8 +6,9 @@ from contextlib import aclosing
 import pytest
 
 from keda_py.errors import ConfigError, Forbidden
+from keda_py.sdk.advanced import KubeReader, OpenKey
 from keda_py.sdk.context import Reach, SharedResources
-from keda_py.sdk.scaler import KubeReader, OpenKey, ScalerError
+from keda_py.sdk.scaler import ScalerError
 from keda_py.testing import EngineContext, Objects, config_map, endpoint_slice, pod, secret, shared_context
 
 KEY = OpenKey(what=("pool",))

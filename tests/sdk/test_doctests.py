@@ -6,12 +6,12 @@ from types import ModuleType
 import pytest
 
 import keda_py.sdk.context
-import keda_py.sdk.scaler
+import keda_py.sdk.contract
 import keda_py.testing
 
 
 @pytest.mark.parametrize(
-    "module", [keda_py.sdk.context, keda_py.sdk.scaler, keda_py.testing], ids=lambda one: one.__name__
+    "module", [keda_py.sdk.context, keda_py.sdk.contract, keda_py.testing], ids=lambda one: one.__name__
 )
 def test_the_examples_of_the_sdk_do_what_they_show(module: ModuleType) -> None:
     failed, tried = doctest.testmod(module)

@@ -12,21 +12,12 @@ import pytest
 from pydantic import SecretStr
 
 from keda_py.errors import ScalerError
+from keda_py.sdk.advanced import ExternalMetric, ResourceMetric, Trigger
 from keda_py.sdk.context import EngineContext
 from keda_py.sdk.external_protocol import messages
 from keda_py.sdk.grpc_server import ExternalScalers, add_to, main
 from keda_py.sdk.registry import AnyScaler, build
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    ExternalMetric,
-    Reading,
-    ResourceMetric,
-    Scaler,
-    Trigger,
-    TriggerMetadata,
-    sources,
-)
+from keda_py.sdk.scaler import AUTH, ENV, Reading, Scaler, TriggerMetadata, sources
 from keda_py.testing import as_secrets, shared_context
 from tests.servers import free_port, running
 

@@ -8,7 +8,8 @@ from pydantic import Field, HttpUrl, SecretStr, model_validator
 
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import as_secrets
-from keda_py.sdk.marks import (
+from keda_py.sdk.advanced import Trigger
+from keda_py.sdk.metadata.marks import (
     AUTH,
     ENV,
     META,
@@ -21,8 +22,7 @@ from keda_py.sdk.marks import (
     url_unescaped,
     variable,
 )
-from keda_py.sdk.metadata import TriggerMetadata
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.metadata.model import TriggerMetadata
 from tests.costs import within
 
 

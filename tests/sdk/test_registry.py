@@ -9,8 +9,9 @@ import pytest
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.errors import ConfigError
 from keda_py.sdk import registry
+from keda_py.sdk.advanced import Trigger
 from keda_py.sdk.checks import warn_of_triggers
-from keda_py.sdk.scaler import Scaler, Trigger
+from keda_py.sdk.scaler import Scaler
 from keda_py.testing import EngineContext, shared_context
 
 BUILT_IN = {

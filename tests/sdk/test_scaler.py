@@ -7,19 +7,11 @@ import pytest
 from pydantic import SecretStr
 
 from keda_py.errors import ConfigError
+from keda_py.sdk import advanced
+from keda_py.sdk import scaler as scaler_names
+from keda_py.sdk.advanced import META, ExternalMetric, named
 from keda_py.sdk.context import SharedContext
-from keda_py.sdk.scaler import (
-    AUTH,
-    META,
-    Activation,
-    ExternalMetric,
-    Reading,
-    Scaler,
-    Target,
-    TriggerMetadata,
-    named,
-    sources,
-)
+from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, Target, TriggerMetadata, sources
 from keda_py.sdk.type_pages import page_of_class
 from keda_py.testing import EngineContext, shared_context
 
@@ -126,6 +118,12 @@ async def test_a_property_takes_the_place_of_a_template(lent: SharedContext) -> 
 
     scaler = scaler_of(lent)
     assert NamedScaler(scaler.metadata, scaler.context).metric_name == "named-jobs"
+
+
+def test_the_names_that_moved_are_found_where_scalers_of_earlier_releases_import_them() -> None:
+    for name in advanced.__all__:
+        assert getattr(scaler_names, name) is getattr(advanced, name)
+    assert not hasattr(scaler_names, "no_such_name")
 
 
 class SeveralScaler(QueueScaler):

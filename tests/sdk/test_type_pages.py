@@ -7,8 +7,9 @@ from typing import Annotated
 
 from pydantic import SecretStr
 
+from keda_py.sdk.advanced import META
 from keda_py.sdk.reference import example_trigger, render_page
-from keda_py.sdk.scaler import AUTH, ENV, META, Scaler, TriggerMetadata, sources
+from keda_py.sdk.scaler import AUTH, ENV, Scaler, TriggerMetadata, sources
 from keda_py.sdk.type_pages import TypePage, page_of_class
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import ExternalMetric, MetricSpec, Reading, ResourceMetric, Scaler, ScalerError, TriggerMetadata
+from keda_py.sdk.advanced import ExternalMetric, MetricSpec, ResourceMetric
+from keda_py.sdk.scaler import Reading, Scaler, ScalerError, TriggerMetadata
 from keda_py.testing import as_secrets
 
 

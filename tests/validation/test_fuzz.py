@@ -18,9 +18,9 @@ from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError
 from keda_py.sdk import registry
+from keda_py.sdk.advanced import Trigger
 from keda_py.sdk.checks import context_of
 from keda_py.sdk.context import EngineContext, SharedContext
-from keda_py.sdk.scaler import Trigger
 from keda_py.testing import shared_context
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import DocumentError, read_documents

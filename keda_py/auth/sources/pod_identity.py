@@ -11,7 +11,7 @@ from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.lookup.pod_template import PodTemplate
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import as_secrets
-from keda_py.sdk.scaler import PodIdentity
+from keda_py.sdk.scaler_context import PodIdentity
 
 ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 DEFAULT_SERVICE_ACCOUNT = "default"

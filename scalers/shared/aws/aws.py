@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import SecretStr
 
 from keda_py.cloud.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity
-from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, PodIdentity, TriggerMetadata, named, sources
+from keda_py.sdk.advanced import META, PodIdentity, named
+from keda_py.sdk.scaler import AUTH, ENV, ConfigError, TriggerMetadata, sources
 
 _NONE = SecretStr("")
 

@@ -15,7 +15,8 @@ from aiobotocore.session import AioSession
 
 from keda_py.cloud import aws
 from keda_py.cloud.aws_sessions import AWS_ERRORS, client_config
-from keda_py.sdk.scaler import CredentialKey, Destination, ScalerContext, ScalerError
+from keda_py.sdk.advanced import CredentialKey, Destination, ScalerContext
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.aws.aws import AwsServiceMetadata, aws_identity
 from scalers.shared.protocols.tcp import reason_of
 

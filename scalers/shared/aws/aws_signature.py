@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Self
 import httpx
 
 from keda_py.cloud import aws
-from keda_py.sdk.scaler import Destination, ScalerContext, ScalerError
+from keda_py.sdk.advanced import Destination, ScalerContext
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.aws.aws import AwsAuthMetadata, aws_identity
 from scalers.shared.http_answer import HttpQuestion
 

@@ -2,7 +2,7 @@
 
 from keda_py.cloud import azure
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import Destination, PodIdentity, ScalerContext
+from keda_py.sdk.advanced import Destination, PodIdentity, ScalerContext
 
 
 def workload_identity(pod_identity: PodIdentity) -> azure.WorkloadIdentity:

@@ -10,7 +10,7 @@ import httpx
 import orjson
 
 from keda_py.core.documents.json_guard import check_json
-from keda_py.sdk.metadata_values import parse_int
+from keda_py.sdk.metadata.values import parse_int
 from keda_py.sdk.scaler import ScalerError
 
 _OF_FUNCTIONS: Final = "azure-webjobs-eventhub"

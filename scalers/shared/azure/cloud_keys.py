@@ -6,7 +6,8 @@
 from collections.abc import Callable, Iterable
 
 from keda_py.cloud.azure_clouds import CLOUDS, PRIVATE, AzureCloud, cloud_named
-from keda_py.sdk.scaler import ConfigError, ScalerContext, TriggerMetadata
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import ConfigError, TriggerMetadata
 
 PUBLIC = CLOUDS["AzurePublicCloud"]
 

@@ -7,7 +7,8 @@ from pydantic import SecretStr
 
 from keda_py.cloud.azure import ClientSecret
 from keda_py.cloud.azure_clouds import scope_of
-from keda_py.sdk.scaler import ConfigError, Destination, Scaler, ScalerContext
+from keda_py.sdk.advanced import Destination, ScalerContext
+from keda_py.sdk.scaler import ConfigError, Scaler
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.azure.cloud_keys import AzureCloudMetadata, is_workload, of_cloud
 from scalers.shared.bearer_token import BearerToken, Signer

@@ -18,7 +18,8 @@ import httpx
 from keda_py.clock import Clock
 from keda_py.cloud.azure_clouds import STORAGE, scope_of
 from keda_py.core.values.urls import is_http_url, path_segments
-from keda_py.sdk.scaler import ConfigError, Destination, ScalerContext, ScalerError
+from keda_py.sdk.advanced import Destination, ScalerContext
+from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.azure.connection_string import read_connection_string
 from scalers.shared.bearer_token import BearerToken, Signer

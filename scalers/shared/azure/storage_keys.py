@@ -2,7 +2,7 @@
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import ScalerContext
+from keda_py.sdk.advanced import ScalerContext
 from scalers.shared.azure.cloud_keys import AzureCloudMetadata, authority_of, given, is_workload, of_cloud
 from scalers.shared.azure.storage import Service, StorageAccount, account_of_connection, account_of_identity
 

@@ -3,7 +3,8 @@
 from http import HTTPStatus
 from urllib.parse import quote
 
-from keda_py.sdk.scaler import Reading, ScalerContext, ScalerError
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import Reading, ScalerError
 from scalers.shared.answers.json_fields import INLINE_BYTES, json_object, whole_or_none
 from scalers.shared.http_answer import HttpQuestion, get
 

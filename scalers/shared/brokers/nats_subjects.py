@@ -10,7 +10,8 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError, TlsSettings
+from keda_py.sdk.advanced import ScalerContext, TlsSettings
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.answers.json_fields import INLINE_BYTES, json_object
 from scalers.shared.protocols.listening import Line, OpenLine, Pace, Refused, Tell
 from scalers.shared.protocols.tcp import BoundedReader, open_stream, reason_of

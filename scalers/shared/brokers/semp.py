@@ -6,7 +6,7 @@ from typing import Any, Final
 import re2
 
 from keda_py.errors import ScalerError
-from keda_py.sdk.metadata_values import parse_int
+from keda_py.sdk.metadata.values import parse_int
 from scalers.shared.answers.json_fields import child, json_object, whole_or_none
 from scalers.shared.answers.xml_tree import read_xml
 

@@ -7,7 +7,8 @@ from typing import Final, TypeVar
 
 import httpx
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.builds.job_lists import INLINE_BYTES
 from scalers.shared.http_answer import HttpQuestion, get
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from keda_py.cloud.questions import Answer, Question
 from keda_py.cloud.tokens import LONGEST_LIFE, Token, TokenSource, granted, shared_source
 from keda_py.core.documents.json_guard import check_json
-from keda_py.sdk.scaler import NO_REDIRECTS, CredentialKey, ScalerContext, credential_digest, rs256
+from keda_py.sdk.advanced import NO_REDIRECTS, CredentialKey, ScalerContext, credential_digest, rs256
 from scalers.shared.builds.github_api import HEADERS
 from scalers.shared.http_answer import HttpQuestion, post
 

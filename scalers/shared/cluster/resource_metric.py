@@ -3,8 +3,9 @@
 from typing import Annotated, ClassVar, Literal
 
 from keda_py.core.values.quantity import parse_milli
-from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import ConfigError, ResourceMetric, Scaler, ScalerContext, TriggerMetadata, removed
+from keda_py.sdk.advanced import ResourceMetric, ScalerContext, removed
+from keda_py.sdk.metadata.values import parse_int
+from keda_py.sdk.scaler import ConfigError, Scaler, TriggerMetadata
 
 _INT32_MAX = 2**31 - 1
 

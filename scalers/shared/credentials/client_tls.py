@@ -5,7 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, ScalerContext, TlsSettings, TriggerMetadata, sources
+from keda_py.sdk.advanced import ScalerContext, TlsSettings
+from keda_py.sdk.scaler import AUTH, TriggerMetadata, sources
 
 _NONE = SecretStr("")
 

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any, cast
 
-from keda_py.sdk.scaler import addresses
+from keda_py.sdk.advanced import addresses
 from scalers.shared.databases.queries.link import LONGEST_ANSWER
 
 _LENGTH = 4

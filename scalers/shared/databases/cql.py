@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.databases import cql_frames as cql
 from scalers.shared.databases.queries.link import LONGEST_ANSWER, NO_ROW, QueryRefused
 from scalers.shared.protocols.tcp import open_stream, reason_of

@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import (
-    LONGEST_TIMEOUT,
-    ConfigError,
-    ScalerContext,
-    ScalerError,
-    SharingKey,
-    TlsSettings,
-    sharing_key,
-)
+from keda_py.sdk.advanced import LONGEST_TIMEOUT, ScalerContext, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.databases.mongodb_filter import filter_problem, read_filter
 from scalers.shared.databases.queries.pool import LONGEST_WAIT
 from scalers.shared.extras import needs_extra

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import ScalerContext, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
 from scalers.shared.databases.mssql_address import MssqlAddress
 from scalers.shared.databases.queries.link import Link
 from scalers.shared.extras import needs_extra

@@ -19,7 +19,8 @@ from pydantic import SecretStr
 from pytds import tls
 from pytds.tds_base import ClosedConnectionError, Error
 
-from keda_py.sdk.scaler import ScalerError, addresses
+from keda_py.sdk.advanced import addresses
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.databases.mssql_address import MssqlAddress
 from scalers.shared.databases.queries.link import LONGEST_ANSWER, NO_ROW, QueryRefused, only_cell
 from scalers.shared.protocols.tcp import reason_of

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from keda_py.sdk.scaler import ScalerContext, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
 from scalers.shared.databases.mysql_address import MysqlAddress
 from scalers.shared.databases.queries.link import Link
 from scalers.shared.extras import needs_extra

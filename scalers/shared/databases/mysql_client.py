@@ -13,7 +13,8 @@ from aiomysql.connection import Connection
 from pymysql.constants import CLIENT
 from pymysql.err import MySQLError, OperationalError
 
-from keda_py.sdk.scaler import ScalerError, addresses
+from keda_py.sdk.advanced import addresses
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.databases.mysql_parameters import nearest
 from scalers.shared.databases.queries.link import LONGEST_ANSWER, NO_ROW, QueryRefused, only_cell
 from scalers.shared.protocols.tcp import reason_of

@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus
 
 import re2
 
-from keda_py.sdk.metadata_values import read_duration
+from keda_py.sdk.metadata.values import read_duration
 
 _LONGEST: Final = 4096
 _NAME = re2.compile(r"[A-Za-z_@][A-Za-z0-9_.@]*")

@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.databases.bounded_loop import NOT_POSTGRES, BoundedLoop
 from scalers.shared.databases.postgres_address import PostgresAddress
 from scalers.shared.databases.queries.link import NO_ROW, QueryRefused, only_cell

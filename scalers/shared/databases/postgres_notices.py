@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.databases.postgres import PostgresLink, PostgresServer
 from scalers.shared.databases.queries.link import QueryRefused
 from scalers.shared.protocols.listening import Line, Listening, Pace, Refused, Tell, listening

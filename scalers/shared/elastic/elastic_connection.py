@@ -6,19 +6,8 @@ from typing import Annotated
 
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    ConfigError,
-    RedirectRule,
-    ScalerContext,
-    ScalerError,
-    TlsSettings,
-    TriggerMetadata,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import META, RedirectRule, ScalerContext, TlsSettings, named
+from keda_py.sdk.scaler import AUTH, ENV, ConfigError, ScalerError, TriggerMetadata, sources
 from scalers.shared.credentials.basic import basic
 from scalers.shared.elastic.nodes import Nodes, nodes_of
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import httpx
 import orjson
 
-from keda_py.sdk.scaler import ConfigError, RedirectRule, ScalerContext, ScalerError
+from keda_py.sdk.advanced import RedirectRule, ScalerContext
+from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask
 

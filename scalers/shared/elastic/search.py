@@ -4,18 +4,8 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Generic, TypeVar
 
 from keda_py.core.values.urls import path_segments
-from keda_py.sdk.scaler import (
-    AUTH,
-    META,
-    Activation,
-    Reading,
-    Scaler,
-    ScalerError,
-    Target,
-    TriggerMetadata,
-    separated_by,
-    sources,
-)
+from keda_py.sdk.advanced import META, separated_by
+from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.answers import gjson
 from scalers.shared.elastic.nodes import Nodes, check_status
 from scalers.shared.numbers import float_of, reading_of

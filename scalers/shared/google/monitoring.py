@@ -9,8 +9,9 @@ import orjson
 from keda_py.cloud import gcp
 from keda_py.cloud.tokens import TokenSource
 from keda_py.core.values.urls import path_segment
-from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import ConfigError, EmptyAnswer, Reading, ScalerContext, ScalerError
+from keda_py.sdk.advanced import EmptyAnswer, ScalerContext
+from keda_py.sdk.metadata.values import parse_int
+from keda_py.sdk.scaler import ConfigError, Reading, ScalerError
 from scalers.shared.answers.json_fields import INLINE_BYTES, Object, child, children, json_object, number, string
 from scalers.shared.bearer_token import BearerToken
 from scalers.shared.gcp import GcpAuthMetadata, required_gcp_identity

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from keda_py.net.keys.private_keys import plain_private_key
-from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.extras import needs_extra
 from scalers.shared.protocols.tcp import open_stream, reason_of
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
 from keda_py.sdk.messages import parse
-from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.grpc import etcd_api as api
 from scalers.shared.grpc.connection import GrpcConnection, GrpcError, GrpcServer, Metadata, host_and_port
 

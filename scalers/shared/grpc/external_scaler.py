@@ -7,22 +7,10 @@ from pydantic import PrivateAttr, SecretStr
 
 from keda_py.net.secret_texts import EMPTY, Secrets
 from keda_py.sdk import external_protocol as protocol
+from keda_py.sdk.advanced import LONGEST_TIMEOUT, ExternalMetric, ScalerContext, TlsSettings, named
 from keda_py.sdk.messages import parse
-from keda_py.sdk.metadata_values import read_duration
-from keda_py.sdk.scaler import (
-    AUTH,
-    LONGEST_TIMEOUT,
-    ConfigError,
-    ExternalMetric,
-    Reading,
-    Scaler,
-    ScalerContext,
-    ScalerError,
-    TlsSettings,
-    TriggerMetadata,
-    named,
-    sources,
-)
+from keda_py.sdk.metadata.values import read_duration
+from keda_py.sdk.scaler import AUTH, ConfigError, Reading, Scaler, ScalerError, TriggerMetadata, sources
 from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect, host_and_port
 
 _FROM_ENV = "FromEnv"

@@ -18,7 +18,8 @@ from aiokafka.protocol.coordination import FindCoordinatorRequest
 from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.protocol.offset import OffsetRequest
 
-from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.kafka.answers import INLINE_BYTES, read_answer
 from scalers.shared.kafka.connection import ERRORS, BrokerConnection, Undecoded, reason
 from scalers.shared.kafka.lag import Partition

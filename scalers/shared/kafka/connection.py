@@ -11,7 +11,7 @@ from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, ScramAuthenticat
 from aiokafka.errors import KafkaConnectionError, KafkaError
 from aiokafka.protocol.api import Request
 
-from keda_py.sdk.scaler import addresses
+from keda_py.sdk.advanced import addresses
 from scalers.shared.protocols.tcp import reason_of
 
 ERRORS = (KafkaError, OSError, ValueError, LookupError, AssertionError, NotImplementedError)

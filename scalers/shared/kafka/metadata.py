@@ -6,18 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, model_validator
 
 from keda_py.cloud import aws
-from keda_py.sdk.scaler import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    SharingKey,
-    Target,
-    TlsSettings,
-    ranges,
-    sharing_key,
-    sources,
-)
+from keda_py.sdk.advanced import META, SharingKey, TlsSettings, ranges, sharing_key
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Target, sources
 from scalers.shared.aws.aws import AwsAuthMetadata
 from scalers.shared.kafka.lag import LagRules, ResetPolicy
 

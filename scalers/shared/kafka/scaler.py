@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
+from keda_py.sdk.advanced import ScalerContext, SharingKey
+from keda_py.sdk.scaler import Reading, Scaler, ScalerError
 from scalers.shared.extras import needs_extra
 from scalers.shared.kafka.lag import Offsets, Partition, group_lag
 from scalers.shared.kafka.metadata import GroupLagMetadata, KafkaServers

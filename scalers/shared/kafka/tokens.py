@@ -8,7 +8,8 @@ from aiokafka.abc import AbstractTokenProvider
 
 from keda_py.cloud import aws
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import Destination, ScalerContext, ScalerError
+from keda_py.sdk.advanced import Destination, ScalerContext
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.kafka.metadata import BearerGrant, KafkaServers, MskIdentity
 from scalers.shared.oauth2 import ClientGrant, client_token
 

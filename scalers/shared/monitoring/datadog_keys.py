@@ -6,7 +6,8 @@ from typing import Annotated, Literal, Self
 import re2
 from pydantic import Field, SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, TriggerMetadata, named, sources
+from keda_py.sdk.advanced import named
+from keda_py.sdk.scaler import AUTH, TriggerMetadata, sources
 
 _NONE = SecretStr("")
 _SCOPE = re2.compile(r"\{.*\}")

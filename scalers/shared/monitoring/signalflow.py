@@ -18,7 +18,8 @@ from yarl import URL
 
 from keda_py.core.documents.json_guard import check_json
 from keda_py.net.proxies import Proxies
-from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, TlsSettings
+from keda_py.sdk.advanced import ScalerContext, TlsSettings
+from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.answers.json_values import at, short_text
 from scalers.shared.answers.monitoring.signalflow_data import LONGEST, read_values
 from scalers.shared.protocols.tcp import reason_of

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 import httpx
 import orjson
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.sumologic_results import read_job, read_points, read_records, read_state
 from scalers.shared.http_answer import HttpQuestion, ask

@@ -8,17 +8,8 @@ from typing import Annotated
 import orjson
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import (
-    AUTH,
-    ConfigError,
-    CredentialKey,
-    ScalerContext,
-    ScalerError,
-    TriggerMetadata,
-    credential_digest,
-    named,
-    sources,
-)
+from keda_py.sdk.advanced import CredentialKey, ScalerContext, credential_digest, named
+from keda_py.sdk.scaler import AUTH, ConfigError, ScalerError, TriggerMetadata, sources
 from scalers.shared.answers.json_fields import INLINE_BYTES, child, children, json_object, string
 from scalers.shared.http_answer import HttpQuestion, ask
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import re2
 
-from keda_py.sdk.scaler import ConfigError, OpenKey, ScalerContext, ScalerError
+from keda_py.sdk.advanced import OpenKey, ScalerContext
+from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.protocols.tcp import BoundedReader, open_stream, reason_of
 
 _LONGEST = 16 * 1024

@@ -12,7 +12,8 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, sharing_key
+from keda_py.sdk.advanced import ScalerContext, SharingKey, sharing_key
+from keda_py.sdk.scaler import ScalerError
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """Seconds before a line that broke is opened again; twice as long each time until one has lasted."""

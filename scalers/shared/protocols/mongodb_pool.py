@@ -15,7 +15,8 @@ from pymongo.asynchronous import pool
 from pymongo.errors import AutoReconnect, ProtocolError
 from pymongo.pool_options import PoolOptions
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError, addresses
+from keda_py.sdk.advanced import ScalerContext, addresses
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.protocols.tcp import in_words
 
 LONGEST_MESSAGE: Final = 64 * 1024

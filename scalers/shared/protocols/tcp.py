@@ -4,7 +4,7 @@ import asyncio
 import os
 import ssl
 
-from keda_py.sdk.scaler import addresses
+from keda_py.sdk.advanced import addresses
 
 _ASYNCIO_SAYS = "Connect call failed"
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 from yarl import URL
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.extras import needs_extra
 from scalers.shared.protocols.tcp import open_stream, reason_of
 from scalers.shared.rabbitmq.address import RabbitAddress

@@ -7,8 +7,9 @@ import httpx
 import re2
 
 from keda_py.core.values.urls import path_segment
+from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.http_failures import shown
-from keda_py.sdk.scaler import ScalerContext, ScalerError
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.bearer_token import Signer
 from scalers.shared.http_answer import HttpQuestion, get

@@ -6,7 +6,8 @@ from typing import Annotated, Literal, Self, cast, get_args
 
 from pydantic import Field, SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, ENV, META, Activation, PodIdentity, TlsSettings, TriggerMetadata, named, sources
+from keda_py.sdk.advanced import META, PodIdentity, TlsSettings, named
+from keda_py.sdk.scaler import AUTH, ENV, Activation, TriggerMetadata, sources
 from scalers.shared.rabbitmq.address import Protocol, RabbitAddress, parse_address
 from scalers.shared.rabbitmq.counts import Mode
 

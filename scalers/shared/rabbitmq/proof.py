@@ -1,7 +1,7 @@
 """Who asks the management interface: a user, a client of an OAuth 2 server, or the operator's identity in Azure."""
 
 from keda_py.cloud.azure_clouds import scope_of
-from keda_py.sdk.scaler import Destination, ScalerContext
+from keda_py.sdk.advanced import Destination, ScalerContext
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.credentials.basic import basic

@@ -13,7 +13,8 @@ from typing import Protocol
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.redis.connection import Locate
 from scalers.shared.redis.replies import reason_of
 from scalers.shared.redis.server import RedisServer, client_for

@@ -9,7 +9,8 @@ from redis.asyncio import Redis
 from redis.crc import key_slot
 from redis.exceptions import AskError, MovedError, RedisError
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.redis.asking import Command, ask_all, in_time, unreachable
 from scalers.shared.redis.server import RedisServer, client_for
 

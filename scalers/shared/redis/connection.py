@@ -8,7 +8,7 @@ from typing import Any
 
 from redis.asyncio import Connection
 
-from keda_py.sdk.scaler import addresses
+from keda_py.sdk.advanced import addresses
 from scalers.shared.protocols.tcp import in_words
 
 Place = Callable[[str], AbstractAsyncContextManager[None]]

@@ -7,7 +7,8 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
+from keda_py.sdk.advanced import ScalerContext, SharingKey
+from keda_py.sdk.scaler import Reading, Scaler, ScalerError
 from scalers.shared.protocols.listening import Listening
 from scalers.shared.redis.asking import RedisAsker
 from scalers.shared.redis.events import key_events

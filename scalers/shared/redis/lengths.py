@@ -8,7 +8,8 @@ from typing import Annotated
 
 from redis.exceptions import ResponseError
 
-from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerContext, ScalerError, Target
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError, Target
 from scalers.shared.redis.asking import Command
 from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata

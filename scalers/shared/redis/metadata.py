@@ -4,7 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from keda_py.sdk.scaler import AUTH, ENV, META, TlsSettings, TriggerMetadata, named, sources
+from keda_py.sdk.advanced import META, TlsSettings, named
+from keda_py.sdk.scaler import AUTH, ENV, TriggerMetadata, sources
 
 _NONE = SecretStr("")
 _NO_ADDRESS = (

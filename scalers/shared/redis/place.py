@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from keda_py.sdk.scaler import ConfigError, ScalerContext, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import ConfigError
 from scalers.shared.protocols.listening import Listening, listening
 from scalers.shared.redis.asking import OneRedis, RedisAsker, answering
 from scalers.shared.redis.cluster import RedisCluster

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from redis.exceptions import RedisError
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError
+from keda_py.sdk.advanced import ScalerContext
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.redis.asking import OneRedis, RedisAsker, ask_all
 from scalers.shared.redis.server import RedisServer, client_for
 

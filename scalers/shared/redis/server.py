@@ -7,7 +7,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from keda_py.sdk.scaler import ScalerContext, TlsSettings
+from keda_py.sdk.advanced import ScalerContext, TlsSettings
 from scalers.shared.redis.connection import BoundedConnection, Locate
 from scalers.shared.redis.replies import BoundedReplies
 

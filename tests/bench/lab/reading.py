@@ -10,7 +10,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.structs import TopicPartition
 
 from keda_py.net.secret_texts import as_secrets
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from tests.scalers.servers.etcd import etcd
 from tests.scalers.servers.kafka import tansu
 from tests.scalers.servers.osmem import osmem_command

@@ -17,7 +17,7 @@ from keda_py.core.values.quantity import canonicalize, parse_milli, parse_number
 from keda_py.core.values.selectors import MAX_LENGTH as LONGEST_SELECTOR
 from keda_py.core.values.selectors import MAX_REQUIREMENTS, LabelSelector
 from keda_py.errors import ConfigError
-from keda_py.sdk.metadata_values import read_float, read_int, read_ints
+from keda_py.sdk.metadata.values import read_float, read_int, read_ints
 from scalers.shared.cluster.label_selector import check_label_selector
 from tests.costs import SIZE, built_of, peak_of, thorough, within
 

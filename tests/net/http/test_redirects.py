@@ -10,7 +10,7 @@ from aiohttp import web
 
 from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
 from keda_py.net.tls import TlsContexts
-from keda_py.sdk.scaler import TlsSettings
+from keda_py.sdk.advanced import TlsSettings
 from keda_py.testing import shared_context
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server

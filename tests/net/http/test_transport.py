@@ -17,7 +17,7 @@ from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
 from keda_py.net.http import HttpClientSpec, Proxies
 from keda_py.net.tls import TlsContexts
-from keda_py.sdk.scaler import TlsSettings
+from keda_py.sdk.advanced import TlsSettings
 from keda_py.testing import A_SATURDAY, FakeClock, shared_context
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server

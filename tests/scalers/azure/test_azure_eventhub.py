@@ -15,8 +15,9 @@ from azure.eventhub.exceptions import ConnectError
 
 from keda_py.errors import ScalerError
 from keda_py.net.tls import TlsContexts, TlsSettings
+from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.context import EngineContext, SharedContext
-from keda_py.sdk.scaler import Reading, ScalerContext
+from keda_py.sdk.scaler import Reading
 from keda_py.testing import check_scaler, shared_context
 from scalers.azure_eventhub import AzureEventHubScaler, behind
 from scalers.shared.azure.event_hub import AmqpEventHub, EventHub, Partition, by_signature

@@ -4,9 +4,9 @@ import pytest
 
 from keda_py.cloud.azure_clouds import CLOUDS, cloud_named
 from keda_py.errors import ConfigError
+from keda_py.sdk.advanced import PodIdentity
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import scaler_class
-from keda_py.sdk.scaler import PodIdentity
 from keda_py.testing import check_scaler
 from tests.scalers.conftest import Bench
 from tests.scalers.triggers import trigger_of

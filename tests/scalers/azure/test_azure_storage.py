@@ -6,9 +6,9 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.sdk.advanced import PodIdentity
 from keda_py.sdk.context import SharedContext
 from keda_py.sdk.registry import scaler_class
-from keda_py.sdk.scaler import PodIdentity
 from keda_py.testing import EngineContext, check_scaler
 from tests.http_server import http_server
 from tests.scalers.conftest import Bench

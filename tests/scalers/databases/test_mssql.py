@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import serialization
 from OpenSSL import SSL
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import PodIdentity
+from keda_py.sdk.advanced import PodIdentity
 from keda_py.testing import EngineContext, check_scaler
 from scalers.mssql import MssqlScaler
 from scalers.shared.databases.mssql_address import MssqlAddress, parse_connection

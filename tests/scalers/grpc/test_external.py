@@ -16,8 +16,8 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSource
 from keda_py.sdk import registry
+from keda_py.sdk.advanced import ExternalMetric
 from keda_py.sdk.context import SharedContext
-from keda_py.sdk.scaler import ExternalMetric
 from keda_py.testing import as_secrets
 from scalers.external import ExternalScaler
 from scalers.external_push import ExternalPushScaler

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import Trigger
+from keda_py.sdk.advanced import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.graphite import GraphiteScaler
 from tests.scalers.servers.graphite import Graphite, graphite

@@ -10,8 +10,8 @@ import grpc.aio
 import pytest
 
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.sdk.advanced import Trigger
 from keda_py.sdk.messages import parse
-from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, as_secrets
 from scalers.predictkube import API_KEY, PREDICT, PredictKubeMetadata, PredictKubeScaler, _messages, request_of
 from scalers.shared.grpc.connection import GrpcServer

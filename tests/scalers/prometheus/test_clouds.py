@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import PodIdentity
+from keda_py.sdk.advanced import PodIdentity
 from keda_py.testing import IdentityRule
 from tests.http_server import HttpServer, http_server
 from tests.scalers.prometheus.queries import VECTOR, ask, rsa_key

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.sdk.scaler import PodIdentity, Trigger
+from keda_py.sdk.advanced import PodIdentity, Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.prometheus import PrometheusScaler
 from tests.certificates import Authority

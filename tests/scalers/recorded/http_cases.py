@@ -31,9 +31,9 @@ from keda_py.net.http import HttpClientSpec
 from keda_py.net.proxies import Proxies
 from keda_py.readings.guard import guard
 from keda_py.readings.scaler_set import GRACE_SECONDS
+from keda_py.sdk.advanced import PodIdentity, Trigger
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
-from keda_py.sdk.scaler import PodIdentity, Trigger
 from keda_py.testing import A_SATURDAY, IdentityRule, Objects, shared_context
 from tests.scalers.recorded.comparison import unlike_requests
 from tests.scalers.recorded.scripts import Asked, Script

@@ -15,9 +15,9 @@ from keda_py.core.metric_specs import ResourceMetric
 from keda_py.core.spec import build_spec
 from keda_py.core.values.quantity import parse_milli
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.sdk.advanced import PodIdentity
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import build
-from keda_py.sdk.scaler import PodIdentity
 from tests.places import GOLDEN
 from tests.scalers.triggers import trigger_of
 

@@ -14,7 +14,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppres
 from dataclasses import dataclass, field
 from typing import Final
 
-from keda_py.sdk.scaler import LONGEST_TIMEOUT, ScalerContext, ScalerError, sharing_key
+from keda_py.sdk.advanced import LONGEST_TIMEOUT, ScalerContext, sharing_key
+from keda_py.sdk.scaler import ScalerError
 from scalers.shared.databases.queries.link import Link, QueryRefused
 from scalers.shared.databases.queries.plain import is_plain
 

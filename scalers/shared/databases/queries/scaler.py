@@ -4,7 +4,8 @@ from abc import abstractmethod
 from datetime import timedelta
 from typing import Generic, Protocol, TypeVar
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey, TriggerMetadata
+from keda_py.sdk.advanced import ScalerContext, SharingKey
+from keda_py.sdk.scaler import Reading, Scaler, ScalerError, TriggerMetadata
 from scalers.shared.databases.queries.link import NO_ROW, Link
 from scalers.shared.databases.queries.pool import LONGEST_WAIT, Pool, place_of
 from scalers.shared.numbers import cell_number, finite_reading

@@ -1,76 +1,25 @@
 """Trigger metadata: text from a manifest, the target's environment and a TriggerAuthentication, made typed.
 
-Part of the SDK (`keda_py.sdk.scaler` re-exports it). A model declares its keys as fields, annotated with the marks of
+A model declares its keys as fields, annotated with the marks of
 `marks.py`; `parse` finds each key's text in its sources, reads it with KEDA's rules (behaviour reference, section 18)
 and lets pydantic check the result. Rule of this file: only text that came from the trigger's own metadata is ever
 repeated in an error; text from the environment or from a TriggerAuthentication may be a secret.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
-from functools import cache, partial
-from types import NoneType, UnionType
-from typing import ClassVar, Literal, Self, Union, get_args, get_origin
-from urllib.parse import parse_qs, unquote_plus
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from pydantic.alias_generators import to_camel
-from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from keda_py.apis.go_values import parse_bool
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import EMPTY, Secrets
-from keda_py.sdk.marks import (
-    AUTH,
-    ENV,
-    META,
-    Activation,
-    Names,
-    Prefix,
-    Removed,
-    Source,
-    Sources,
-    Target,
-    TextForm,
-    Variable,
-)
-from keda_py.sdk.metadata_values import read_choice, read_duration, read_float, read_int, read_ints, read_list, read_map
+from keda_py.sdk.metadata.keys import Key, declared_keys
+from keda_py.sdk.metadata.marks import AUTH, ENV, META, Source
 
-_ROLES: dict[type, Literal["target", "activation"]] = {Target: "target", Activation: "activation"}
 _KEDA_SOURCE: dict[Source, str] = {META: "triggerMetadata", ENV: "resolvedEnv", AUTH: "authParams"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """One declared key, as `keda-py scalers` lists it."""
-
-    field: str
-    names: tuple[str, ...]
-    order: tuple[Source, ...]
-    type: str
-    required: bool
-    default: object
-    secret: bool
-    removed: str
-    prefix: str
-    variable: str
-    role: Literal["target", "activation", ""]
-    """What the field is for the metric, if it is marked so."""
-    read: Callable[[str], object]
-
-    @property
-    def name(self) -> str:
-        """The name that errors and documents use."""
-        return self.names[0]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The keys of the metadata that name a variable of the target's environment."""
-        if ENV not in self.order:
-            return ()
-        return (self.variable,) if self.variable else tuple(f"{name}FromEnv" for name in self.names)
 
 
 class TriggerMetadata(BaseModel):
@@ -146,7 +95,7 @@ class TriggerMetadata(BaseModel):
     @classmethod
     def declared_keys(cls) -> tuple[Key, ...]:
         """Every declared key, in the order of declaration."""
-        return _keys_of(cls)
+        return declared_keys(cls)
 
     @classmethod
     def key_of(cls, role: Literal["target", "activation"]) -> Key | None:
@@ -258,76 +207,3 @@ def _places(key: Key) -> str:
 
 def _first_name(model: type[TriggerMetadata], problems: Mapping[str, str]) -> str:
     return next((key.name for key in model.declared_keys() if key.field in problems), "")
-
-
-@cache
-def _keys_of(model: type[TriggerMetadata]) -> tuple[Key, ...]:
-    """A trigger type's own keys before those of the blocks that it shares with others."""
-    own = [field for field in model.model_fields if field in model.__annotations__]
-    fields = dict.fromkeys([*own, *model.model_fields])
-    return tuple(_declared(field, model.model_fields[field]) for field in fields)
-
-
-def _declared(field: str, info: FieldInfo) -> Key:
-    order = next((mark.order for mark in info.metadata if isinstance(mark, Sources)), (META,))
-    names = next((mark.names for mark in info.metadata if isinstance(mark, Names)), (to_camel(field),))
-    text = next((mark.text for mark in info.metadata if isinstance(mark, Removed)), "")
-    prefix = next((mark.text for mark in info.metadata if isinstance(mark, Prefix)), "")
-    names_variable = next((mark.key for mark in info.metadata if isinstance(mark, Variable)), "")
-    form = next((mark for mark in info.metadata if isinstance(mark, TextForm)), TextForm())
-    annotation = _without_none(info.annotation)
-    return Key(
-        field=field,
-        names=(f"{prefix}*",) if prefix else names,
-        order=order,
-        type=_type_name(annotation),
-        required=info.is_required(),
-        default=None if info.is_required() else info.get_default(call_default_factory=True, validated_data={}),
-        secret=annotation is SecretStr,
-        removed=text,
-        prefix=prefix,
-        variable=names_variable,
-        role=next((_ROLES[type(mark)] for mark in info.metadata if type(mark) in _ROLES), ""),
-        read=_reader(annotation, form),
-    )
-
-
-def _without_none(annotation: object) -> object:
-    if get_origin(annotation) in (Union, UnionType):
-        kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
-        return kinds[0] if len(kinds) == 1 else annotation
-    return annotation
-
-
-_PLAIN: dict[object, tuple[str, Callable[[str], object]]] = {
-    bool: ("bool", parse_bool),
-    int: ("int", read_int),
-    float: ("float", read_float),
-    timedelta: ("duration", read_duration),
-    SecretStr: ("secret", SecretStr),
-}
-
-
-def _type_name(annotation: object) -> str:
-    if annotation in _PLAIN:
-        return _PLAIN[annotation][0]
-    if get_origin(annotation) is Literal:
-        return " | ".join(map(str, get_args(annotation)))
-    names = {list[str]: "list", list[int]: "int list", dict[str, str]: "map", dict[str, list[str]]: "query string"}
-    return next((name for kind, name in names.items() if kind == annotation), "string")
-
-
-def _reader(annotation: object, form: TextForm) -> Callable[[str], object]:
-    if annotation in _PLAIN:
-        return _PLAIN[annotation][1]
-    if get_origin(annotation) is Literal:
-        return partial(read_choice, get_args(annotation))
-    if annotation == list[str]:
-        return partial(read_list, form.separator)
-    if annotation == list[int]:
-        return partial(read_ints, form.separator, form.ranges)
-    if annotation == dict[str, str]:
-        return partial(read_map, form.separator)
-    if annotation == dict[str, list[str]]:
-        return partial(parse_qs, keep_blank_values=True)
-    return unquote_plus if form.unescape else str

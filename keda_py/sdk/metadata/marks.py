@@ -1,6 +1,6 @@
 """Marks on the fields of a trigger's metadata: where a key comes from, how it is written, and what it is for.
 
-`metadata.py` reads them from `Annotated[...]`; the base class of scalers asks for `Target` and `Activation`.
+`keys.py` reads them from `Annotated[...]`; the base class of scalers asks for `Target` and `Activation`.
 """
 
 from dataclasses import dataclass

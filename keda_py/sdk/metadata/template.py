@@ -3,7 +3,8 @@
 from string import Formatter
 from typing import Any
 
-from keda_py.sdk.metadata import Key, TriggerMetadata
+from keda_py.sdk.metadata.keys import Key
+from keda_py.sdk.metadata.model import TriggerMetadata
 
 
 class MetricTemplate:

@@ -1,7 +1,7 @@
 """Text of single metadata values -> typed values, by KEDA's rules (behaviour reference, section 18).
 
 Every function raises ValueError with a text that follows the value and says what would be right; it never repeats the
-value, because the value may be a secret. `metadata.py` chooses the function by a field's type.
+value, because the value may be a secret. `keys.py` chooses the function by a field's type.
 """
 
 from datetime import timedelta

@@ -1,0 +1,171 @@
+"""What the engine lends to a scaler, as protocols: `context.py` has the real thing."""
+
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
+
+import httpx
+
+from keda_py.clock import Clock
+from keda_py.net.credential_keys import SharingKey
+from keda_py.net.operator_identity import Destination
+from keda_py.net.tls import TlsSettings
+
+T = TypeVar("T")
+
+MetricType = Literal["AverageValue", "Value", "Utilization"]
+
+
+class KubeReader(Protocol):
+    """What a scaler may ask the cluster, answered from caches where there are any. Raises KubeError.
+
+    Of the trigger's own namespace: another one is Forbidden, unless the installation allows it for EndpointSlices.
+    """
+
+    async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
+        """Pods with metadata.name, metadata.labels, spec.nodeName, status.phase and status.conditions."""
+        ...
+
+    async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
+        """One object; `resource` is `configmaps`, `secrets`, `services`..., or `endpointslices.discovery.k8s.io`."""
+        ...
+
+    async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
+        """Objects of a namespace that match the selector."""
+        ...
+
+    def changes(
+        self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
+    ) -> AsyncIterator[None]:
+        """A signal at first, and one after each change: of the object of that name, or of `pods` that match.
+
+        Of a pod it counts that it comes or goes, its labels, node and phase. Many changes are one signal a second. No
+        request is made for a signal; what may not be watched is told of up to a minute later, or not at all.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodIdentity:
+    """`podIdentity` of the TriggerAuthentication; provider `none` if not set.
+
+    `cluster_wide`: it stands in a ClusterTriggerAuthentication, so its authority host is the installation's choice.
+    """
+
+    provider: str = "none"
+    identity_id: str = ""
+    identity_tenant_id: str = ""
+    identity_authority_host: str = ""
+    role_arn: str = ""
+    external_id: str = ""
+    cluster_wide: bool = False
+
+
+class ScalerContext(Protocol):
+    """What the engine lends to a scaler."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the ScaledObject."""
+        ...
+
+    @property
+    def scaled_object(self) -> str:
+        """The name of the ScaledObject."""
+        ...
+
+    @property
+    def trigger_index(self) -> int:
+        """The index of the trigger in `spec.triggers`."""
+        ...
+
+    @property
+    def trigger_name(self) -> str:
+        """The `name` of the trigger, or ""."""
+        ...
+
+    @property
+    def metric_type(self) -> MetricType | Literal[""]:
+        """The trigger's `metricType` as written, "" where it is absent."""
+        ...
+
+    @property
+    def as_metric_source(self) -> bool:
+        """True under scalingModifiers: the target of the formula counts, so some targets stop being required."""
+        ...
+
+    @property
+    def pod_identity(self) -> PodIdentity:
+        """The resolved pod identity."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of decisions."""
+        ...
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        """The shared HTTP client: pooled, time-limited, proxies from the environment. Never closed by a scaler.
+
+        A request may carry its own TLS context: `extensions={"ssl": context}`; see `tls_context`. No redirect takes a
+        credential to another origin; what a request says of that is the extension `redirects`, a `RedirectRule`.
+        """
+        ...
+
+    def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
+        """The client's TLS context for these settings, the same object for the same settings. Raises ConfigError."""
+        ...
+
+    def check_identity(self, identity: str, to: Destination) -> None:
+        """To be asked before the operator's own identity goes anywhere. Raises ConfigError where it may not.
+
+        `identity` is what an error calls it, as in "AWS role".
+        """
+        ...
+
+    @property
+    def http_timeout(self) -> float:
+        """Seconds; KEDA_HTTP_DEFAULT_TIMEOUT."""
+        ...
+
+    def connection(self, server: str = "") -> AbstractAsyncContextManager[None]:
+        """To be held while a connection of the scaler's own is open or asked through; `http` sees to that itself.
+
+        `server`, host and port, is what the error calls it where the engine has to end a question.
+        Each namespace has a share of connections; raises ScalerError where none is free in time.
+        """
+        ...
+
+    @property
+    def kube(self) -> KubeReader:
+        """The cluster, read only."""
+        ...
+
+    async def parse(
+        self,
+        function: Callable[..., T],
+        text: bytes | str,
+        *arguments: object,
+        inline_bytes: int,
+        timeout: float | None = None,
+    ) -> T:
+        """`function(text, *arguments)`: here and now, or in another process for a text of more than `inline_bytes`.
+
+        For text that a source or a tenant wrote: what takes over 10 ms of CPU does not belong on the operator's loop,
+        and what eats memory or never ends is ended there, within `timeout` seconds (None: `http_timeout`). The function
+        is at the top level of a module that imports little; it raises ScalerError, and arguments and value are plain
+        JSON. Choose `inline_bytes` by measuring the worst text. Raises ScalerError, also for a text that is too long.
+        """
+        ...
+
+    async def shared(
+        self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+    ) -> T:
+        """A resource shared by all scalers with that key (a connection pool); closed with its last scaler.
+
+        `sharing_key(self.context.namespace, (...what it is...), ...credential...)` makes the key.
+        """
+        ...
