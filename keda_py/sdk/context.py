@@ -18,10 +18,12 @@ from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
 from keda_py.answers.servers import note
 from keda_py.clock import Clock
+from keda_py.core.documents.json_values import INLINE_BYTES, required_at
 from keda_py.errors import Forbidden, ScalerError
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
 from keda_py.net.operator_identity import Destination, IdentityRule
 from keda_py.net.tls import TlsContexts, TlsSettings
+from keda_py.sdk.http_failures import http_failure, question_of, shown
 from keda_py.sdk.scaler_context import KubeReader, MetricType, PodIdentity
 
 T = TypeVar("T")
@@ -240,6 +242,31 @@ class EngineContext:
         answers.check(text)
         with self.clock.busy():
             return await answers.parse(self.namespace, function, text, arguments, timeout or self.http_timeout)
+
+    async def get_json(
+        self,
+        url: str,
+        *steps: str | int,
+        headers: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str | list[str]] | None = None,
+        tls: TlsSettings | None = None,
+    ) -> Any:
+        """Answer to a GET at these steps, parsed in another process if it is long."""
+        what = question_of("GET", shown(url))
+        extensions = {} if tls is None else {"ssl": self.tls_context(tls)}
+        try:
+            address = httpx.URL(url)
+            if parameters:
+                address = address.copy_merge_params(dict(parameters))
+            answer = await self.http.get(address, headers=headers, timeout=self.http_timeout, extensions=extensions)
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise http_failure(error, what, self.http_timeout) from None
+        if not answer.is_success:
+            raise ScalerError(f"{what}: status {answer.status_code}")
+        try:
+            return await self.parse(required_at, answer.content, steps, inline_bytes=INLINE_BYTES)
+        except ScalerError as error:
+            raise ScalerError(f"{what}: {error}") from None
 
     async def aclose(self) -> None:
         """Give back everything that the scaler took."""

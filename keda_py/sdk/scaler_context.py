@@ -115,6 +115,23 @@ class ScalerContext(Protocol):
         """
         ...
 
+    async def get_json(
+        self,
+        url: str,
+        *steps: str | int,
+        headers: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str | list[str]] | None = None,
+        tls: TlsSettings | None = None,
+    ) -> Any:
+        """Ask by GET, and return the value at these steps of the JSON answer: names of objects, indexes of lists.
+
+        `get_json(url, "queues", 0, "length")`; without steps it is the whole document. `parameters` join those of the
+        address. A long answer is parsed in another process, which returns 64 KiB at most: name the field that counts.
+        Raises ScalerError where no answer came, its status is not 2xx, it is not JSON, or the value is missing or null;
+        the error names the address without user and query, and repeats nothing of the answer.
+        """
+        ...
+
     def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
         """The client's TLS context for these settings, the same object for the same settings. Raises ConfigError."""
         ...

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import Field, SecretStr
+from pydantic import SecretStr
 
-from keda_py.sdk.scaler import AUTH, ENV, Reading, Scaler, ScalerError, TriggerMetadata, sources
+from keda_py.core.values.urls import path_segment
+from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 
 
 class AcmeQueueMetadata(TriggerMetadata):
@@ -16,34 +17,20 @@ class AcmeQueueMetadata(TriggerMetadata):
     """Name of the queue."""
     token: Annotated[SecretStr, sources(AUTH, ENV)] = SecretStr("")
     """Token that proves who asks."""
-    queue_length: Annotated[float, Field(gt=0)] = 5.0
-    activation_queue_length: Annotated[float, Field(ge=0)] = 0.0
+    queue_length: Annotated[float, Target()] = 5.0
+    activation_queue_length: Annotated[float, Activation()] = 0.0
 
 
 class AcmeQueueScaler(Scaler[AcmeQueueMetadata]):
     """One GET for each reading."""
 
-    @property
-    def metric_name(self) -> str:
-        """`acme-<queue>`."""
-        return f"acme-{self.metadata.queue}"
+    metric_name = "acme-{queue}"
 
-    @property
-    def target(self) -> float:
-        """`queueLength`."""
-        return self.metadata.queue_length
-
-    @property
-    def activation(self) -> float:
-        """`activationQueueLength`."""
-        return self.metadata.activation_queue_length
-
-    async def read(self, spec: object = None) -> Reading:
-        """The jobs that wait now."""
-        address = f"{self.metadata.url.rstrip('/')}/queues/{self.metadata.queue}"
+    async def read(self) -> Reading:
+        """Ask for the jobs that wait now."""
+        address = f"{self.metadata.url.rstrip('/')}/queues/{path_segment('queue', self.metadata.queue)}"
         headers = {"Authorization": f"Bearer {self.metadata.token.get_secret_value()}"}
-        answer = await self.context.http.get(address, headers=headers)
-        waiting = answer.json().get("waiting") if answer.status_code == 200 else None
+        waiting = await self.context.get_json(address, "waiting", headers=headers)
         if not isinstance(waiting, int):
-            raise ScalerError(f"acme: no count of waiting jobs from {address} (status {answer.status_code})")
+            raise ScalerError(f"acme queue {self.metadata.queue}: waiting is not a count")
         return Reading(value=float(waiting))

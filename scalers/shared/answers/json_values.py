@@ -6,39 +6,27 @@ Next to it, `json_fields.py` reads the fields of objects whose servers leave out
 from collections.abc import Mapping
 from typing import Final, TypeGuard
 
-import orjson
-
+from keda_py.core.documents.json_values import INLINE_BYTES, at, read_json
 from keda_py.errors import ScalerError
 
-INLINE_BYTES: Final = 32 * 1024
-"""A longer answer may take more than 10 ms."""
+__all__ = [
+    "INLINE_BYTES",
+    "LONGEST_TEXT",
+    "at",
+    "is_number",
+    "items_of",
+    "mapping",
+    "number_or_none",
+    "read_json",
+    "short_text",
+    "texts_of",
+    "whole_or_none",
+]
+
 LONGEST_TEXT: Final = 400
 """Characters of a text that is shown, or could be a number."""
 
 _MOST: Final = 2**63
-
-Step = str | int
-
-
-def read_json(text: bytes | str) -> object:
-    """The document. Raises ScalerError, which never repeats the text."""
-    try:
-        document: object = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        raise ScalerError("the answer is not JSON") from None
-    return document
-
-
-def at(value: object, *steps: Step) -> object:
-    """What is there, by names of mappings and indexes of lists; None if missing."""
-    for step in steps:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
 
 
 def mapping(value: object) -> Mapping[str, object]:
