@@ -47,13 +47,6 @@ class BeanstalkdScaler(Scaler[BeanstalkdMetadata]):
         """Join the connection, which is made by the first question."""
         self._beanstalk = await beanstalk(self._server, self.context)
 
-    async def read(self) -> Reading:
-        """The jobs now; a tube that is missing has none."""
-        (reading,) = await self.read_batch([self])
-        if isinstance(reading, ScalerError):
-            raise reading
-        return reading
-
     @property
     def batch_key(self) -> SharingKey:
         """Server and time-out."""

@@ -61,13 +61,6 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
             self._key("subjects"), subjects(self._client_place, self.context), self.context
         )
 
-    async def read(self) -> Reading:
-        """Messages that wait and that are not acknowledged; a missing consumer is an error."""
-        (reading,) = await self.read_batch([self])
-        if isinstance(reading, ScalerError):
-            raise reading
-        return reading
-
     @property
     def batch_key(self) -> SharingKey:
         """Endpoint and account."""

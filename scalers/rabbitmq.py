@@ -73,10 +73,7 @@ class RabbitMQScaler(Scaler[RabbitmqMetadata]):
             return self._reading(combined([self._counts(row) for row in rows], self.metadata.operation))
         if self._by == "http":
             return self._reading(self._counts(await self._management.queue(self.metadata.queue_name)))
-        (reading,) = await self.read_batch([self])
-        if isinstance(reading, ScalerError):
-            raise reading
-        return reading
+        return await super().read()
 
     @property
     def batch_key(self) -> SharingKey | None:

@@ -107,8 +107,11 @@ class Scaler(Generic[M]):
         return (ExternalMetric(name=self.metric_name, target=self.target),)
 
     async def read(self) -> Reading:
-        """Measure now. Raises ScalerError when it cannot know."""
-        raise NotImplementedError
+        """Measure now; by default a batch of this scaler alone. Raises ScalerError when it cannot know."""
+        (reading,) = await self.read_batch([self])
+        if isinstance(reading, ScalerError):
+            raise reading
+        return reading
 
     async def read_metric(self, spec: ExternalMetric) -> Reading:
         """Measure one of the metrics that `specs` names; a scaler of one metric defines `read` alone."""

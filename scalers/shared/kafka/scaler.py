@@ -55,13 +55,6 @@ class GroupLagScaler(Scaler[M]):
         self._question = GroupQuestion(self.metadata.consumer_group, self.topics())
         self._cluster = await open_cluster(self._servers, self.context)
 
-    async def read(self) -> Reading:
-        """The lag now; a topic, a partition or an offset that is not known is an error."""
-        (reading,) = await self.read_batch([self])
-        if isinstance(reading, ScalerError):
-            raise reading
-        return reading
-
     @property
     def batch_key(self) -> SharingKey:
         """Bootstrap servers, user, TLS and time-out."""

@@ -43,13 +43,6 @@ class RedisKeyScaler(Scaler[P], Generic[P]):
         self._redis = await self._place.join(self.context)
         self._listening = await self._place.listen(self._redis, self.context)
 
-    async def read(self) -> Reading:
-        """The key now, in a round trip of its own. Raises ScalerError."""
-        (reading,) = await self.read_batch([self])
-        if isinstance(reading, ScalerError):
-            raise reading
-        return reading
-
     def watch(self) -> AsyncIterator[bool] | None:
         """Each change of the key, where the server has keyspace events on."""
         return key_events(self._listening, self.key)
