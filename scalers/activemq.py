@@ -71,7 +71,7 @@ def _names_of(metadata: ActivemqMetadata) -> Mapping[str, str]:
 
 
 def _names_in(template: str) -> Mapping[str, str]:
-    """What a template says of itself: `.../org.apache.activemq:brokerName=B,destinationName=D/QueueSize`."""
+    """Read the names in a template `.../org.apache.activemq:brokerName=B,destinationName=D/QueueSize`."""
     key = "restAPITemplate"
     try:
         parts = urlsplit(template)

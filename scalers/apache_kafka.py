@@ -26,12 +26,10 @@ class ApacheKafkaMetadata(GroupLagMetadata):
 
     @property
     def mechanism(self) -> Sasl:
-        """Of the place that has it."""
         return self.sasl or self.sasl_of_auth or "none"
 
     @property
     def uses_tls(self) -> bool:
-        """Of the place that has it."""
         return "enable" in (self.tls, self.tls_of_auth)
 
     @model_validator(mode="after")
@@ -63,7 +61,6 @@ class ApacheKafkaScaler(GroupLagScaler[ApacheKafkaMetadata]):
     """The same lag as `kafka`; KEDA asks with another library."""
 
     def topics(self) -> tuple[str, ...]:
-        """`topic`, a list."""
         return tuple(self.metadata.topic)
 
     def partition_limitation(self) -> Sequence[int]:
@@ -72,7 +69,7 @@ class ApacheKafkaScaler(GroupLagScaler[ApacheKafkaMetadata]):
 
     @property
     def cautions(self) -> Sequence[str]:
-        """What is accepted, as in KEDA, and does nothing."""
+        """Keys that KEDA accepts and that do nothing."""
         metadata, found = self.metadata, []
         if metadata.limits_to_none:
             found.append("partitionLimitation has a range that ends before it begins, so that all partitions count")

@@ -87,7 +87,7 @@ class ArangodbScaler(Scaler[ArangodbMetadata]):
         raise failure
 
     async def _told(self, answer: httpx.Response) -> str:
-        """What the server says is wrong."""
+        """Read the server's error message."""
         try:
             found = await self.context.parse(
                 gjson.scalar_in, answer.content, "errorMessage", inline_bytes=gjson.INLINE_BYTES

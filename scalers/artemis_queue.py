@@ -80,7 +80,7 @@ def _names_of(metadata: ArtemisQueueMetadata) -> Mapping[str, str]:
 
 
 def _names_in(template: str) -> Mapping[str, str]:
-    """What a template says of itself; quotes become part of the names, as in KEDA, and doubled ones do not."""
+    """Read the names in a template; quotes become part of the names, as in KEDA, and doubled ones do not."""
     try:
         parts = urlsplit(template)
     except ValueError:

@@ -40,7 +40,7 @@ class AwsCloudwatchMetadata(AwsServiceMetadata):
 
 
 class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
-    """Metrics of one region, identity and window are asked for together.
+    """Asks for metrics of one region, identity and window together.
 
     Not so an expression: it may speak of every metric in its question.
     """
@@ -60,7 +60,7 @@ class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
 
     @property
     def cautions(self) -> Sequence[str]:
-        """What CloudWatch will refuse."""
+        """Mistakes that CloudWatch will refuse."""
         empty = "metricCollectionTime: 0 asks for no time at all, which CloudWatch refuses: write seconds"
         return () if self.metadata.metric_collection_time else (empty,)
 
@@ -84,7 +84,7 @@ class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
         return replace(key, what=(*key.what, *self._window))
 
     async def read_batch(self, scalers: "Sequence[Scaler[AwsCloudwatchMetadata]]") -> "Sequence[Reading | ScalerError]":
-        """As few questions as CloudWatch and the loop allow."""
+        """Ask in as few requests as CloudWatch and the loop allow."""
         most = max(1, min(_MOST_METRICS, _MOST_METRICS // max(1, self._points)))
         parts = [scalers[first : first + most] for first in range(0, len(scalers), most)]
         return [reading for part in parts for reading in await self._ask(part)]

@@ -38,7 +38,7 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
 
     @property
     def metric_name(self) -> str:
-        """`aws-sqs-<queue>`."""
+        """`aws-sqs-<queue>`, the last part of the queue's URL."""
         return f"aws-sqs-{self._queue_name}"
 
     async def open(self) -> None:

@@ -123,7 +123,7 @@ class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):
         return await account_of_identity(self.context, host, "storageAccountName", authority_of(metadata))
 
     async def open_hub(self) -> EventHub:
-        """The hub, shared by all who ask as the same."""
+        """Share the hub between triggers with the same credential."""
         context, who = self.context, self.context.pod_identity
         what = ("event hub", self._host, self._name, context.http_timeout)
         identity = (who.provider, who.identity_id, who.identity_tenant_id, who.identity_authority_host)
@@ -159,6 +159,9 @@ class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):
 
 
 def behind(last: int, checkpoint: int, stale: int) -> int:
-    """Events after the checkpoint. Numbers begin anew after 2^63-1; a checkpoint that is a little ahead is newer."""
+    """Count the events after the checkpoint.
+
+    Numbers begin anew after 2^63-1; a checkpoint that is a little ahead is newer.
+    """
     events = last - checkpoint if last >= checkpoint else _LARGEST - checkpoint + last
     return 0 if events > _LARGEST - stale else events

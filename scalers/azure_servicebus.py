@@ -54,7 +54,7 @@ class AzureServiceBusMetadata(AzureCloudMetadata):
 
     @property
     def pattern(self) -> str:
-        """What names are compared with under useRegex."""
+        """The pattern that useRegex compares names with."""
         return self.queue_name or self.subscription_name
 
 
@@ -107,7 +107,7 @@ class AzureServiceBusScaler(Scaler[AzureServiceBusMetadata]):
         return Reading(value=float(count))
 
     async def _matching(self) -> Sequence[int]:
-        """Page by page, until one is empty: Azure does not tell which is the last."""
+        """Count in all pages, until one is empty: Azure does not tell which is the last."""
         found: list[int] = []
         skipped, entries = 0, -1
         while entries:
@@ -121,7 +121,7 @@ class AzureServiceBusScaler(Scaler[AzureServiceBusMetadata]):
         return found
 
     def _path(self, subscription: str) -> str:
-        """Of one entity, or of the list."""
+        """Path of one entity, or of the list."""
         metadata = self.metadata
         if metadata.queue_name:
             return "$Resources/Queues" if metadata.use_regex else metadata.queue_name

@@ -52,7 +52,7 @@ class CassandraMetadata(QueryMetadata):
         return found
 
     def tls_settings(self) -> TlsSettings | None:
-        """None where TLS is off."""
+        """Return None without TLS."""
         if self.tls == "disable":
             return None
         return TlsSettings(ca=self.ca, cert=self.cert.get_secret_value(), key=self.key.get_secret_value())

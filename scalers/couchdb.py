@@ -99,7 +99,7 @@ class CouchdbScaler(Scaler[CouchdbMetadata]):
         return Reading(value=float(count))
 
     def _query(self) -> dict[str, object]:
-        """The two parts that KEDA sends."""
+        """Keep the two parts of the query that KEDA sends."""
         try:
             query = orjson.loads(self.metadata.query)
         except orjson.JSONDecodeError:
@@ -109,7 +109,7 @@ class CouchdbScaler(Scaler[CouchdbMetadata]):
         return {"selector": query.get("selector"), "fields": query.get("fields")}
 
     async def _ask(self, method: str, path: str, body: bytes = b"") -> httpx.Response:
-        """As the first user that is not refused, and as that one from then on."""
+        """Ask as the first user that is not refused, and keep to that one."""
         user, password = self._users[0]
         question = HttpQuestion(
             url=f"{self._base}{path}",

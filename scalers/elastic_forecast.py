@@ -59,7 +59,7 @@ class ElasticForecastScaler(Scaler[ElasticForecastMetadata]):
             await self._renew()
 
     async def read(self) -> Reading:
-        """The newest forecast that says something, which the one before may do while another is computed."""
+        """Read the newest forecast with a value, which may be the one before while another is computed."""
         try:
             if self._renew_at is None or self.context.clock.now() > self._renew_at:
                 await self._renew()
@@ -83,7 +83,7 @@ class ElasticForecastScaler(Scaler[ElasticForecastMetadata]):
         self._renew_at = now + metadata.look_ahead
 
     async def _prediction(self, forecast: str) -> Reading | None:
-        """None where it says nothing about that moment."""
+        """Return None if the forecast has no value for that moment."""
         answer = await self._nodes.post(f"/.ml-anomalies-{self.metadata.index}/_search", self._search(forecast))
         check_status(answer, "elasticsearch")
         hits, found = await self.context.parse(

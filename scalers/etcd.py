@@ -47,7 +47,7 @@ class EtcdMetadata(TriggerMetadata):
         return self
 
     def tls_settings(self) -> TlsSettings | None:
-        """None where TLS is off: an https endpoint is trusted by the system's authorities then."""
+        """Return None without TLS keys: an https endpoint is then trusted by the system's authorities."""
         if self.tls != "enable":
             return None
         return TlsSettings(
@@ -79,11 +79,10 @@ class EtcdScaler(Scaler[EtcdMetadata]):
 
     @property
     def timeout(self) -> float:
-        """5 s, as in KEDA."""
         return _SECONDS
 
     async def open(self) -> None:
-        """Share what is known of these endpoints; nothing is asked yet."""
+        """Share the connections to these endpoints; the first reading uses them."""
         self._etcd = await etcd(self._user, self.context)
 
     async def read(self) -> Reading:
@@ -97,7 +96,10 @@ class EtcdScaler(Scaler[EtcdMetadata]):
         return reading
 
     async def watch(self) -> AsyncIterator[bool]:
-        """Activity at each change; a text without a number counts as 0. The stream is opened again when it ends."""
+        """Yield activity at each change; a text without a number counts as 0.
+
+        The stream is opened again when it ends.
+        """
         pause, silence = _FIRST_PAUSE, 2.0 * self.metadata.watch_progress_notify_interval
         while True:
             try:

@@ -4,4 +4,4 @@ from scalers.shared.grpc.external_scaler import ExternalMetadata, ExternalMetric
 
 
 class ExternalScaler(ExternalMetricsScaler[ExternalMetadata]):
-    """Asked at every poll."""
+    """Asks at every poll."""

@@ -1,4 +1,4 @@
-"""Scale on what a scaler of your own says, by KEDA's gRPC protocol; it may tell of work between two polls."""
+"""Scale on what a scaler of your own says, by KEDA's gRPC protocol; it may report work between two polls."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ class ExternalPushMetadata(ExternalMetadata):
 
 
 class ExternalPushScaler(ExternalMetricsScaler[ExternalPushMetadata]):
-    """Asked at every poll, and listened to meanwhile."""
+    """Asks at every poll, and follows the server's stream in between."""
 
     async def watch(self) -> AsyncIterator[bool]:
         """Activity as StreamIsActive tells it; the stream is opened again whenever it ends."""

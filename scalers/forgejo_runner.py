@@ -46,7 +46,7 @@ class ForgejoRunnerScaler(Scaler[ForgejoRunnerMetadata]):
 
     @property
     def _scope(self) -> str:
-        """The narrowest that is given; without any, it is the user of the token."""
+        """Return the narrowest scope that is given; without any, the user of the token."""
         metadata = self.metadata
         if metadata.owner and metadata.repo:
             return f"repos/{path_segment('owner', metadata.owner)}/{path_segment('repo', metadata.repo)}/actions"

@@ -71,7 +71,7 @@ class GcpPubsubScaler(Scaler[GcpPubsubMetadata]):
         return reading(await self._monitoring.query(project, query), self.metadata.value_if_null, f"query {query}")
 
     def _query(self, project: str, name: str) -> str:
-        """MQL. Raises ScalerError."""
+        """Make the query in MQL. Raises ScalerError."""
         kind, aggregation = self._kind, self.metadata.aggregation
         horizon = self.metadata.time_horizon or (_HORIZON_OF_AGGREGATION if aggregation else _HORIZON)
         query = (

@@ -52,7 +52,7 @@ class GcpStackdriverScaler(Scaler[GcpStackdriverMetadata]):
 
 
 def _aggregation(metadata: GcpStackdriverMetadata) -> Aggregation | None:
-    """None without a period. Raises ConfigError."""
+    """Read the aggregation; None without a period. Raises ConfigError."""
     period = metadata.alignment_period_seconds
     if period <= 0:
         return None

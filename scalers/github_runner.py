@@ -76,7 +76,7 @@ class GitHubRunnerScaler(Scaler[GitHubRunnerMetadata]):
             self._app = await installation_token(self.context, metadata.github_api_url, app, metadata.app_key)
 
     async def read(self) -> Reading:
-        """The number of jobs now, or the last one known while GitHub wants no questions, as in KEDA."""
+        """Count the jobs, or return the last count while GitHub's rate limit holds, as in KEDA."""
         if self.context.clock.now() >= self._api.limited_until:
             try:
                 count = await self._count()
@@ -109,7 +109,7 @@ class GitHubRunnerScaler(Scaler[GitHubRunnerMetadata]):
         return found
 
     async def _runs(self, repo: str) -> list[int]:
-        """Those that wait and those that run; none of a repository that is not there."""
+        """List the runs that wait and that run; none for a repository that does not exist."""
         found: list[int] = []
         for status in ("queued", "in_progress"):
             path, parameters = f"{self._repository(repo)}/actions/runs", {"status": status, "per_page": "100"}

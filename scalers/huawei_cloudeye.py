@@ -98,7 +98,7 @@ class HuaweiCloudeyeScaler(Scaler[HuaweiCloudeyeMetadata]):
 
 
 def newest_value(text: bytes, kind: str) -> float | None:
-    """Of the first metric; None without a value of this kind. Raises ScalerError."""
+    """Read the newest value of the first metric; None without a value of this kind. Raises ScalerError."""
     for metric in children(json_object(text), "metrics")[:1]:
         points = [point for point in children(metric, "datapoints") if point.get(kind) is not None]
         if points:

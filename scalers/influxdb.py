@@ -120,7 +120,7 @@ class InfluxdbScaler(Scaler[InfluxdbMetadata]):
         return answer
 
     async def _told(self, answer: httpx.Response) -> str:
-        """What the server says is wrong."""
+        """Read the server's error message."""
         try:
             found = await self.context.parse(
                 gjson.scalar_in, answer.content, "message", inline_bytes=gjson.INLINE_BYTES

@@ -97,7 +97,6 @@ class KafkaScaler(GroupLagScaler[KafkaMetadata]):
     """One topic, or all for which the group has committed offsets."""
 
     def topics(self) -> tuple[str, ...]:
-        """`topic`."""
         return (self.metadata.topic,) if self.metadata.topic else ()
 
     def partition_limitation(self) -> Sequence[int]:
@@ -130,7 +129,7 @@ class KafkaScaler(GroupLagScaler[KafkaMetadata]):
 
     @property
     def cautions(self) -> Sequence[str]:
-        """What is accepted, as in KEDA, and does nothing, or cannot work here."""
+        """Keys that KEDA accepts and that do nothing, or cannot work here."""
         metadata, found = self.metadata, []
         if metadata.version != _ANY_VERSION:
             found.append("version has no effect: the protocol's version is agreed upon with each broker")
@@ -143,7 +142,7 @@ class KafkaScaler(GroupLagScaler[KafkaMetadata]):
         return found
 
     async def open(self) -> None:
-        """As all; Kerberos is refused. Raises ConfigError."""
+        """Refuse Kerberos, then open as `apache-kafka` does. Raises ConfigError."""
         if self.metadata.sasl == "gssapi":
             raise ConfigError(_KERBEROS, field="sasl")
         await super().open()

@@ -47,7 +47,7 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
 
     @property
     def metric_name(self) -> str:
-        """`<kind>-<name>-<key>`."""
+        """`<kind>-<name>-<key>`, the kind in small letters."""
         return f"{self.metadata.resource_kind.lower()}-{self.metadata.resource_name}-{self.metadata.key}"
 
     async def read(self) -> Reading:
@@ -63,7 +63,7 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
         return self._reading(found)
 
     async def watch(self) -> AsyncIterator[bool]:
-        """Activity whenever the object changes."""
+        """Yield activity whenever the object changes."""
         resource = _RESOURCES[self.metadata.resource_kind]
         changes = self.context.kube.changes(resource, self.context.namespace, name=self.metadata.resource_name)
         async for active in activity_after(changes, self):
@@ -71,7 +71,7 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
 
     @property
     def listens_at_zero_only(self) -> bool:
-        """What is written often is read by polls while the workload is up."""
+        """Leave an object that is written often to the polls while the workload is up."""
         return True
 
     @property
@@ -104,7 +104,7 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
         return finite_reading(self._number(value))
 
     def _number(self, value: object) -> float:
-        """By `valueType`, as KEDA reads it: of JSON's 2.9 an int64 is 2, while in YAML it stays 2.9."""
+        """Read by `valueType`, as KEDA does: JSON's 2.9 is 2 as an int64, while YAML's stays 2.9."""
         metadata = self.metadata
         try:
             match metadata.format, metadata.value_type, value:

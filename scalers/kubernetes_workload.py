@@ -49,12 +49,12 @@ class KubernetesWorkloadScaler(Scaler[KubernetesWorkloadMetadata]):
         return Reading(value=float(len(nodes - {""})))  # a pod that waits for a node is on none
 
     async def watch(self) -> AsyncIterator[bool]:
-        """Activity whenever pods that match come or go."""
+        """Yield activity whenever matching pods come or go."""
         changes = self.context.kube.changes("pods", self.context.namespace, label_selector=self.metadata.pod_selector)
         async for active in activity_after(changes, self):
             yield active
 
     @property
     def listens_at_zero_only(self) -> bool:
-        """Pods of a workload that is up come and go all the time."""
+        """Follow pods at zero only: those of a workload that is up come and go all the time."""
         return True

@@ -78,7 +78,7 @@ class LokiScaler(Scaler[LokiMetadata]):
 
 
 def _query_url(address: str) -> str:
-    """The path is added, unless the address has it; what else it has stays, but for its query."""
+    """Add the path unless the address has it; the rest of the address stays, but for its query."""
     try:
         url = urlsplit(address)
     except ValueError:

@@ -82,7 +82,7 @@ class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
         return await self._number(answer.content)
 
     async def _number(self, body: bytes) -> float:
-        """Read where it costs least: short answers here, long ones in another process."""
+        """Parse short answers here and long ones in another process."""
         path, parse = self.metadata.value_location, partial(self.context.parse, timeout=self.timeout)
         match self.metadata.format:
             case "json":
@@ -97,7 +97,7 @@ class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
 
 
 def _check_url(metadata: MetricsApiMetadata) -> None:
-    """Any text is an address until it is asked, as in KEDA: the HPA is there all the same."""
+    """Refuse only what KEDA refuses: other addresses fail at the poll, and the HPA exists all the same."""
     if not metadata.aggregate_from_kube_service_endpoints:
         return
     try:

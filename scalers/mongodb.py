@@ -55,7 +55,7 @@ class MongodbMetadata(TriggerMetadata):
         return self
 
     def uri(self) -> SecretStr:
-        """What the driver takes."""
+        """Connection string for the driver."""
         if self.connection_string.get_secret_value():
             return self.connection_string
         user, password = quote(self.username, safe=""), quote(self.password.get_secret_value(), safe="")
@@ -63,7 +63,7 @@ class MongodbMetadata(TriggerMetadata):
         return SecretStr(f"{self.scheme}://{user}:{password}@{place}/{quote(self.db_name, safe='')}")
 
     def tls_settings(self) -> TlsSettings | None:
-        """None where TLS is left to the connection string."""
+        """Return None where the connection string decides about TLS."""
         if self.tls == "disable":
             return None
         return TlsSettings(
@@ -88,7 +88,7 @@ class MongodbScaler(Scaler[MongodbMetadata]):
 
     @property
     def longest_wait(self) -> float:
-        """For the turn of this trigger's count among those of its server and user."""
+        """Seconds to wait for a turn among the counts of this server and user."""
         return LONGEST_WAIT
 
     async def open(self) -> None:

@@ -61,7 +61,7 @@ class MssqlScaler(QueryScaler[MssqlMetadata]):
         return MssqlServer(at=at, timeout=self.timeout, token=await self._token(at))
 
     async def _token(self, at: MssqlAddress) -> TokenSource | None:
-        """In place of a password, where podIdentity azure-workload proves who asks."""
+        """Return the token that podIdentity azure-workload gives in place of a password."""
         if self.context.pod_identity.provider != "azure-workload":
             return None
         field = "connectionString" if self.metadata.connection_string.get_secret_value() else "host"

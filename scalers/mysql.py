@@ -27,7 +27,7 @@ class MysqlMetadata(QueryMetadata):
     metric_name: str = ""
 
     def shown_database(self) -> str:
-        """What the metric is named after: of a connection string, whatever follows its last slash, as in KEDA."""
+        """Name of the database for the metric: in a connection string, the text after its last slash, as in KEDA."""
         text = self.connection_string.get_secret_value()
         return text.rpartition("/")[2] if text else self.db_name
 
@@ -53,7 +53,7 @@ class MysqlScaler(QueryScaler[MysqlMetadata]):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """KEDA takes a trigger that says nothing of the server."""
+        """Warn of a trigger without a server, which KEDA accepts."""
         if self.metadata.host or self.metadata.connection_string.get_secret_value():
             return ()
         return ("host: none is given, and no connectionString: no server can be asked",)

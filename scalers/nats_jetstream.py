@@ -56,7 +56,7 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         self._subjects, self._known = "", asyncio.Event()
 
     async def open(self) -> None:
-        """Join those who listen; nothing is asked yet."""
+        """Join the shared subscriptions; no request is sent yet."""
         self._listening = await listening(
             self._key("subjects"), subjects(self._client_place, self.context), self.context
         )
@@ -71,7 +71,7 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         return sharing_key(self.context.namespace, ("nats-jetstream", use, self._endpoint), *account)
 
     async def watch(self) -> AsyncIterator[bool]:
-        """Each message on the subjects of the consumer, as clients without credentials hear it.
+        """Yield at messages on the subjects of the consumer, as clients without credentials hear them.
 
         Which subjects these are is what the first reading finds out.
         """
@@ -81,7 +81,7 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
                 yield told
 
     async def read_batch(self, scalers: "Sequence[Scaler[NatsJetstreamMetadata]]") -> "Sequence[Reading | ScalerError]":
-        """One question, or one for each server that leads; the leaders are searched where they are not known."""
+        """Ask once, or once for each server that leads consumers; unknown leaders are searched."""
         ours = [scaler for scaler in scalers if isinstance(scaler, NatsJetStreamScaler)]
         answers: Answers = {}
         lost: list[NatsJetStreamScaler] = []
@@ -96,7 +96,7 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
     async def _ask_leader(
         self, leader: Server, scalers: "list[NatsJetStreamScaler]", answers: "Answers"
     ) -> "list[NatsJetStreamScaler]":
-        """Those that it does not lead any more, as a server of the cluster says; one that is silent says nothing."""
+        """Return the triggers whose consumer this server no longer leads, as a server of the cluster says."""
         try:
             clustered, found = await self._consumers(leader[0], scalers)
         except ScalerError:
@@ -140,21 +140,21 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         return Reading(value=float(waiting))
 
     async def _client_place(self) -> tuple[str, int]:
-        """Beside the monitoring port, whose host it has."""
+        """Return the client port of the monitoring port's host."""
         body = await self._ask(f"{self._endpoint}/varz", {})
         return httpx.URL(self._endpoint).host, await self.context.parse(
             read_client_port, body, inline_bytes=INLINE_BYTES
         )
 
     async def _servers(self) -> list[Server]:
-        """Those told to clients; else those of the cluster, which are called as their hosts."""
+        """List the addresses announced to clients, else those of the cluster, which are named as their hosts."""
         _, client_urls, cluster_urls = await self._server(self._endpoint)
         urls = [(self._beside(url), "") for url in client_urls]
         urls = urls or [(self._beside(url), url.partition(".")[0]) for url in cluster_urls]
         return urls[:_MOST_SERVERS]
 
     def _beside(self, address: str) -> str:
-        """The monitoring of another server; its port is the same on all."""
+        """Address of another server's monitoring, whose port is the same on all."""
         try:
             return str(httpx.URL(self._endpoint).copy_with(host=address.rpartition(":")[0].strip("[]") or address))
         except httpx.InvalidURL:

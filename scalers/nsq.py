@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class NsqMetadata(TriggerMetadata):
-    """Keys of `nsq`."""
+    """Keys of an `nsq` trigger."""
 
     nsq_lookupd_http_addresses: Annotated[
         list[str], named("nsqLookupdHTTPAddresses"), sources(META, ENV), Field(min_length=1)
@@ -76,7 +76,7 @@ class NsqScaler(Scaler[NsqMetadata]):
 
 
 async def _each(servers: Iterable[str], ask: Callable[[str], Awaitable[T]]) -> list[T]:
-    """All answers, some asked at once. Raises the first ScalerError when all have been asked."""
+    """Ask all, some at once. Raises the first ScalerError when all have been asked."""
     places, answers, failures = asyncio.Semaphore(_AT_ONCE), list[T](), list[ScalerError]()
     names = list(servers)
     if len(names) > _MOST_SERVERS:

@@ -41,11 +41,10 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
 
     @property
     def timeout(self) -> float:
-        """`timeout`, in seconds."""
         return min(float(self.metadata.timeout), _LONGEST) if self.metadata.timeout > 0 else self.context.http_timeout
 
     async def open(self) -> None:
-        """Share the token of this credential, and ask for it; opening may take no longer than any other does."""
+        """Share the token of this credential and request it, within the time-out of any other open."""
         self._keystone = await keystone(self.context, self.metadata, self.timeout)
         await self._keystone.granted(self.context.http_timeout)
 

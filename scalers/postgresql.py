@@ -81,13 +81,13 @@ class PostgresqlScaler(QueryScaler[PostgresqlMetadata]):
         return (what,) if binds else ()
 
     async def open(self) -> None:
-        """Join the pool, and those who listen."""
+        """Join the pool, and the connection that listens."""
         await super().open()
         if self.metadata.listen_channel:
             self._notices = await notices(self._server, self.context)
 
     def watch(self) -> AsyncIterator[bool] | None:
-        """Each NOTIFY on `listenChannel`; None without one."""
+        """Yield at each NOTIFY on `listenChannel`; None without one."""
         return self._notices.events(self.metadata.listen_channel) if self._notices else None
 
     async def _find_server(self) -> PostgresServer:
@@ -95,7 +95,7 @@ class PostgresqlScaler(QueryScaler[PostgresqlMetadata]):
         return PostgresServer(at=at, timeout=self.timeout, token=await self._token(at))
 
     async def _token(self, at: PostgresAddress) -> TokenSource | None:
-        """In place of a password, where podIdentity azure-workload proves who asks."""
+        """Return the token that podIdentity azure-workload gives in place of a password."""
         if self.context.pod_identity.provider != "azure-workload":
             return None
         if self.metadata.connection.get_secret_value():

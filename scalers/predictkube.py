@@ -162,7 +162,7 @@ class PredictKubeScaler(Scaler[PredictKubeMetadata]):
 
 
 async def request_of(observations: Sequence[Sequence[float]], horizon: int, name: str) -> bytes:
-    """What the service takes, put together in pieces: 20 000 observations take a fifth of a second."""
+    """Encode the request in pieces, since 20 000 observations take a fifth of a second."""
     request = _messages()["ReqGetPredictMetric"](forecast_horizon=horizon)
     for first in range(0, len(observations), _AT_A_TIME):
         for moment, value in observations[first : first + _AT_A_TIME]:
@@ -173,7 +173,7 @@ async def request_of(observations: Sequence[Sequence[float]], horizon: int, name
 
 @cache
 def _messages() -> Mapping[str, Any]:
-    """Of PredictKube's protocol. Raises ConfigError where the library is not installed."""
+    """Declare PredictKube's messages. Raises ConfigError where the library is not installed."""
     return declare(
         "services",
         {

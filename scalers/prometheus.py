@@ -135,13 +135,13 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
 
 
 def _redirects(metadata: PrometheusMetadata) -> RedirectRule:
-    """What is asked is no secret; parameters that are not ours may be."""
+    """Let a redirect keep the query, which is no secret; further parameters may be secret and stay behind."""
     others = metadata.query_parameters or "?" in metadata.server_address
     return RedirectRule() if others else _PUBLIC_QUERY
 
 
 def _azure_scope(metadata: PrometheusMetadata) -> tuple[str, str]:
-    """What to ask for, and the login of the cloud; "" where only the operator's environment tells it."""
+    """Return the scope and the login of the cloud; "" where only the operator's environment tells it."""
     if metadata.cloud != "Private":
         cloud = CLOUDS[metadata.cloud]
         return scope_of(cloud.prometheus), cloud.authority

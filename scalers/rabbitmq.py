@@ -44,7 +44,7 @@ class RabbitMQScaler(Scaler[RabbitmqMetadata]):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What does nothing, or fails each poll as in KEDA."""
+        """Keys that do nothing, or fail each poll as in KEDA."""
         metadata, told = self.metadata, []
         if metadata.use_regex and metadata.operation not in _OPERATIONS:
             told.append(f"operation {metadata.operation} is none of {', '.join(_OPERATIONS)}: each poll fails")
@@ -55,7 +55,7 @@ class RabbitMQScaler(Scaler[RabbitmqMetadata]):
         return tuple(told)
 
     async def open(self) -> None:
-        """Join the connection of this vhost and user; nothing is asked yet."""
+        """Join the connection of this vhost and user; the first reading opens it."""
         if self._by == "amqp":
             self._amqp = await amqp_queues(self._server, self.context)
             return
@@ -82,7 +82,7 @@ class RabbitMQScaler(Scaler[RabbitmqMetadata]):
 
     @property
     def asked_often_at_zero(self) -> bool:
-        """By AMQP; the management interface counts every few seconds only, and is not made for it."""
+        """Say yes for AMQP only: the management interface counts every few seconds, and each question costs it much."""
         return self._by == "amqp"
 
     async def read_batch(self, scalers: "Sequence[Scaler[RabbitmqMetadata]]") -> "Sequence[Reading | ScalerError]":

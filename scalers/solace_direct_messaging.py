@@ -38,7 +38,7 @@ class SolaceDirectMessagingMetadata(TriggerMetadata):
 
     @property
     def targets(self) -> dict[str, int]:
-        """By the end of the metric's name, in the order of `client_rates`."""
+        """Targets by the end of the metric's name, in the order of `client_rates`."""
         return {
             "aggregatedClientTxByteRateTarget": self.aggregated_client_tx_byte_rate_target,
             "aggregatedClientAverageTxByteRateTarget": self.aggregated_client_average_tx_byte_rate_target,
@@ -48,7 +48,7 @@ class SolaceDirectMessagingMetadata(TriggerMetadata):
 
     @property
     def activations(self) -> tuple[int, ...]:
-        """Which mean nothing, as in KEDA."""
+        """Activation values, which have no effect, as in KEDA."""
         return (
             self.activation_aggregated_client_tx_byte_rate_target,
             self.activation_aggregated_client_average_tx_byte_rate_target,
@@ -98,7 +98,7 @@ class SolaceDirectMessagingScaler(Scaler[SolaceDirectMessagingMetadata]):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What does nothing, as in KEDA."""
+        """Keys that do nothing, as in KEDA."""
         if not any(self.metadata.activations):
             return ()
         return ("activationAggregatedClient...Target have no effect: this trigger is always active",)

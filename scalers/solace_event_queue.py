@@ -102,7 +102,7 @@ class SolaceEventQueueScaler(Scaler[SolaceEventQueueMetadata]):
         return Reading(value=float(value), active=active)
 
     async def _counts(self) -> Sequence[int]:
-        """Of the first broker that has the VPN; it is asked first from then on."""
+        """Read the counts of the first broker that has the VPN, and ask it first from then on."""
         errors = []
         for base in tuple(self._bases):
             try:

@@ -56,11 +56,11 @@ class TemporalMetadata(TriggerMetadata):
 
     @property
     def by_build_id(self) -> bool:
-        """Is the older way of naming versions used?"""
+        """Whether the trigger uses build ids, the older way of naming versions."""
         return bool(self.build_id or self.select_all_active or self.select_unversioned)
 
     def tls_settings(self) -> TlsSettings | None:
-        """None where the server is asked in plain text."""
+        """Return None for plain text."""
         if not (self.api_key.get_secret_value() or self.cert.get_secret_value() or self.ca):
             return None
         return TlsSettings(

@@ -1,4 +1,4 @@
-"""What an object needs of others: credentials, what holds them, and the workload whose environment is read.
+"""References to other objects: credentials, what holds them, and the workload whose environment is read.
 
 Found by the names of the fields, as Kubernetes and KEDA call them; what the files lack is fetched from a cluster.
 """
@@ -61,12 +61,11 @@ class Reference:
 
     @property
     def key(self) -> ObjectKey:
-        """Which object it is."""
         return ObjectKey(self.resource.kind, self.namespace, self.name)
 
 
 async def with_references(subject: Obj, given: Sequence[Obj], namespace: str, fetch: Fetch) -> list[Obj]:
-    """The given objects that a trigger may be built from, and what `subject` and they refer to. Raises KubeError."""
+    """Add to the given objects what `subject` and they refer to. Raises KubeError."""
     found = {key_of(one, namespace): one for one in given if one.get("kind") in NEEDED}
     left = [*references_in(subject, namespace)]
     for one in found.values():
@@ -96,7 +95,7 @@ def references_in(obj: Mapping[str, Any], namespace: str) -> Iterator[Reference]
 
 
 def key_of(obj: Obj, namespace: str) -> ObjectKey:
-    """Which object it is; one that names no namespace is in that of the command."""
+    """Key of an object; the command's namespace counts where the object names none."""
     resource, metadata = NEEDED[obj["kind"]], obj["metadata"]
     where = metadata.get("namespace") or namespace
     return ObjectKey(resource.kind, where if resource.namespaced else "", metadata["name"])

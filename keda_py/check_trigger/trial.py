@@ -1,4 +1,4 @@
-"""Triggers built and read once, by an operator that scales nothing: it sees an embedded cluster with their credentials.
+"""Build and read triggers once, by an operator that scales nothing, on an embedded cluster with their credentials.
 
 Nothing is written to any cluster. The ScaledObject itself is not there: its spec goes straight to the operator's
 readings, one trigger at a time, so that one that cannot be built hides no other.
@@ -53,7 +53,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came of one trigger: `error` where it cannot be built, `by_hpa` the metrics that the HPA reads by itself.
+    """The outcome of one trigger: `error` if it cannot be built, `by_hpa` the metrics that the HPA reads itself.
 
     `troubles` are credentials that are missing, a sentence each.
     """
@@ -68,7 +68,7 @@ class Answer:
 
     @property
     def works(self) -> bool:
-        """Built, and every metric read."""
+        """Whether the trigger was built and every metric read."""
         return not self.error and not any(one.error for one in self.measured)
 
 
@@ -87,7 +87,7 @@ async def try_triggers(spec: TriggersSpec, indexes: Sequence[int], objects: Iter
 
 
 def _alone(spec: TriggersSpec, index: int) -> TriggersSpec:
-    """The object with that trigger only; its formula would ask for the others."""
+    """Keep only that trigger; a formula is left out, since it would ask for the others."""
     one: dict[str, Any] = {"triggers": (spec.triggers[index],)}
     return replace(spec, **one, modifiers=None) if isinstance(spec, ScalingSpec) else replace(spec, **one)
 
@@ -133,7 +133,7 @@ def _measured(one: MetricReading, index: int, scalers: ScalerSet) -> Measured:
 
 @asynccontextmanager
 async def _operator(namespace: str, objects: Iterable[Obj]) -> AsyncIterator[Assembly]:
-    """One as `keda-py operator` runs it, on free ports, with these objects in its cluster."""
+    """Run an operator as `keda-py operator` does, on free ports, with these objects in its cluster."""
     stopping = asyncio.Event()
     works: asyncio.Future[Assembly] = asyncio.get_running_loop().create_future()
     with tempfile.TemporaryDirectory(prefix="keda-py-") as private:
@@ -164,7 +164,7 @@ def _namespace(name: str) -> Obj:
 
 
 def _plain(obj: Obj, namespace: str) -> Obj:
-    """Without what a cluster has written; a workload without pods."""
+    """Strip what a cluster has written, and let a workload have no pods."""
     resource, metadata = NEEDED[obj["kind"]], obj["metadata"]
     kept = {field: metadata[field] for field in ("name", "labels", "annotations") if metadata.get(field)}
     if resource.namespaced:

@@ -25,7 +25,7 @@ from keda_py.sdk.scaler_context import MetricType
 
 
 def warn_of_triggers(triggers: Sequence[ScaleTrigger], shared_context: SharedContext) -> Iterator[AdmissionWarning]:
-    """All that is wrong, or doubtful, in any trigger, as warnings."""
+    """Warn of everything wrong or doubtful in any trigger."""
     for index, trigger in enumerate(triggers):
         parameters = frozenset[str]() if trigger.authentication_ref is None else None
         for finding in check_trigger(trigger, parameters, context_of(trigger, index, shared_context, None), None):
@@ -36,7 +36,7 @@ def warn_of_triggers(triggers: Sequence[ScaleTrigger], shared_context: SharedCon
 def check_trigger(
     trigger: ScaleTrigger, parameters: frozenset[str] | None, context: EngineContext, spec: ScalingSpec | None
 ) -> Iterator[Finding]:
-    """All that is certain about one trigger; `parameters` are those of its authentication, None: not known which.
+    """Find what is certainly wrong in one trigger; `parameters` of its authentication, None: not known which.
 
     `spec` None: of a ScaledJob, whose triggers make no HPA metrics.
     """
@@ -58,7 +58,7 @@ def check_trigger(
 def context_of(
     trigger: ScaleTrigger, index: int, shared_context: SharedContext, spec: ScalingSpec | None
 ) -> EngineContext:
-    """What a scaler would be lent, as far as it matters before it is opened."""
+    """Make a context that is complete enough for a scaler that is never opened."""
     return EngineContext(
         shared_context=shared_context,
         namespace=spec.namespace if spec else "default",
@@ -88,7 +88,7 @@ def _check_built(trigger: ScaleTrigger, context: EngineContext, spec: ScalingSpe
 
 
 def _path(field: str, trigger: ScaleTrigger, key: str) -> str:
-    """Where to look: a path that the error knows itself, a metadata key, or another field of the trigger."""
+    """Place of an error: a path that it knows itself, a metadata key, or another field of the trigger."""
     if key.startswith("spec."):
         return key
     declared = registry.scaler_class(trigger.type).metadata_model.declared_keys()
@@ -109,7 +109,7 @@ def _deny(message: str, field: str) -> Denial:
 
 
 def _warn_of_keys(trigger: ScaleTrigger, field: str) -> Iterator[AdmissionWarning]:
-    """The metadata keys that no code reads, with the nearest that is read. Raises ConfigError for an unknown type."""
+    """Warn of metadata keys that no code reads, with the nearest known one. Raises ConfigError for an unknown type."""
     model = registry.scaler_class(trigger.type).metadata_model
     known = [name for key in model.declared_keys() if not key.removed for name in key.names]
     for unknown in model.unknown_keys(trigger.metadata):

@@ -1,4 +1,4 @@
-"""What the engine lends to a scaler, for real: `EngineContext`, and the resources that scalers share.
+"""`EngineContext`, which the engine lends to a scaler, and the resources that scalers share.
 
 One `EngineContext` per trigger; it is closed after its scaler, which gives back what the scaler took. One
 `SharedResources` per process. Both are used by the operator and, unchanged, by tests.
@@ -50,7 +50,7 @@ class SharedResources:
     async def take(
         self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
     ) -> T:
-        """The resource, made if it is not there; who asks meanwhile waits. A factory that fails leaves nothing.
+        """Return the resource, made by the first caller while others wait. A factory that fails leaves nothing.
 
         Raises ConfigError for a key of another type.
         """
@@ -68,7 +68,7 @@ class SharedResources:
             raise
 
     async def give_back(self, key: SharingKey) -> None:
-        """One `take` less; the last closes the resource."""
+        """Count one user less, and close the resource after the last one."""
         entry = self._entries[key]
         if self._leave(key, entry) and entry.made is not None:
             await entry.close(entry.made[0])
@@ -82,7 +82,7 @@ class SharedResources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What triggers may read of the cluster besides their own namespace, and what they may not even there.
+    """Namespaces that triggers may read besides their own, and Secrets that they may not read even there.
 
     `endpoints_of`: namespaces whose EndpointSlices triggers of all namespaces may read; "*": of each.
     `secrets_of`: the one namespace whose Secrets may be read; None: each trigger's own.
@@ -93,30 +93,26 @@ class Reach:
 
 
 class OwnNamespace:
-    """`KubeReader` of one trigger: the operator may read more than who wrote the trigger. Raises Forbidden."""
+    """Restrict the operator's `KubeReader` to what one trigger may read: less than the operator. Raises Forbidden."""
 
     def __init__(self, reader: KubeReader, namespace: str, reach: Reach) -> None:
         self._reader, self._namespace, self._reach = reader, namespace, reach
 
     async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
-        """The pods that match."""
         self._check("pods", namespace)
         return await self._reader.pods(namespace, label_selector)
 
     async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
-        """One object."""
         self._check(resource, namespace)
         return await self._reader.get(resource, namespace, name)
 
     async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
-        """The objects that match."""
         self._check(resource, namespace)
         return await self._reader.list(resource, namespace, label_selector)
 
     def changes(
         self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
     ) -> AsyncIterator[None]:
-        """Signals of what `get` and `pods` would show."""
         self._check(resource, namespace)
         return self._reader.changes(resource, namespace, name=name, label_selector=label_selector)
 
@@ -136,7 +132,7 @@ class OwnNamespace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedContext:
-    """What every trigger of a process is lent alike."""
+    """Resources that all triggers of a process have in common."""
 
     clock: Clock
     http: httpx.AsyncClient
@@ -152,7 +148,7 @@ class SharedContext:
 
 @dataclass(slots=True, kw_only=True)
 class EngineContext:
-    """What one trigger's scaler is given as `context`: all that `keda_py.sdk.advanced.ScalerContext` promises.
+    """The `context` of one trigger's scaler: all that `keda_py.sdk.advanced.ScalerContext` promises.
 
     In a test, `shared_context()` of `keda_py.testing` lends what all triggers share; what the scaler takes by `shared`
     is given back by `aclose`, after the scaler's own `aclose`. `trigger_index` counts from 0, as the prefix `s0-` does.
@@ -180,31 +176,26 @@ class EngineContext:
 
     @property
     def clock(self) -> Clock:
-        """The clock of decisions."""
         return self.shared_context.clock
 
     @property
     def http(self) -> httpx.AsyncClient:
-        """The shared HTTP client."""
         return self.shared_context.http
 
     @property
     def http_timeout(self) -> float:
-        """Seconds."""
         return self.shared_context.http_timeout
 
     @property
     def kube(self) -> KubeReader:
-        """The trigger's namespace, read only."""
         return OwnNamespace(self.shared_context.kube, self.namespace, self.shared_context.reach)
 
     def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
-        """The TLS context for these settings."""
         return self.shared_context.tls.get(settings, self.namespace)
 
     @asynccontextmanager
     async def connection(self, server: str = "") -> AsyncIterator[None]:
-        """One of the namespace's share, waited for half as long as a question may take: it may be tried twice."""
+        """Hold one of the namespace's share; wait half as long as a question may take, since it may be tried twice."""
         note(server)
         try:
             give_back = await self.shared_context.connections.take(None, self.http_timeout / 2)
@@ -216,7 +207,7 @@ class EngineContext:
             give_back()
 
     def check_identity(self, identity: str, to: Destination) -> None:
-        """Whether the operator's own identity may go there."""
+        """Raise ConfigError where the operator's own identity must not go."""
         self.shared_context.identities.check(identity, to)
 
     async def shared(
@@ -251,7 +242,7 @@ class EngineContext:
         parameters: Mapping[str, str | list[str]] | None = None,
         tls: TlsSettings | None = None,
     ) -> Any:
-        """Answer to a GET at these steps, parsed in another process if it is long."""
+        """Ask by GET; parse a long answer in another process."""
         what = question_of("GET", shown(url))
         extensions = {} if tls is None else {"ssl": self.tls_context(tls)}
         try:

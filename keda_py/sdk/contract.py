@@ -75,7 +75,7 @@ class Scaler(Generic[M]):
 
     @property
     def cautions(self) -> Sequence[str]:
-        """What is accepted, as in KEDA, and will not work: told by `keda-py validate`. Without I/O."""
+        """Mistakes that KEDA accepts and that will not work, a sentence each, for `keda-py validate`. Without I/O."""
         return ()
 
     @property
@@ -121,7 +121,7 @@ class Scaler(Generic[M]):
 
     @property
     def batch_key(self) -> SharingKey | None:
-        """Triggers with one key (endpoint, credentials, TLS, time-out) may be read by one `read_batch`; None: never.
+        """The key of triggers (endpoint, credentials, TLS, time-out) that one `read_batch` may read; None: none.
 
         Made by `sharing_key`, as for `ScalerContext.shared`.
         """
@@ -132,7 +132,7 @@ class Scaler(Generic[M]):
         raise NotImplementedError
 
     def watch(self) -> AsyncIterator[bool] | None:
-        """A stream of activity from a source that can push; None where it cannot.
+        """Stream activity from a source that can push; None where it cannot.
 
         The trigger is read at once when it says True; polls go on below it, and find out when work has ended.
         """
@@ -140,7 +140,7 @@ class Scaler(Generic[M]):
 
     @property
     def listens_at_zero_only(self) -> bool:
-        """Whether `watch` is followed only while the object has nothing to do and its workload is at zero.
+        """Say that `watch` is followed only while the object has nothing to do and its workload is at zero.
 
         For streams that cost something: above zero the HPA asks anyway. Such a stream says first what holds when it
         begins, since what came shortly before is told by no event.
@@ -149,7 +149,7 @@ class Scaler(Generic[M]):
 
     @property
     def asked_often_at_zero(self) -> bool:
-        """Whether `read_batch` may be asked several times a second while the workload is at zero.
+        """Say that `read_batch` may be asked several times a second while the workload is at zero.
 
         For a source that cannot push, answers cheaply, and is told nothing by being asked: a reading more or less
         makes no difference to the next one. It needs a `batch_key`.

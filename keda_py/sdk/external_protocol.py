@@ -35,5 +35,5 @@ def messages() -> Mapping[str, Any]:
 
 
 def path(method: str) -> str:
-    """Where a method is asked."""
+    """Path of a gRPC method."""
     return f"/{SERVICE}/{method}"

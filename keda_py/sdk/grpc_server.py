@@ -39,7 +39,7 @@ _FROM_ENV = "FromEnv"
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
-    """One trigger's scaler, and what it last read."""
+    """One trigger's open scaler with its last readings."""
 
     scaler: AnyScaler
     context: EngineContext
@@ -58,7 +58,7 @@ class _Open:
             )
 
     async def read(self, spec: ExternalMetric) -> Reading:
-        """Of this moment; its activity is decided. Raises ScalerError."""
+        """Read one metric, or share a reading that is under a second old. Raises ScalerError."""
         now = asyncio.get_running_loop().time
         async with self.lock:
             at, reading = self.readings.get(spec.name, (-_SHARED_SECONDS, Reading(value=0.0)))
@@ -68,7 +68,7 @@ class _Open:
             return reading
 
     async def is_active(self) -> bool:
-        """Of any of its metrics."""
+        """Whether any metric is above the activation value, or says that it is active."""
         readings = [await self.read(spec) for spec in self.specs]
         return any(one.value > self.scaler.activation if one.active is None else one.active for one in readings)
 
@@ -90,7 +90,7 @@ class ExternalScalers:
         self._opening: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     async def specs(self, question: Any) -> Any:
-        """GetMetricSpec."""
+        """Answer GetMetricSpec with the scaler's specs."""
         told = [
             {"metricName": spec.name, "targetSize" if isinstance(spec.target, int) else "targetSizeFloat": spec.target}
             for spec in (await self._of(question)).specs
@@ -98,7 +98,7 @@ class ExternalScalers:
         return protocol.messages()["GetMetricSpecResponse"](metricSpecs=told)
 
     async def metrics(self, question: Any) -> Any:
-        """GetMetrics."""
+        """Answer GetMetrics with one reading. Raises ConfigError for a metric that the scaler does not have."""
         found = await self._of(question.scaledObjectRef)
         spec = next((one for one in found.specs if one.name == question.metricName), None)
         if spec is None:
@@ -108,11 +108,11 @@ class ExternalScalers:
         return protocol.messages()["GetMetricsResponse"](metricValues=[told])
 
     async def is_active(self, question: Any) -> Any:
-        """IsActive."""
+        """Answer IsActive."""
         return _activity(await (await self._of(question)).is_active())
 
     async def stream(self, question: Any) -> AsyncIterator[Any]:
-        """StreamIsActive: what the scaler's own stream says, or each change that polls find."""
+        """Answer StreamIsActive with the scaler's own stream, or with each change that polls find."""
         found, last = await self._of(question), None
         if type(found.scaler).watch is not Scaler.watch and (stream := found.scaler.watch()) is not None:
             async for active in stream:
@@ -126,7 +126,7 @@ class ExternalScalers:
             await asyncio.sleep(self._interval)
 
     async def _of(self, reference: Any) -> _Open:
-        """The scaler of this trigger, opened when it first asks; one whose source hangs holds up no other."""
+        """Return the trigger's scaler, opened at its first question; a source that hangs delays no other trigger."""
         metadata = dict(reference.scalerMetadata)
         key = (reference.namespace, reference.name, frozenset(metadata.items()))
         async with self._opening.setdefault(key, asyncio.Lock()):
@@ -168,7 +168,7 @@ def _activity(active: bool) -> Any:
 
 
 def add_to(server: Any, scalers: ExternalScalers) -> None:
-    """Serve them by a server of grpc.aio."""
+    """Register the four methods at a server of grpc.aio."""
     import grpc
 
     classes = protocol.messages()
@@ -207,7 +207,7 @@ async def _streaming(scalers: ExternalScalers, question: Any, context: Any) -> A
 
 @asynccontextmanager
 async def _telling(context: Any) -> AsyncIterator[None]:
-    """Errors of a scaler are the client's to read."""
+    """Turn errors of a scaler into gRPC statuses with their text."""
     import grpc
 
     try:
@@ -221,7 +221,7 @@ async def _telling(context: Any) -> AsyncIterator[None]:
 
 
 async def serve(scaler: type[AnyScaler], address: str, credentials: Any = None, auth: Secrets | None = None) -> None:
-    """Until it is cancelled. `credentials` are those of `grpc.ssl_server_credentials`; None: plain text."""
+    """Serve until cancelled. `credentials` are those of `grpc.ssl_server_credentials`; None: plain text."""
     import grpc.aio
 
     async with shared_context(clock=SystemClock()) as lent:
@@ -237,7 +237,7 @@ async def serve(scaler: type[AnyScaler], address: str, credentials: Any = None, 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Parse the arguments of the command, and serve."""
     parser = argparse.ArgumentParser(prog="python -m keda_py.sdk.grpc_server", description=__doc__)
     parser.add_argument("scaler", help="module and class, such as acme_queue:AcmeScaler")
     parser.add_argument("--address", default="0.0.0.0:6000", help="where to listen (default %(default)s)")

@@ -1,4 +1,4 @@
-"""What failed of a question by HTTP, in one form for all scalers: `Get "http://host:port/path": Connection refused`.
+"""Errors of HTTP requests in one form for all scalers: `Get "http://host:port/path": Connection refused`.
 
 An address is shown without userinfo and query, since both may hold keys.
 """
@@ -9,7 +9,7 @@ from keda_py.errors import AnswerTooLong, ScalerError
 
 
 def http_failure(error: Exception, what: str, seconds: float | None) -> ScalerError:
-    """The error that a user reads. `what`: as `question_of` has it; `seconds`: the time-out, if it is known."""
+    """Word an error for the user. `what`: as `question_of` has it; `seconds`: the time-out, if it is known."""
     match error:
         case httpx.TimeoutException():
             limit = f"{seconds:g} s" if seconds else "time"
@@ -24,7 +24,7 @@ def http_failure(error: Exception, what: str, seconds: float | None) -> ScalerEr
 
 
 def failure_of(error: httpx.RequestError, scaler: str) -> ScalerError:
-    """The same for an error that a scaler did not catch: it knows its request, unless the scaler made it itself."""
+    """Word an error that a scaler did not catch: it knows its request, unless the scaler made it itself."""
     try:
         request = error.request
     except RuntimeError:

@@ -22,7 +22,7 @@ Schema = dict[str, Any]
 
 
 def kinds_with_triggers() -> tuple[str, ...]:
-    """The kinds that a schema can be had of."""
+    """Names of the kinds that have a schema."""
     return tuple(kind.name for kind in KINDS if kind.has_triggers)
 
 
@@ -53,7 +53,7 @@ def _constants(kind: Kind) -> Schema:
 
 
 def _trigger(page: TypePage, any_trigger: Mapping[str, Any]) -> Schema:
-    """Which of these a trigger is, its `type` decides."""
+    """Schema of a trigger of one type; its `type` tells which of all schemas applies."""
     own = {"type": {"const": page.type}, "metadata": _metadata(page)}
     return {
         "title": page.type,
@@ -87,7 +87,7 @@ def _metadata(page: TypePage) -> Schema:
 
 
 def _is_certain(key: Key) -> bool:
-    """Whether only the metadata can give it, in one spelling."""
+    """Whether a manifest must have the key itself: no other source and no other spelling."""
     return key.required and key.order == (META,) and len(key.names) == 1
 
 

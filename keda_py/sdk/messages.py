@@ -47,7 +47,7 @@ def declare(package: str, messages: Mapping[str, Fields]) -> Mapping[str, Any]:
 
 
 def parse(message: Any, data: bytes) -> Any:
-    """A message of this class. Raises ScalerError for what is none."""
+    """Parse a message of this class. Raises ScalerError for other bytes."""
     from google.protobuf.message import DecodeError
 
     try:

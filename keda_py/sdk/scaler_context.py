@@ -1,4 +1,4 @@
-"""What the engine lends to a scaler, as protocols: `context.py` has the real thing."""
+"""The engine's side of a scaler, as protocols: `context.py` has the real thing."""
 
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ MetricType = Literal["AverageValue", "Value", "Utilization"]
 
 
 class KubeReader(Protocol):
-    """What a scaler may ask the cluster, answered from caches where there are any. Raises KubeError.
+    """Read access to the cluster, from caches where there are any. Raises KubeError.
 
     Of the trigger's own namespace: another one is Forbidden, unless the installation allows it for EndpointSlices.
     """
@@ -39,10 +39,10 @@ class KubeReader(Protocol):
     def changes(
         self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
     ) -> AsyncIterator[None]:
-        """A signal at first, and one after each change: of the object of that name, or of `pods` that match.
+        """Yield at first, and after each change of that object, or of `pods` that match.
 
-        Of a pod it counts that it comes or goes, its labels, node and phase. Many changes are one signal a second. No
-        request is made for a signal; what may not be watched is told of up to a minute later, or not at all.
+        A pod changes when it comes or goes, and with its labels, node and phase. Many changes are one signal a second.
+        Signals cost no request; an object that may not be watched is noticed up to a minute later, or never.
         """
         ...
 
@@ -64,27 +64,19 @@ class PodIdentity:
 
 
 class ScalerContext(Protocol):
-    """What the engine lends to a scaler."""
+    """Everything that the engine gives to one trigger's scaler."""
 
     @property
-    def namespace(self) -> str:
-        """The namespace of the ScaledObject."""
-        ...
+    def namespace(self) -> str: ...
 
     @property
-    def scaled_object(self) -> str:
-        """The name of the ScaledObject."""
-        ...
+    def scaled_object(self) -> str: ...
 
     @property
-    def trigger_index(self) -> int:
-        """The index of the trigger in `spec.triggers`."""
-        ...
+    def trigger_index(self) -> int: ...
 
     @property
-    def trigger_name(self) -> str:
-        """The `name` of the trigger, or ""."""
-        ...
+    def trigger_name(self) -> str: ...
 
     @property
     def metric_type(self) -> MetricType | Literal[""]:
@@ -97,14 +89,10 @@ class ScalerContext(Protocol):
         ...
 
     @property
-    def pod_identity(self) -> PodIdentity:
-        """The resolved pod identity."""
-        ...
+    def pod_identity(self) -> PodIdentity: ...
 
     @property
-    def clock(self) -> Clock:
-        """The clock of decisions."""
-        ...
+    def clock(self) -> Clock: ...
 
     @property
     def http(self) -> httpx.AsyncClient:
@@ -137,7 +125,7 @@ class ScalerContext(Protocol):
         ...
 
     def check_identity(self, identity: str, to: Destination) -> None:
-        """To be asked before the operator's own identity goes anywhere. Raises ConfigError where it may not.
+        """Check, before it is used, that the operator's own identity may go there. Raises ConfigError if not.
 
         `identity` is what an error calls it, as in "AWS role".
         """
@@ -149,7 +137,7 @@ class ScalerContext(Protocol):
         ...
 
     def connection(self, server: str = "") -> AbstractAsyncContextManager[None]:
-        """To be held while a connection of the scaler's own is open or asked through; `http` sees to that itself.
+        """Hold a place for a connection of the scaler's own while it is open; `http` does that itself.
 
         `server`, host and port, is what the error calls it where the engine has to end a question.
         Each namespace has a share of connections; raises ScalerError where none is free in time.

@@ -1,4 +1,4 @@
-"""What is known of a trigger type, for people: from the scaler's docstrings and keys, and from a file of facts.
+"""Pages about trigger types for people, from the scaler's docstrings and keys, and from a file of facts.
 
 The first paragraph of the scaler's module says what it measures; a docstring below a field of the model says what a key
 means; the template or the docstring of `metric_name` says how the metric is called. What none of them can say is in the
@@ -44,7 +44,7 @@ _ACTIVATION = "The trigger is active above this value."
 
 
 def names_of(key: Key) -> tuple[str, ...]:
-    """As they are written in a manifest: of a key that comes from an environment, what names the variable."""
+    """Names as a manifest has them; for a key from an environment, those that name the variable."""
     return key.variables if key.order == (ENV,) else key.names
 
 
@@ -83,12 +83,12 @@ class TypePage:
 
 
 def page_of(trigger_type: str) -> TypePage:
-    """Everything that is known. Raises ConfigError for a type that is missing, or cannot be imported."""
+    """Make the page of a type. Raises ConfigError for a type that is missing, or cannot be imported."""
     return page_of_class(trigger_type, scaler_class(trigger_type))
 
 
 def page_of_class(trigger_type: str, scaler: type[AnyScaler]) -> TypePage:
-    """As `page_of`, of a class that need not be registered."""
+    """Make the page of a class that need not be registered."""
     facts = _facts(scaler.__module__)
     own: Mapping[str, Any] = facts.get("types", {}).get(trigger_type, {})
     meanings = {**facts.get("keys", {}), **_derived(scaler), **_field_docstrings(scaler), **own.get("keys", {})}
@@ -136,7 +136,7 @@ def _docstring(scaler: type[AnyScaler], name: str) -> str:
 
 
 def _field_docstrings(scaler: type[AnyScaler]) -> dict[str, str]:
-    """Name of a key -> the text below its field, of the model and those that it is made of."""
+    """Map names of keys to the texts below their fields, of the model and its bases."""
     texts: dict[str, str] = {}
     for owner in reversed(scaler.metadata_model.__mro__):
         if issubclass(owner, TriggerMetadata):
@@ -162,7 +162,7 @@ def _pairs(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def _facts(module: str) -> Mapping[str, Any]:
-    """Of the file beside that module; nothing where it is missing."""
+    """Read the file of facts beside that module; {} without one."""
     source = getattr(sys.modules[module], "__file__", None)
     return _facts_of(Path(source).with_name(FACTS_FILE)) if source else {}
 

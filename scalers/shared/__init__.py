@@ -1,1 +1,1 @@
-"""What several trigger types share: blocks of metadata keys, and the reading of answers."""
+"""Common parts of trigger types: blocks of metadata keys, and the reading of answers."""

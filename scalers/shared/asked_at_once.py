@@ -1,4 +1,4 @@
-"""Several questions for one reading, some of them at once; the first that fails ends the others."""
+"""Several questions for one reading, some of them concurrently; the first failure ends the others."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def each(keys: Collection[K], ask: Callable[[K], Awaitable[T]], *, at_once: int) -> list[T]:
-    """The answers, in order. Raises the ScalerError of one; nothing is asked any more then.
+    """Ask all, and return the answers in order. At the first ScalerError, end the others and raise it.
 
     An error is kept in no circle: with its frames it would keep what was asked through, connections too.
     """
@@ -38,7 +38,7 @@ async def each(keys: Collection[K], ask: Callable[[K], Awaitable[T]], *, at_once
 
 
 def _end(tasks: Collection[asyncio.Task[None]]) -> None:
-    """All but the one that is running."""
+    """Cancel all but the running task."""
     for task in tasks:
         if task is not asyncio.current_task():
             task.cancel()

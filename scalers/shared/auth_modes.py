@@ -96,7 +96,7 @@ def auth_parameters(metadata: AuthModesMetadata) -> dict[str, str]:
 
 
 def auth_tls(metadata: AuthModesMetadata, context: ScalerContext, *, unsafe: bool) -> ssl.SSLContext | None:
-    """The TLS context of the block; None where nothing in it differs from the shared client's. Raises ConfigError."""
+    """Make the TLS context; None if nothing differs from the shared client's. Raises ConfigError."""
     presents = "tls" in metadata.auth_modes
     settings = TlsSettings(
         ca=metadata.ca,

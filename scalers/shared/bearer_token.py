@@ -1,4 +1,4 @@
-"""Questions over HTTP that prove who asks, by a cloud's token or by a signature."""
+"""HTTP requests authenticated by a cloud's token or by a signature."""
 
 from dataclasses import replace
 from typing import Protocol
@@ -8,10 +8,10 @@ from scalers.shared.http_answer import HttpQuestion
 
 
 class Signer(Protocol):
-    """Whatever makes a question prove who asks."""
+    """An object that authenticates HTTP requests."""
 
     async def sign(self, question: HttpQuestion) -> HttpQuestion:
-        """The question with its proof. Raises ScalerError."""
+        """Return the request with its credential. Raises ScalerError."""
         ...
 
 

@@ -8,7 +8,7 @@ from keda_py.sdk.scaler import ConfigError
 
 @contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
-    """Around late imports. Raises ConfigError that says what to install."""
+    """Wrap late imports. Raises ConfigError that says what to install."""
     try:
         yield
     except ImportError as error:

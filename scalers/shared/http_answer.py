@@ -15,7 +15,7 @@ from keda_py.sdk.http_failures import http_failure, question_of, shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpQuestion:
-    """What one trigger asks each time. `parameters` join those of `url`; `tls` None: the client's own trust.
+    """One trigger's HTTP request. `parameters` join those of `url`; `tls` None: the client's own trust.
 
     `timeout` None or zero: the context's, as in KEDA. `redirects`: which of them may be followed. `content`: the body;
     the header Content-Type is the caller's.
@@ -34,7 +34,10 @@ class HttpQuestion:
 
 
 async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
-    """The answer, read whole, whatever its status. Raises ScalerError when none came, AnswerTooLong for a long one."""
+    """Send the request and read the whole answer, whatever its status.
+
+    Raises ScalerError without one, or AnswerTooLong.
+    """
     timeout = question.timeout.total_seconds() if question.timeout else context.http_timeout
     with _as_scaler_error(question, timeout):
         url = httpx.URL(question.url)
@@ -54,12 +57,12 @@ async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
 
 
 async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
-    """As `ask`: a question without a method of its own is a GET."""
+    """Send a GET, as `ask` does."""
     return await ask(context, question)
 
 
 async def post(context: ScalerContext, question: HttpQuestion, json: object) -> httpx.Response:
-    """The answer to a body of JSON, as `ask` has it."""
+    """Send a POST with a body of JSON, as `ask` does."""
     headers = {"Content-Type": "application/json", **question.headers}
     return await ask(context, replace(question, method="POST", headers=headers, content=orjson.dumps(json)))
 

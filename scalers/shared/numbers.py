@@ -1,4 +1,4 @@
-"""What sources answer with, made a float: numbers of databases, and text that is a number."""
+"""Conversion of sources' answers to float: numbers of databases, and text that is a number."""
 
 import math
 from decimal import Decimal
@@ -10,7 +10,7 @@ _NO_NUMBERS = frozenset({"nan", "inf", "+inf", "-inf", "infinity", "+infinity", 
 
 
 def float_of(text: str) -> float:
-    """As Go reads one, "NaN" and "Inf" too, which `reading_of` sees to. Raises ValueError that shows nothing."""
+    """Parse as Go does, with "NaN" and "Inf", which `reading_of` handles. Raises ValueError that shows nothing."""
     return float(text) if text.lower() in _NO_NUMBERS else parse_float(text)
 
 
@@ -37,7 +37,7 @@ def cell_number(cell: object) -> float:
 
 
 def reading_of(value: float) -> Reading:
-    """With the reason why the metric will be 0, where the value is not finite; infinity is active, as in KEDA."""
+    """Make a Reading, with a note where the value is not finite and its metric 0; infinity is active, as in KEDA."""
     return Reading(value=value, note="" if math.isfinite(value) else f"{value} counts as 0 in the metric")
 
 

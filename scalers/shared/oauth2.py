@@ -14,7 +14,7 @@ from keda_py.sdk.advanced import CredentialKey, ScalerContext, credential_digest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientGrant:
-    """Who asks for a token, where, and for what; `parameters` are further fields of the form."""
+    """A client's request for tokens; `parameters` are further fields of the form."""
 
     url: str
     client_id: str
@@ -38,7 +38,7 @@ async def client_token(context: ScalerContext, grant: ClientGrant) -> TokenSourc
 
 
 async def _ask(context: ScalerContext, grant: ClientGrant) -> Token:
-    """By a header, as the standard prefers; then in the form, since some servers know nothing else."""
+    """Request a token with a header, as the standard prefers, then with the form, which some servers need."""
     form: Sent = {**dict(grant.parameters), "grant_type": "client_credentials"}
     if grant.scopes:
         form = {**form, "scope": " ".join(grant.scopes)}

@@ -8,7 +8,7 @@ _LONGEST: Final = 1000
 
 
 def pattern_problem(pattern: str) -> str:
-    """Why it is no pattern, "" where it is one."""
+    """Explain why a pattern is invalid; "" if it is valid."""
     if len(pattern) > _LONGEST:
         return f"it has more than {_LONGEST} characters"
     options = re2.Options()

@@ -1,4 +1,4 @@
-"""What is made of a text that a user wrote, as a compiled path: made once, and kept within bounds.
+"""A bounded cache for what is compiled from users' texts, such as paths.
 
 Long texts are rare, and what is made of one takes 40 KB: few of them are kept.
 """
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def remembered(make: Callable[[str], T]) -> Callable[[str], T]:
-    """The same function; it is asked once for a text that is used again and again. Errors are not kept."""
+    """Cache the function's values for texts that are used again and again. Errors are not kept."""
     short, long = lru_cache(maxsize=SHORT_KEPT)(make), lru_cache(maxsize=LONG_KEPT)(make)
 
     def ask(text: str) -> T:

@@ -57,7 +57,7 @@ def _ready_addresses(piece: Mapping[str, Any]) -> list[str]:
 
 
 async def aggregate(urls: Sequence[str], ask: Callable[[str], Awaitable[float]], how: Aggregation) -> float:
-    """Ask all, five at once, and leave out those that fail. Raises ScalerError when all do."""
+    """Ask all, five concurrently, and leave out those that fail. Raises ScalerError when all do."""
     places = asyncio.Semaphore(_AT_ONCE)
     values: list[float] = []
     failures: list[ScalerError] = []

@@ -71,7 +71,7 @@ class TriggerMetadata(BaseModel):
     def certain_problems(
         cls, metadata: Mapping[str, str], auth: Collection[str] | None = (), *, trigger_type: str = ""
     ) -> dict[str, str]:
-        """What is wrong whatever the target's environment and the credentials hold: key -> sentence.
+        """Find problems that no environment and no credential can cure: key -> sentence.
 
         `auth` are the parameters that a TriggerAuthentication gives; None: not known which.
         """

@@ -90,7 +90,7 @@ def read_ints(separator: str, ranges: bool, text: str) -> list[int]:
 
 
 def _read_end(text: str) -> int:
-    """Of a range, which has one dash."""
+    """Read the end of a range, which has one dash."""
     if text.startswith("-"):
         raise ValueError("has a range with two dashes: write it as 1-3")
     return read_int(text)

@@ -58,7 +58,10 @@ def sample_in(text: bytes, selector: str) -> float:
 
 
 def own_lines(text: bytes, selector: str) -> bytes:
-    """The lines that `sample_in` reads, where they are found quickly; else all of the text. Raises ScalerError."""
+    """Cut out the lines that `sample_in` reads if they are found quickly, else return all of the text.
+
+    Raises ScalerError.
+    """
     chosen = _parse(selector)
     if len(text) > _QUICKLY_SEARCHED or text.count(chosen.name) > _FEW:
         return text
@@ -66,7 +69,7 @@ def own_lines(text: bytes, selector: str) -> bytes:
 
 
 def selector_problem(selector: str) -> str:
-    """Why a selector cannot be followed, "" where it can."""
+    """Explain why a selector is invalid; "" if it is valid."""
     try:
         _parse(selector)
     except ScalerError as error:
@@ -100,7 +103,7 @@ def _unquote(quoted: str) -> str:
 
 
 def _samples(text: bytes, selector: _Selector) -> Iterator[tuple[Mapping[bytes, bytes], float]]:
-    """Labels and value of each single sample. Raises ValueError."""
+    """Yield labels and value of each single sample. Raises ValueError."""
     single = True
     for line in selector.lines.finditer(text):
         if line[1] is not None:

@@ -44,7 +44,7 @@ _NUMBER = re2.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 class Steps:
-    """What following a path once has used."""
+    """The budget of steps for following a path once."""
 
     __slots__ = ("left",)
 
@@ -62,12 +62,12 @@ _Follow = Callable[[object, Steps], object]
 
 
 def scalar_in(text: bytes | str, path: str) -> object:
-    """What `value_in` finds, without what is inside of lists and mappings."""
+    """Find a value as `value_in` does, but with [] for lists and mappings."""
     return plain(value_in(text, path))
 
 
 def scalars_in(text: bytes | str, paths: Sequence[str]) -> list[object]:
-    """What `scalar_in` finds at each path of an object. Raises ScalerError for a document of another kind, too."""
+    """Find a scalar at each path of an object. Raises ScalerError for a document of another kind, too."""
     document, steps = read_json(text), Steps()
     if not isinstance(document, dict):
         raise ScalerError("the answer is not a JSON object")
@@ -83,7 +83,7 @@ def value_in(text: bytes | str, path: str) -> object:
 
 
 def path_problem(path: str) -> str:
-    """Why a path cannot be followed, "" where it can."""
+    """Explain why a path is invalid; "" if it is valid."""
     try:
         compile_path(path)
     except ScalerError as error:
@@ -113,7 +113,7 @@ def _compile(path: str, depth: int) -> _Follow:
 
 
 def _split(path: str) -> list[str]:
-    """At dots and pipes that are neither escaped nor inside a query."""
+    """Split at dots and pipes that are neither escaped nor inside a query."""
     steps, begin, depth, escaped = [], 0, 0, False
     for at, character in enumerate(path):
         if not escaped:
@@ -126,7 +126,7 @@ def _split(path: str) -> list[str]:
 
 
 def _chain(steps: Sequence[str], depth: int) -> _Follow:
-    """Each step made with the steps after it."""
+    """Compile a step together with the steps after it."""
     if not steps:
         return lambda here, _: here
     step, rest = steps[0], steps[1:]

@@ -16,7 +16,7 @@ Object: TypeAlias = Mapping[str, object]
 
 
 def json_object(text: bytes) -> Object:
-    """The whole answer. Raises ScalerError."""
+    """Parse an answer that is an object. Raises ScalerError."""
     document = read_json(text)
     if not isinstance(document, dict):
         raise ScalerError("the answer is JSON, but no object")
@@ -24,22 +24,22 @@ def json_object(text: bytes) -> Object:
 
 
 def whole(item: Object, name: str) -> int:
-    """A whole number of 64 bits. Raises ScalerError."""
+    """Read a whole number of 64 bits, 0 if missing. Raises ScalerError."""
     return whole_or_none(item, name) or 0
 
 
 def whole_or_none(item: Object, name: str) -> int | None:
-    """As `whole`; None, not 0, if missing or null. Raises ScalerError."""
+    """Read a whole number of 64 bits, None if missing or null. Raises ScalerError."""
     return json_values.whole_or_none(item.get(name), name)
 
 
 def number(item: Object, name: str) -> float:
-    """Any number. Raises ScalerError."""
+    """Read a number, 0 if missing. Raises ScalerError."""
     return json_values.number_or_none(item.get(name), name) or 0.0
 
 
 def string(item: Object, name: str) -> str:
-    """A text. Raises ScalerError."""
+    """Read a text, "" if missing. Raises ScalerError."""
     value = item.get(name)
     if value is not None and not isinstance(value, str):
         raise ScalerError(f"{name} in the answer is not text")
@@ -47,7 +47,7 @@ def string(item: Object, name: str) -> str:
 
 
 def child(item: Object, name: str) -> Object:
-    """An object. Raises ScalerError."""
+    """Read an object, empty if missing. Raises ScalerError."""
     value = item.get(name)
     if value is not None and not isinstance(value, dict):
         raise ScalerError(f"{name} in the answer is not an object")
@@ -55,7 +55,7 @@ def child(item: Object, name: str) -> Object:
 
 
 def children(item: Object, name: str) -> Sequence[Object]:
-    """A list of objects. Raises ScalerError."""
+    """Read a list of objects, empty if missing. Raises ScalerError."""
     value = item.get(name)
     if value is None:
         return ()

@@ -1,4 +1,4 @@
-"""JSON, picked apart step by step: what is missing is None, what is of another kind than it should be is an error.
+"""Values of JSON, checked step by step: a missing one is None, one of another kind than expected is an error.
 
 Next to it, `json_fields.py` reads the fields of objects whose servers leave out zeros.
 """
@@ -55,7 +55,7 @@ def texts_of(value: object, name: str) -> list[str]:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """True and False are none."""
+    """Tell numbers from True and False, which Python calls int."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

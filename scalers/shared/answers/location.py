@@ -24,17 +24,17 @@ _LONGEST = 400
 
 
 def scalar_in_yaml(text: bytes | str, path: str) -> object:
-    """What is at the path of a document, as `plain` has it. Raises ScalerError."""
+    """Find the value at the path of a document, as `plain` returns it. Raises ScalerError."""
     return plain(value_at(parse_yaml(text), path))
 
 
 def scalar_in_xml(text: bytes, path: str) -> object:
-    """What is at the path of a document, as `plain` has it. Raises ScalerError."""
+    """Find the value at the path of a document, as `plain` returns it. Raises ScalerError."""
     return plain(value_at(read_xml(text), path))
 
 
 def parse_yaml(text: bytes | str) -> object:
-    """One document. Raises ScalerError; the error never repeats the text."""
+    """Parse one document. Raises ScalerError; the error never repeats the text."""
     try:
         return read_yaml(text)
     except YamlTooDeep as error:
@@ -44,7 +44,7 @@ def parse_yaml(text: bytes | str) -> object:
 
 
 def plain(value: object) -> object:
-    """A number, text, truth or None as it is, and [] for whatever holds others: enough to tell what was found.
+    """Return a scalar as it is, and [] for lists and mappings: enough to tell what was found.
 
     So that a value can leave the process that found it; a text that is too long for a number is cut.
     """
@@ -54,7 +54,7 @@ def plain(value: object) -> object:
 
 
 def value_at(document: object, path: str) -> object:
-    """What is at the path. Raises ScalerError where the path leads nowhere."""
+    """Find the value at the path. Raises ScalerError where the path leads nowhere."""
     if len(path) > _LONGEST_PATH:
         raise ScalerError(f"valueLocation is a path of more than {_LONGEST_PATH} characters")
     here = document
@@ -70,7 +70,7 @@ def value_at(document: object, path: str) -> object:
 
 
 def number_of(value: object, path: str) -> float:
-    """Raises ScalerError, with the kind of what was found; never with the value itself, it may be a Secret's."""
+    """Convert to float. Raises ScalerError with the kind of the value, never the value, which may be a Secret's."""
     match value:
         case bool():
             raise _no_number(path, "True" if value else "False")

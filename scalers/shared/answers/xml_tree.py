@@ -57,7 +57,7 @@ class _Tree:
 
 
 def _put(parent: dict[str, object], name: str, value: dict[str, object] | str) -> None:
-    """One alone is itself, several are a list."""
+    """Add a child: a single one as itself, several as a list."""
     found = parent.get(name)
     if found is None:
         parent[name] = value

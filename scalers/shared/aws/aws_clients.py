@@ -32,7 +32,7 @@ _failed: ContextVar[list[str] | None] = ContextVar("failed", default=None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsService:
-    """Which client: `endpoint` "" is the service's own, which its region decides; a region has no dots."""
+    """Service of a client: `endpoint` "" is the service's own in its region; a region has no dots."""
 
     service: str
     region: str
@@ -40,7 +40,7 @@ class AwsService:
     identity: aws.AwsIdentity
 
     def key(self, tenant: str) -> CredentialKey:
-        """Under which its client is shared."""
+        """Key under which the client is shared."""
         what = ("aws", self.service, self.region, self.endpoint)
         return CredentialKey(tenant=tenant, credential=aws.digest_of(self.identity), what=what)
 
@@ -56,15 +56,13 @@ def aws_service(name: str, metadata: AwsServiceMetadata, context: ScalerContext)
 
 
 class AwsClient(Protocol):
-    """What aiobotocore generates; every operation is a coroutine that takes keywords."""
+    """A client as aiobotocore generates it; every operation is a coroutine that takes keywords."""
 
-    def __getattr__(self, operation: str) -> "AwsOperation":
-        """`client.get_queue_attributes`."""
-        ...
+    def __getattr__(self, operation: str) -> "AwsOperation": ...
 
 
 class AwsOperation(Protocol):
-    """One operation."""
+    """An operation of a client: a coroutine function that takes keywords."""
 
     async def __call__(self, **parameters: object) -> Mapping[str, object]:
         """Raises one of AWS_ERRORS."""
@@ -94,7 +92,7 @@ async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
 
 
 async def ask(context: ScalerContext, what: str, operation: AwsOperation, **parameters: object) -> Mapping[str, object]:
-    """The answer of one operation. Raises ScalerError, which begins with `what` is asked for."""
+    """Await one operation. Raises ScalerError, which begins with `what` is asked for."""
     seconds = context.http_timeout
     _failed.set([])
     try:
@@ -113,7 +111,7 @@ async def ask(context: ScalerContext, what: str, operation: AwsOperation, **para
 
 
 def _note_failure(caught_exception: Exception | None = None, response: object = None, **_: object) -> None:
-    """Before it is tried again, which begins with a wait."""
+    """Report the failure to the journal before the library waits and tries again."""
     failed = _failed.get()
     if failed is None:
         return
@@ -124,7 +122,7 @@ def _note_failure(caught_exception: Exception | None = None, response: object = 
 
 
 def _said(error: Exception) -> str:
-    """With the system's word for what the library only calls a connection that could not be."""
+    """Add the system's reason where the library only says that it could not connect."""
     failure = getattr(error, "kwargs", {}).get("error")
     failure = getattr(failure, "os_error", failure)
     because = f": {reason_of(failure)}" if isinstance(failure, OSError) else ""
@@ -132,13 +130,12 @@ def _said(error: Exception) -> str:
 
 
 def _placed(text: str, operation: object) -> str:
-    """With the address, if the text has it not."""
+    """Add the address if the text lacks it."""
     endpoint = _endpoint(operation)
     return text if endpoint in text else f"{endpoint}: {text}"
 
 
 def _endpoint(operation: object) -> str:
-    """The address that it goes to."""
     bound: Any = operation
     return str(bound.__self__.meta.endpoint_url)
 
@@ -158,7 +155,7 @@ def _create(session: AioSession, service: AwsService, timeout: float) -> "AsyncC
 
 
 class AsyncContext(Protocol):
-    """What `create_client` returns."""
+    """The context manager that `create_client` returns."""
 
     async def __aenter__(self) -> AwsClient: ...
 

@@ -1,4 +1,4 @@
-"""What CloudWatch asks of a metric, its unit and its times."""
+"""CloudWatch's rules for a metric, its unit and its times."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ _SHORT_PERIODS = (1, 5, 10, 30)
 
 
 def check_metric(named: Mapping[str, str], names: Sequence[str], values: Sequence[str], unit: str) -> None:
-    """A metric has names, dimensions in pairs, and a unit of CloudWatch's or "". Raises ConfigError."""
+    """Check names, dimensions in pairs, and the unit. Raises ConfigError."""
     for key, given in (*named.items(), ("dimensionName", names), ("dimensionValue", values)):
         if not given:
             raise ConfigError(f"{key} not given: set it, or expression", field=key)
@@ -24,7 +24,7 @@ def check_metric(named: Mapping[str, str], names: Sequence[str], values: Sequenc
 
 
 def check_window(period: int, collection: int) -> None:
-    """Seconds. Raises ConfigError."""
+    """Check period, offset and window, in seconds. Raises ConfigError."""
     if period not in _SHORT_PERIODS and (period < 60 or period % 60):
         message = f"metricStatPeriod: {period} is not allowed: write 1, 5, 10, 30 or a multiple of 60"
         raise ConfigError(message, field="metricStatPeriod")

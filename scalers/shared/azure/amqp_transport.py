@@ -23,7 +23,7 @@ _made: ContextVar[list["_BoundedTransport"] | None] = ContextVar("made", default
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Connections that are made meanwhile are bounded, and closed afterwards: the library leaves some that failed.
+    """Bound connections that are made meanwhile, and close them afterwards: the library leaves some that failed.
 
     What else uses the library in this process has its own.
     """
@@ -38,14 +38,14 @@ def bounded() -> Iterator[None]:
 
 
 class _BoundedTransport(SASLTransport):  # type: ignore[misc]  # it has no types
-    """Too much breaks it, before it is read."""
+    """A transport that breaks at too long a frame, before it reads it."""
 
     connected: bool
 
     _left = LONGEST_ANSWER
 
     async def connect(self) -> None:
-        """By TLS, as it was asked for. Raises OSError."""
+        """Connect by TLS, as requested. Raises OSError."""
         if not self.connected:
             context = self._build_ssl_opts(self.sslopts)
             self.reader, self.writer = await open_stream(self.host, int(self.port), LONGEST_FRAME, context)

@@ -1,4 +1,4 @@
-"""Where consumers of an event hub say how far they are: a blob for each partition, in one of several forms.
+"""Checkpoints of consumers of an event hub: a blob for each partition, in one of several forms.
 
 In: which hub, group and form. Out: for a partition a path, and the sequence number that the blob there holds.
 """

@@ -19,7 +19,7 @@ class AzureCloudMetadata(TriggerMetadata):
 
 
 def cloud_of(metadata: AzureCloudMetadata) -> AzureCloud | None:
-    """None where it is Private. Raises ConfigError for a name that is not known."""
+    """Return the cloud by name; None for Private. Raises ConfigError for an unknown name."""
     if metadata.cloud.lower() == PRIVATE.lower():
         return None
     if cloud := cloud_named(metadata.cloud):
@@ -29,7 +29,7 @@ def cloud_of(metadata: AzureCloudMetadata) -> AzureCloud | None:
 
 
 def of_cloud(metadata: AzureCloudMetadata, pick: Callable[[AzureCloud], str], key: str, written: str) -> str:
-    """What a service is called in the trigger's cloud; where that is Private, what stands under the key."""
+    """Return a service's name in the trigger's cloud; for Private, the value of the key."""
     cloud = cloud_of(metadata)
     if cloud is not None:
         return pick(cloud)
@@ -37,20 +37,20 @@ def of_cloud(metadata: AzureCloudMetadata, pick: Callable[[AzureCloud], str], ke
 
 
 def authority_of(metadata: AzureCloudMetadata, private: str = "") -> str:
-    """The login of the trigger's cloud; "" where only the operator's environment tells it."""
+    """Return the login of the trigger's cloud; "" where only the operator's environment tells it."""
     cloud = cloud_of(metadata)
     return private if cloud is None else cloud.authority
 
 
 def given(value: str, key: str, otherwise: str) -> str:
-    """The value. Raises ConfigError with `otherwise` where it is empty."""
+    """Return the value. Raises ConfigError with `otherwise` if it is empty."""
     if not value:
         raise ConfigError(otherwise, field=key)
     return value
 
 
 def is_workload(context: ScalerContext, service: str, others: Iterable[str] = ()) -> bool:
-    """Whether podIdentity azure-workload asks. Raises ConfigError for one that the service does not know."""
+    """Return whether podIdentity is azure-workload. Raises ConfigError for one that the service does not know."""
     provider = context.pod_identity.provider
     if provider in ("", "none", *others):
         return False

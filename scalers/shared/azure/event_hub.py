@@ -37,35 +37,35 @@ class Partition:
 
     @property
     def events(self) -> int:
-        """All that it holds. As in KEDA, one event that is both first and last counts only as number 0."""
+        """Count its events. As in KEDA, one event that is both first and last counts only as number 0."""
         if self.last < 0 or (self.first == self.last and self.last):
             return 0
         return self.last - self.first + 1
 
 
 class EventHub(Protocol):
-    """What a scaler asks."""
+    """An event hub as a scaler asks it."""
 
     async def partitions(self, context: ScalerContext) -> Sequence[Partition]:
-        """All of them. Raises ScalerError."""
+        """List all partitions. Raises ScalerError."""
         ...
 
 
 class Credential:
-    """What the library asks for tokens: of signatures, or of Microsoft Entra ID."""
+    """A credential for the library: signatures, or tokens of Microsoft Entra ID."""
 
     def __init__(self, kind: bytes, give: Callable[[str], Awaitable[str]], now: Callable[[], float]) -> None:
         self.token_type, self._give, self._now = kind, give, now
 
     async def get_token(self, *scopes: str, **_: object) -> "AccessToken":
-        """For an address, or a scope."""
+        """Return a token for an address or a scope."""
         from azure.core.credentials import AccessToken
 
         return AccessToken(await self._give(scopes[0]), int(self._now()) + _LIFE)
 
 
 def by_signature(token: Callable[[str], str], now: Callable[[], float]) -> Credential:
-    """Signs each address."""
+    """Make a credential that signs each address."""
 
     async def give(address: str) -> str:
         return token(address)
@@ -74,7 +74,7 @@ def by_signature(token: Callable[[str], str], now: Callable[[], float]) -> Crede
 
 
 def by_identity(source: TokenSource, now: Callable[[], float]) -> Credential:
-    """The tokens of a source, whatever the scope: it was made for that of Event Hubs."""
+    """Make a credential from a source whose tokens are for Event Hubs, whatever scope is asked for."""
 
     async def give(_: str) -> str:
         return (await source.token()).get_secret_value()
@@ -89,7 +89,7 @@ class AmqpEventHub:
         self._client, self._host = client, host
 
     async def partitions(self, context: ScalerContext) -> Sequence[Partition]:
-        """Asked for a few at once: each costs a connection."""
+        """List all partitions, a few at once: each costs a connection."""
         async with _asking(context, self._host):
             properties = await self._client.get_eventhub_properties()
         names = properties["partition_ids"]

@@ -1,4 +1,4 @@
-"""Who asks a service of Azure that takes tokens alone: a service principal of the tenant's, or the operator itself."""
+"""Identities for services of Azure that take tokens alone: a tenant's service principal, or the operator itself."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Generic, TypeVar
@@ -24,7 +24,10 @@ class PrincipalMetadata(AzureCloudMetadata):
         raise NotImplementedError
 
     def login(self, private: str = "") -> str:
-        """Of the cloud; of a Private one what is written, or `private`. Raises ConfigError without either."""
+        """Return the login of the cloud; for Private, the one in the metadata, or `private`.
+
+        Raises ConfigError if neither.
+        """
         written = self.active_directory_endpoint or private
         return of_cloud(self, lambda cloud: cloud.authority, "activeDirectoryEndpoint", written)
 
@@ -33,7 +36,7 @@ P = TypeVar("P", bound=PrincipalMetadata)
 
 
 class PrincipalScaler(Scaler[P], Generic[P]):
-    """Its `open` proves who asks; `service` is what errors call the service."""
+    """A scaler whose `open` gets tokens; `service` is its name in errors."""
 
     service: ClassVar[str]
     _signer: Signer
@@ -43,12 +46,12 @@ class PrincipalScaler(Scaler[P], Generic[P]):
         self._own = _principal(context, self.service, metadata.principal())
 
     async def _prove(self, to: Destination, resource: str, login: str) -> None:
-        """Tokens for `resource`, which go `to` the service. Raises ConfigError where the operator's must not go."""
+        """Get tokens for `resource`, which go `to` the service. Raises ConfigError where the operator's must not go."""
         self._signer = BearerToken(await azure_token(self.context, scope_of(resource), to, login, self._own))
 
 
 def _principal(context: ScalerContext, service: str, keys: Mapping[str, str | SecretStr]) -> ClientSecret | None:
-    """None where podIdentity azure-workload asks. Raises ConfigError that names the key that is missing."""
+    """Return the service principal; None under podIdentity azure-workload. Raises ConfigError for a missing key."""
     if is_workload(context, service):
         return None
     found = {key: value.get_secret_value() if isinstance(value, SecretStr) else value for key, value in keys.items()}

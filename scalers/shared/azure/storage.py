@@ -34,12 +34,12 @@ _SIGNED_HEADERS = 11
 
 
 class MissingInStorage(ScalerError):
-    """Azure says that it is not there."""
+    """Azure answered 404."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageAccount:
-    """Where one service of an account answers, and what proves who asks."""
+    """One service of a storage account: its address and its credential."""
 
     endpoint: str
     signer: Signer
@@ -84,7 +84,7 @@ class SharedAccessSignature:
 
 
 def account_of_connection(connection: str, service: Service, field: str, clock: Clock) -> StorageAccount:
-    """What a connection string names. Raises ConfigError, which shows none of it."""
+    """Make the account that a connection string names. Raises ConfigError, which shows none of it."""
     parts = read_connection_string(connection, field)
     account, key = parts.get("accountname", ""), parts.get("accountkey", "")
     endpoint = parts.get(f"{service}endpoint", "")

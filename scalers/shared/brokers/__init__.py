@@ -1,4 +1,4 @@
-"""What message brokers answer by HTTP and gRPC: Jolokia, SEMP, IBM MQ, Pulsar, liiklus, NATS, NSQ.
+"""Answers of message brokers by HTTP and gRPC: Jolokia, SEMP, IBM MQ, Pulsar, liiklus, NATS, NSQ.
 
 In: bytes, or an address and a name. Out: counts.
 """

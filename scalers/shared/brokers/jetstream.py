@@ -1,4 +1,4 @@
-"""What the monitoring endpoints of a NATS server say: consumers of an account, and the servers of the cluster."""
+"""Answers of a NATS server's monitoring endpoints: consumers of an account, and the servers of the cluster."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -14,7 +14,7 @@ _MOST_SUBJECTS, _LONGEST_SUBJECT = 32, 256
 def read_consumers(
     text: bytes, account: str, account_id: str, wanted: Sequence[Sequence[str]]
 ) -> tuple[bool, list[Consumer | None]]:
-    """Whether it is a cluster, and each wanted (stream, consumer), None if missing.
+    """Return whether it is a cluster, and each wanted (stream, consumer), None if missing.
 
     May run in another process. Raises ScalerError.
     """
@@ -32,7 +32,7 @@ def read_consumers(
 
 
 def read_client_port(text: bytes) -> int:
-    """Where clients are heard. May run in another process. Raises ScalerError."""
+    """Read the port for clients. May run in another process. Raises ScalerError."""
     return whole(json_object(text), "port")
 
 
@@ -49,7 +49,7 @@ def _consumer(stream: Object, consumer: Object) -> Consumer:
 
 
 def _subjects(config: Object, consumer: Object) -> list[str]:
-    """Those of the stream, unless the consumer takes fewer; its own do not count where the stream renames subjects."""
+    """Subjects of the consumer, else of its stream; the consumer's do not count where the stream renames subjects."""
     own = child(consumer, "config")
     filters = (
         [] if config.get("subject_transform") else [string(own, "filter_subject"), *_texts(own.get("filter_subjects"))]

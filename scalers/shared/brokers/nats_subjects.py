@@ -1,4 +1,4 @@
-"""Subjects of NATS by its text protocol: a client without credentials, which is told of one message at a time.
+"""Subjects of NATS by its text protocol: a client without credentials hears of one message at a time.
 
 The server ends each subscription after one message, so a busy subject costs one message a reading. No stream, consumer
 or setting of the server is touched; JetStream's own API is not asked.
@@ -24,7 +24,7 @@ Where = Callable[[], Awaitable[tuple[str, int]]]
 
 
 def subjects(where: Where, context: ScalerContext) -> OpenLine:
-    """What opens lines whose topics are subjects, with blanks between them."""
+    """Make the opener of lines whose topics are subjects, with blanks between them."""
 
     @asynccontextmanager
     async def open_line(tell: Tell) -> AsyncIterator[Line]:
@@ -39,13 +39,13 @@ def subjects(where: Where, context: ScalerContext) -> OpenLine:
 
 
 class _Wire:
-    """Lines to and from a server."""
+    """A connection to a server, line by line."""
 
     def __init__(self, reader: BoundedReader, writer: asyncio.StreamWriter, seconds: float) -> None:
         self._reader, self._writer, self._seconds = reader, writer, seconds
 
     async def line(self) -> bytes:
-        """The next one. Raises ScalerError when the connection ends."""
+        """Read the next line. Raises ScalerError when the connection ends."""
         try:
             line = await self._reader.readline()
         except (OSError, ValueError) as error:
@@ -64,7 +64,6 @@ class _Wire:
             raise ScalerError(f"nats: {reason_of(error)}") from None
 
     async def send(self, text: str) -> None:
-        """Raises ScalerError."""
         try:
             self._writer.write(text.encode())
             async with asyncio.timeout(self._seconds):
@@ -73,7 +72,7 @@ class _Wire:
             raise ScalerError(f"nats: {reason_of(error)}") from None
 
     async def secure(self, context: ScalerContext, host: str) -> None:
-        """Begin TLS."""
+        """Upgrade the connection to TLS."""
         await self._writer.start_tls(context.tls_context(TlsSettings()), server_hostname=host)
 
     def abort(self) -> None:
@@ -82,7 +81,7 @@ class _Wire:
 
 
 class _Subjects:
-    """A `Line`."""
+    """A `Line` over one connection, with a subscription for each subject."""
 
     def __init__(self, wire: _Wire, tell: Tell) -> None:
         self._wire, self._tell = wire, tell
@@ -104,20 +103,20 @@ class _Subjects:
         await self._wire.send("".join(f"UNSUB {sid}\r\n" for sid in left))
 
     async def check(self) -> None:
-        """PING."""
+        """Send a PING, and raise ScalerError if the one before has no answer."""
         if self._pinged:
             raise ScalerError("nats: the server does not answer")
         self._pinged = True
         await self._wire.send("PING\r\n")
 
     async def follow(self) -> None:
-        """Until the connection ends."""
+        """Read messages until the connection ends."""
         while True:
             if not await self._take(await self._wire.line()) and not self._pace.allows():
                 raise ScalerError("nats: the server sends too much")
 
     async def _take(self, line: bytes) -> bool:
-        """False for what was not asked for."""
+        """Handle one line; False for an unrequested message."""
         match line.split():
             case [b"MSG", _, sid, *_, size] if sid.isdigit() and size.isdigit() and len(sid + size) < 40:
                 await self._wire.skip(int(size))
@@ -169,7 +168,7 @@ async def _greet(wire: _Wire, context: ScalerContext, host: str) -> None:
 
 
 def read_needs_tls(text: bytes) -> bool:
-    """Of an INFO. May run in another process. Raises ScalerError."""
+    """Read from an INFO whether TLS is needed. May run in another process. Raises ScalerError."""
     return json_object(text).get("tls_required") is True
 
 

@@ -1,4 +1,4 @@
-"""What nsqlookupd and nsqd say of a topic."""
+"""Answers of nsqlookupd and nsqd about a topic."""
 
 from scalers.shared.answers.json_fields import Object, children, json_object, string, whole
 

@@ -22,12 +22,12 @@ T = TypeVar("T")
 
 
 class RateLimited(Exception):
-    """GitHub wants no further question now."""
+    """GitHub's rate limit is reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was read of an answer with this tag."""
+    """A parsed answer and its entity tag."""
 
     tag: str
     value: object
@@ -45,7 +45,7 @@ class GitHubApi:
         self._now: dict[str, _Known] = {}
 
     def begin(self) -> None:
-        """A new round of questions: what was not asked in the last one is forgotten."""
+        """Begin a new round of questions: forget answers that the last round did not use."""
         self._before, self._now = self._now, {}
 
     async def ask(
@@ -56,7 +56,10 @@ class GitHubApi:
         *arguments: object,
         missing: T | None = None,
     ) -> T:
-        """What `read` makes of the answer; `missing` stands for 404. Raises ScalerError, and RateLimited."""
+        """Ask, and return what `read` makes of the answer; `missing` stands for 404.
+
+        Raises ScalerError, and RateLimited.
+        """
         what = f"{path}?{parameters}"
         answer = await get(self._context, await self._question(path, parameters, what))
         self._obey(answer)
@@ -80,7 +83,7 @@ class GitHubApi:
         return HttpQuestion(url=f"{self._url}/{path}", parameters=parameters, headers=headers)
 
     def _obey(self, answer: httpx.Response) -> None:
-        """Remember until when GitHub wants no questions. Raises RateLimited where this one was too many."""
+        """Remember when the rate limit ends. Raises RateLimited where this question was refused."""
         now = self._context.clock.now()
         until = min(_limit(answer.headers, now), now + _LONGEST_WAIT)
         self.limited_until = max(self.limited_until, until)

@@ -41,7 +41,7 @@ async def installation_token(context: ScalerContext, api: str, app: tuple[int, i
 
 
 def _read(url: str, response: httpx.Response) -> Answer:
-    """{} where there is no JSON object."""
+    """Parse an object; {} for any other text."""
     try:
         check_json(response.content)
         body = orjson.loads(response.content)
@@ -67,7 +67,7 @@ def _encoded(part: bytes) -> bytes:
 
 
 def _seconds(expires_at: str, context: ScalerContext) -> float:
-    """An hour where the end cannot be read, which is what GitHub gives."""
+    """Seconds until the token ends; an hour, which is GitHub's usual time, if that cannot be read."""
     try:
         left = (datetime.fromisoformat(expires_at) - context.clock.now()).total_seconds()
     except (ValueError, TypeError):

@@ -1,1 +1,1 @@
-"""What triggers that read the cluster itself share: the HPA's own metrics, label selectors, changes of objects."""
+"""Parts for triggers that read the cluster itself: the HPA's own metrics, label selectors, changes of objects."""

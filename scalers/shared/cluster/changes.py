@@ -7,7 +7,7 @@ from keda_py.sdk.scaler import Scaler, ScalerError
 
 
 async def activity_after(changes: AsyncIterator[None], scaler: Scaler[Any]) -> AsyncIterator[bool]:
-    """Whether the trigger is active, after each signal; what cannot be read is left to the polls, which tell of it."""
+    """Yield after each signal whether the trigger is active; a failed read is left to the polls, which report it."""
     async for _ in changes:
         try:
             value = (await scaler.read()).value

@@ -29,7 +29,7 @@ def check_label_selector(selector: str, *, field: str) -> None:
 
 
 def _split(selector: str) -> list[str]:
-    """At commas outside parentheses."""
+    """Split at commas outside parentheses."""
     parts, begin, depth = [], 0, 0
     for at, character in enumerate(selector):
         depth += (character == "(") - (character == ")")

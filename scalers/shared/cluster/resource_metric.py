@@ -1,4 +1,4 @@
-"""What `cpu` and `memory` share: a target that goes into the HPA as it is. Nothing is ever read."""
+"""Common part of `cpu` and `memory`: a target that goes into the HPA as it is. Nothing is ever read."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -35,7 +35,7 @@ class ResourceScaler(Scaler[ResourceMetadata]):
 
     @property
     def metric_name(self) -> str:
-        """The resource."""
+        """`cpu` or `memory`, the resource itself."""
         return self.resource_name
 
     async def specs(self) -> tuple[ResourceMetric, ...]:

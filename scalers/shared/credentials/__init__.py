@@ -1,4 +1,4 @@
-"""What proves who asks by HTTP: a user and password, a certificate.
+"""Credentials for HTTP: a user and password, a certificate.
 
 In: what a TriggerAuthentication holds. Out: headers and TLS contexts.
 """

@@ -28,7 +28,7 @@ class ClientTlsMetadata(TriggerMetadata):
 
 
 def client_tls(metadata: ClientTlsMetadata, context: ScalerContext) -> ssl.SSLContext | None:
-    """None where nothing in it differs from the shared client's. Raises ConfigError."""
+    """Make the TLS context; None if nothing differs from the shared client's. Raises ConfigError."""
     settings = TlsSettings(
         ca=metadata.ca,
         cert=metadata.cert.get_secret_value(),

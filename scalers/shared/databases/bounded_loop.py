@@ -23,7 +23,7 @@ _MESSAGE_COSTS = 100
 
 
 class BoundedLoop:
-    """All else is the running loop's."""
+    """A loop that bounds asyncpg's connections and passes all other calls to the running loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -36,28 +36,27 @@ class BoundedLoop:
         return getattr(self._loop, name)
 
     def begin(self) -> None:
-        """A new question: the server may answer in full length again."""
+        """Begin a question: the server may send a full answer again."""
         self._left = LONGEST_ANSWER
 
     def take(self, size: int) -> bool:
-        """Whether the server may send that much, too."""
+        """Count so many bytes, and return whether the server may send them."""
         self._left -= size
         return self._left >= 0
 
     @property
     def has_connected(self) -> bool:
-        """Whether any server took the connection."""
         return self._made is not None
 
     def abort(self) -> None:
-        """Close what was opened, which asyncpg keeps open where a log-in makes no sense to it."""
+        """Close open transports, which asyncpg keeps open where a log-in fails in an unexpected way."""
         if self._made is not None:
             self._made.abort()
 
     async def create_connection(
         self, factory: Callable[[], asyncio.Protocol], host: str, port: int
     ) -> tuple["_Transport", asyncio.Protocol]:
-        """To the first address that answers."""
+        """Connect to the first address that answers."""
         made = factory()
         error: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
         for number in await addresses(host, port):
@@ -105,7 +104,7 @@ class _Messages:
         self._head, self._unread = b"", 0
 
     def begun_in(self, data: bytes) -> int:
-        """How many begin in the next bytes. Raises ConnectionError where one cannot be."""
+        """Count the messages that begin in the next bytes. Raises ConnectionError for an invalid length."""
         at = begun = 0
         while at < len(data):
             if self._unread:
@@ -128,7 +127,7 @@ class _Messages:
 
 
 class _Bounded(asyncio.Protocol):
-    """Hands on what arrives, until it is too much."""
+    """A protocol that passes on data until it is too much."""
 
     transport: asyncio.Transport
 

@@ -16,7 +16,7 @@ from scalers.shared.protocols.tcp import open_stream, reason_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CqlServer:
-    """A `Server`: nodes in the order in which to try them."""
+    """A `Server` of Cassandra: nodes in the order in which to try them."""
 
     hosts: Sequence[tuple[str, int]]
     keyspace: str
@@ -34,14 +34,14 @@ class CqlServer:
         return f"cassandra {host}:{port}"
 
     def key(self, tenant: str, use: str) -> SharingKey:
-        """Always under the user."""
+        """Key that always holds the user."""
         tls = self.tls or TlsSettings()
         places = ",".join(f"{host}:{port}" for host, port in self.hosts)
         how = (self.keyspace, self.consistency, self.version, self.timeout, self.tls is not None, tls.ca)
         return sharing_key(tenant, ("cql", use, places, *how), self.username, self.password, *tls.credential, "user")
 
     async def connect(self, context: ScalerContext) -> "CqlLink":
-        """To the first node that answers. Raises ScalerError, or ConfigError for TLS."""
+        """Connect to the first node that answers. Raises ScalerError, or ConfigError for TLS."""
         tls = context.tls_context(self.tls) if self.tls else None
         failure = ScalerError("no node")
         for host, port in self.hosts:
@@ -70,22 +70,21 @@ class CqlServer:
 
 
 class CqlLink:
-    """A `Link`."""
+    """A `Link` over one CQL connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: CqlServer) -> None:
         self._reader, self._writer, self._server = reader, writer, server
 
     @property
     def closed(self) -> bool:
-        """Whether it is being closed."""
         return self._writer.is_closing()
 
     async def restore(self) -> bool:
-        """The protocol has no way to."""
+        """Return False: the protocol cannot reset a session."""
         return False
 
     async def first(self, query: str) -> object:
-        """The only cell; a number of whatever width."""
+        """Return the only cell, a number of any width."""
         operation, body = await self.ask(cql.QUERY, cql.query(query, self._server.consistency))
         if operation != cql.RESULT:
             raise ScalerError("the server says something that is no answer to a query")
@@ -111,5 +110,5 @@ class CqlLink:
         return answered, answer
 
     async def aclose(self) -> None:
-        """At once."""
+        """Close the connection without a farewell."""
         self._writer.transport.abort()

@@ -33,12 +33,12 @@ _MOST_PIECES = 5_000
 
 
 def frame(version: int, operation: int, body: bytes) -> bytes:
-    """A request."""
+    """Encode a request with its header."""
     return HEADER.pack(version, 0, 0, operation, len(body)) + body
 
 
 def startup() -> bytes:
-    """The body of a STARTUP."""
+    """Encode the body of a STARTUP."""
     return struct.pack(">H", 1) + _string("CQL_VERSION") + _string("3.0.0")
 
 
@@ -56,7 +56,7 @@ def query(text: str, consistency: int) -> bytes:
 
 @dataclass(slots=True)
 class Body:
-    """What follows a header, read from the front. Raises ValueError."""
+    """The body of a frame, read from the front. Raises ValueError."""
 
     data: bytes
     at: int = 0
@@ -64,7 +64,7 @@ class Body:
 
     @classmethod
     def of(cls, flags: int, data: bytes) -> "Body":
-        """Behind the warnings that some answers begin with."""
+        """Return the body behind the warnings that some answers begin with."""
         body = cls(data)
         if flags & _WARNING:
             for _ in range(body.short()):
@@ -72,7 +72,7 @@ class Body:
         return body
 
     def take(self, size: int) -> bytes:
-        """So many bytes."""
+        """Read so many bytes."""
         piece = self.data[self.at : self.at + size]
         if size < 0 or len(piece) < size:
             raise ValueError("the answer ends too early")
@@ -83,19 +83,19 @@ class Body:
         return piece
 
     def number(self) -> int:
-        """4 bytes."""
+        """Read a signed number of 4 bytes."""
         return int.from_bytes(self.take(4), signed=True)
 
     def short(self) -> int:
-        """2 bytes."""
+        """Read a number of 2 bytes."""
         return int.from_bytes(self.take(2))
 
     def string(self) -> str:
-        """With its length before it."""
+        """Read a text with its length before it."""
         return self.take(self.short()).decode("utf-8", "replace")
 
     def cell(self) -> bytes | None:
-        """With its length before it; None for null."""
+        """Read a cell with its length before it; None for null."""
         size = self.number()
         return self.take(size) if size >= 0 else None
 
@@ -105,7 +105,7 @@ class SeveralColumns(ValueError):
 
 
 def first_cell(body: Body) -> tuple[bool, object]:
-    """Whether there is a row, and its only cell: a number, None for null, or the name of another type's code."""
+    """Return whether there is a row, and its only cell: a number, None for null, or the name of another type's code."""
     if body.number() != _ROWS:
         return False, None
     flags, columns = body.number(), body.number()

@@ -41,7 +41,7 @@ class MongoServer:
     timeout: float
 
     def key(self, tenant: str) -> SharingKey:
-        """The string may hold a password, so it is the credential as a whole."""
+        """Key with the whole string as credential, since it may hold a password."""
         tls = self.tls or TlsSettings()
         what = ("mongodb", self.timeout, self.tls is not None, tls.ca)
         return sharing_key(tenant, what, self.uri, *tls.credential)
@@ -188,7 +188,7 @@ def _tls_options(tls: TlsSettings | None, context: ScalerContext, folder: Path) 
 
 
 def _hosts(uri: SecretStr) -> str:
-    """What is neither user nor database of a string that the library has taken."""
+    """Return the hosts of a connection string that the library has accepted."""
     return uri.get_secret_value().partition("://")[2].partition("?")[0].rpartition("@")[2].partition("/")[0]
 
 
@@ -197,7 +197,7 @@ def _wrong(what: str) -> ConfigError:
 
 
 def _said(error: BaseException) -> str:
-    """Without the library's own view of the cluster, which follows."""
+    """Cut off the library's own view of the cluster, which follows the reason."""
     text = str(error)
     for rest in (", Timeout:", ", full error:", " (configured timeouts:"):
         text = text.partition(rest)[0]

@@ -20,7 +20,7 @@ _ALONE: Final = frozenset({"$undefined"})
 
 
 def filter_problem(query: str) -> str:
-    """Why a filter cannot be sent, "" where it can; needs no library."""
+    """Explain why a filter is invalid, "" if it is valid; needs no library."""
     if len(query) > _LONGEST or query.count("[") + query.count("{") > _MOST_COLLECTIONS:
         return f"query: has more than {_LONGEST} characters, or {_MOST_COLLECTIONS} lists and mappings"
     if _depth(query) > _DEEPEST:
@@ -75,7 +75,7 @@ def _no_constant(_: str) -> float:
 
 
 def _depth(text: str) -> int:
-    """At most so many; brackets of texts count, too."""
+    """Return an upper bound of the depth; brackets inside texts count, too."""
     depth = deepest = 0
     for character in text:
         if character in "[{":

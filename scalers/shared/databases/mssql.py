@@ -19,11 +19,10 @@ class MssqlServer:
 
     @property
     def address(self) -> str:
-        """`host:port`."""
         return f"mssql {self.at.host}:{self.at.port}"
 
     def key(self, tenant: str, use: str) -> SharingKey:
-        """Always under the user."""
+        """Key that always holds the user."""
         at = self.at
         security = (at.encryption, at.verified, id(self.token) if self.token else 0)
         what = ("mssql", use, at.host, at.port, at.database, *security, self.timeout)

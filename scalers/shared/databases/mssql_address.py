@@ -1,4 +1,4 @@
-"""Where an SQL Server is, as the strings of KEDA's driver say it: a URL, or `key=value;` pairs."""
+"""Addresses of SQL Server in the strings of KEDA's driver: a URL, or `key=value;` pairs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def parse_connection(text: str) -> MssqlAddress:
 
 
 def address_of(found: Mapping[str, str], field: str) -> MssqlAddress:
-    """From values by name. Raises ConfigError."""
+    """Make an address from values by name. Raises ConfigError."""
     server, comma, after = found.get("server", "").removeprefix("tcp:").partition(",")
     port = after if comma else found.get("port", "1433")
     if "\\" in server or not server or "/" in server:

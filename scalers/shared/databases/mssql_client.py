@@ -54,23 +54,23 @@ class BoundedSocket:
         return getattr(self._inner, name)
 
     def begin(self) -> None:
-        """A new question: the server may answer in full length again."""
+        """Begin a question: the server may send a full answer again."""
         self._left = LONGEST_ANSWER
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """Some bytes. Raises OSError where they are too many."""
+        """Receive bytes. Raises OSError for too many."""
         data = self._inner.recv(size, flags)
         self._take(len(data))
         return data
 
     def recv_into(self, buffer: bytearray, size: int = 0, flags: int = 0) -> int:
-        """How many there were. Raises OSError where they are too many."""
+        """Receive into a buffer, and return how many bytes. Raises OSError for too many."""
         count = self._inner.recv_into(buffer, size, flags)
         self._take(count)
         return count
 
     def cut(self) -> None:
-        """End what waits for it in another thread."""
+        """Close the socket under a thread that waits for it."""
         with suppress(OSError):  # it is closed already
             self._inner.shutdown(socket.SHUT_RDWR)
         self._inner.close()
@@ -89,15 +89,14 @@ class MssqlLink:
 
     @property
     def closed(self) -> bool:
-        """Whether its socket is."""
         return bool(self._wire.fileno() < 0)
 
     async def restore(self) -> bool:
-        """The library has no way to."""
+        """Return False: the library cannot reset a session."""
         return False
 
     async def first(self, query: str) -> object:
-        """The only cell; further rows are left to the server."""
+        """Return the only cell; further rows are left to the server."""
         self._wire.begin()
         try:
             return await _run(self._thread, self._ask, query)
@@ -113,7 +112,7 @@ class MssqlLink:
             return NO_ROW if row is None else only_cell(row)
 
     async def aclose(self) -> None:
-        """At once: the thread ends since its socket does."""
+        """Close the socket, which ends the thread."""
         self._wire.cut()
         self._thread.shutdown(wait=False)
 
@@ -159,7 +158,7 @@ def _options(at: MssqlAddress, trusted: Sequence[bytes] | None, token: SecretStr
 
 
 def context_for(host: str, trusted: Sequence[bytes] | None) -> SSL.Context:
-    """Where authorities are None, nothing is checked; where there are no others, the system's count."""
+    """Make a context: without checks if authorities are None, with the system's authorities if there are no others."""
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_min_proto_version(SSL.TLS1_2_VERSION)
     context.set_max_proto_version(SSL.TLS1_2_VERSION)  # TDS 7 wraps the handshake, in which TLS 1.3 ends later
@@ -182,7 +181,7 @@ def context_for(host: str, trusted: Sequence[bytes] | None) -> SSL.Context:
 
 
 def _is_of(certificate: x509.Certificate, host: str) -> bool:
-    """Whether one of its alternative names is the host's; a star is one label."""
+    """Return whether one of the certificate's names is the host's; a star is one label."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, ValueError):
@@ -222,6 +221,6 @@ async def _run(thread: ThreadPoolExecutor, function: Callable[..., T], *argument
 
 
 def _said(error: BaseException) -> str:
-    """The server's own text where there is one."""
+    """Word the error, with the server's own text if there is one."""
     first = error.args[0] if error.args else ""
     return first if isinstance(first, str) and first else reason_of(error)

@@ -10,18 +10,17 @@ from scalers.shared.extras import needs_extra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MysqlServer:
-    """A `Server`."""
+    """A `Server` of MySQL, without I/O before `connect`."""
 
     at: MysqlAddress
     timeout: float
 
     @property
     def address(self) -> str:
-        """`host:port`."""
         return f"mysql {self.at.host}:{self.at.port}"
 
     def key(self, tenant: str, use: str) -> SharingKey:
-        """Always under the user."""
+        """Key that always holds the user."""
         at = self.at
         what = ("mysql", use, at.host, at.port, at.database, at.tls, self.timeout)
         session = "; ".join(statement for alternatives in at.session for statement in alternatives)

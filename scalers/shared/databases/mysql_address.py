@@ -1,4 +1,4 @@
-"""Where a MySQL is, as the DSN of KEDA's driver says it: `user:password@tcp(host:3306)/db?tls=true`.
+"""Addresses of MySQL in the DSN of KEDA's driver: `user:password@tcp(host:3306)/db?tls=true`.
 
 What its parameters mean is in `mysql_parameters.py`.
 """

@@ -46,11 +46,11 @@ class BoundedConnection(Connection):  # type: ignore[misc]  # the library has no
         self._name, self._must_encrypt, self._left = self._host, must_encrypt, LONGEST_ANSWER
 
     def begin(self) -> None:
-        """A new question: the server may answer in full length again."""
+        """Begin a question: the server may send a full answer again."""
         self._left = LONGEST_ANSWER
 
     def close(self) -> None:
-        """At once: a polite end of TLS would wait for the server."""
+        """Close without the end of TLS, which would wait for the server."""
         if self._writer is not None:
             self._writer.transport.abort()
         super().close()
@@ -88,22 +88,22 @@ class BoundedConnection(Connection):  # type: ignore[misc]  # the library has no
 
 
 class MysqlLink:
-    """A `Link`."""
+    """A `Link` over one connection of aiomysql."""
 
     def __init__(self, connection: BoundedConnection) -> None:
         self._connection = connection
 
     @property
     def closed(self) -> bool:
-        """Also where a transaction was left open, which would show the next query what was there when it began."""
+        """Whether the connection is closed, or has an open transaction, which would show the next query old data."""
         return bool(self._connection.closed or self._connection.get_transaction_status())
 
     async def restore(self) -> bool:
-        """It would take three more round trips: the server forgets the database and the character set as well."""
+        """Return False: a reset takes three more round trips, since it forgets database and character set as well."""
         return False
 
     async def first(self, query: str) -> object:
-        """The only cell. Further rows are not waited for: the connection is closed instead."""
+        """Return the only cell; close the connection instead of waiting for further rows."""
         self._connection.begin()
         try:
             cursor = await self._connection.cursor(aiomysql.SSCursor)
@@ -124,7 +124,7 @@ class MysqlLink:
         return ScalerError(f"connection lost: {explained(error)}")
 
     async def aclose(self) -> None:
-        """At once."""
+        """Close the connection without a farewell."""
         self._connection.close()
 
 
@@ -160,7 +160,7 @@ async def _set(connection: BoundedConnection, session: Sequence[Sequence[str]]) 
 
 
 def explained(error: BaseException) -> str:
-    """Number and text as MySQL shows them."""
+    """Word an error with its number, as MySQL does."""
     match error.args:
         case (int(number), str(text)) if isinstance(error, MySQLError):
             return f"error {number}: {text}"

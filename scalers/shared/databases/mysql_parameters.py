@@ -40,8 +40,7 @@ def _judge_words(text: str) -> None:
         raise ValueError("names no character set or collation, such as utf8mb4")
 
 
-def _take(_: str) -> None:
-    """Any text."""
+def _take(_: str) -> None: ...
 
 
 def _refuse(_: str) -> None:
@@ -77,7 +76,10 @@ _OF_DRIVER: Final[Mapping[str, Callable[[str], None]]] = {
 
 
 def read_parameters(query: str) -> dict[str, str]:
-    """By name; the last of two counts. Raises ValueError that names the parameter and shows no value."""
+    """Parse parameters by name; the last of two counts.
+
+    Raises ValueError that names the parameter and shows no value.
+    """
     if len(query) > _LONGEST:
         raise ValueError(f"has more than {_LONGEST} characters of parameters")
     found = {}
@@ -96,7 +98,7 @@ def read_parameters(query: str) -> dict[str, str]:
 
 
 def session_statements(parameters: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """What the driver sends after the log-in: the first character set that the server knows, and variables as written.
+    """Make the statements that the driver sends after the log-in: the first known character set, and variables.
 
     Of each inner tuple one statement has to be accepted.
     """
@@ -108,7 +110,7 @@ def session_statements(parameters: Mapping[str, str]) -> tuple[tuple[str, ...], 
 
 
 def nearest(error: str, parameters: str) -> str:
-    """Which of the driver's parameters was meant, where the server does not know a variable; "" where none is near."""
+    """Suggest the driver's parameter that an unknown variable resembles; "" without one."""
     names = [name for name in parameters.replace("=", " ").replace(",", " ").split() if f"'{name}'" in error]
     near = get_close_matches(names[0], _OF_DRIVER, n=1, cutoff=0.75) if names else []
     return f": did you mean {near[0]}?" if near else ""

@@ -47,7 +47,7 @@ class PostgresServer:
         return f"postgresql {host}:{port}"
 
     def key(self, tenant: str, use: str) -> SharingKey:
-        """Always under the user: there is no database without one."""
+        """Key that always holds the user: there is no database without one."""
         at = self.at
         places = ",".join(f"{host}:{port}" for host, port in at.hosts)
         settings = tuple((name, value) for name, value in sorted(at.settings.items()))
@@ -56,7 +56,7 @@ class PostgresServer:
         return sharing_key(tenant, what, at.user, at.password, settings, "user")
 
     async def connect(self, context: ScalerContext) -> "PostgresLink":
-        """To the first host that answers, by TLS as sslmode says. Raises ScalerError or ConfigError."""
+        """Connect to the first host that answers, by TLS as sslmode says. Raises ScalerError or ConfigError."""
         asyncpg = _library()
         failure = ScalerError("no host")
         for place, tls, session in self._attempts():
@@ -69,7 +69,7 @@ class PostgresServer:
         raise failure
 
     def _attempts(self) -> Iterator[tuple[tuple[str, int], TlsSettings | None, str]]:
-        """Where to connect, by which TLS, and to what kind of session, in order."""
+        """List host, TLS and kind of session of each attempt, in order."""
         wanted = self.at.session
         for session in ("standby", "any") if wanted == "prefer-standby" else (wanted,):
             for place in self.at.hosts:
@@ -113,7 +113,7 @@ class PostgresServer:
 
 
 class PostgresLink:
-    """A `Link`."""
+    """A `Link` over one connection of asyncpg."""
 
     def __init__(self, connection: Any, loop: BoundedLoop, asyncpg: ModuleType) -> None:
         self._connection, self._loop, self._asyncpg = connection, loop, asyncpg
@@ -121,17 +121,17 @@ class PostgresLink:
 
     @property
     def closed(self) -> bool:
-        """By whichever side."""
+        """Whether either side has closed the connection."""
         return bool(self._connection.is_closed())
 
     async def first(self, query: str) -> object:
-        """The only cell; the server stops after one row."""
+        """Return the only cell; the server stops after one row."""
         with self._asking("the query is refused"):
             row = await self._connection.fetchrow(query)
         return NO_ROW if row is None else only_cell(row)
 
     async def restore(self) -> bool:
-        """All settings, locks, temporary tables and statements; a transaction that is open ends with its connection."""
+        """Reset settings, locks, temporary tables and statements; an open transaction ends with its connection."""
         if self._connection.is_in_transaction():
             return False
         with self._asking("DISCARD ALL is refused"):
@@ -153,7 +153,7 @@ class PostgresLink:
         self._connection.add_termination_listener(lambda _: lost())
 
     def _listener(self, heard: Callable[[str], None]) -> Callable[..., None]:
-        """One for each `heard`: the library finds it again by its identity."""
+        """Make one callback for each `heard`: the library finds it again by its identity."""
         return self._listeners.setdefault(heard, lambda _connection, _pid, channel, _payload: heard(channel))
 
     @contextmanager

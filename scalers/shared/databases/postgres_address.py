@@ -1,4 +1,4 @@
-"""Where a PostgreSQL is, as `connection` says it: a URL, or `key=value` pairs. Nothing of the operator's counts.
+"""Addresses of PostgreSQL in `connection`: a URL, or `key=value` pairs. Nothing of the operator's counts.
 
 Libraries fill gaps from PG* variables, ~/.pgpass and files that a text names: those are the operator's, so what names
 a file or a socket is refused.
@@ -75,7 +75,7 @@ def parse_connection(text: str) -> PostgresAddress:
 
 
 def address_of(found: Mapping[str, str], field: str) -> PostgresAddress:
-    """From values by name. Raises ConfigError."""
+    """Make an address from values by name. Raises ConfigError."""
     if files := sorted(_FILES & found.keys()):
         raise _wrong(f"{files[0]} names a file of the operator, which is not read: use --ca-dir for authorities", field)
     own = {"host", "port", "user", "password", "database", "sslmode"} | _OF_CLIENTS

@@ -28,7 +28,7 @@ async def notices(server: PostgresServer, context: ScalerContext) -> Listening:
 
 
 class _Notices:
-    """A `Line`."""
+    """A `Line` whose topics are channels of NOTIFY."""
 
     def __init__(self, link: PostgresLink, seconds: float, tell: Tell) -> None:
         self._link, self._seconds, self._tell = link, seconds, tell
@@ -36,7 +36,7 @@ class _Notices:
         link.on_lost(self._over.set)
 
     async def ask(self, topic: str) -> None:
-        """LISTEN; a standby refuses it."""
+        """Send LISTEN, which a standby refuses."""
         try:
             async with asyncio.timeout(self._seconds):
                 await self._link.listen(topic, self._heard)
@@ -44,17 +44,17 @@ class _Notices:
             raise Refused(str(error)) from None
 
     async def drop(self, topic: str) -> None:
-        """UNLISTEN."""
+        """Send UNLISTEN."""
         async with asyncio.timeout(self._seconds):
             await self._link.unlisten(topic, self._heard)
 
     async def check(self) -> None:
-        """By a query."""
+        """Send a query, which fails on a dead connection."""
         async with asyncio.timeout(self._seconds):
             await self._link.first("SELECT 1")
 
     async def follow(self) -> None:
-        """Until the connection is lost."""
+        """Wait until the connection is lost."""
         await self._over.wait()
         raise ScalerError("the connection was closed")
 

@@ -1,4 +1,4 @@
-"""How Elasticsearch is logged in to: the keys, and the look at whether it is one."""
+"""Log-in of Elasticsearch: the keys, and the check that it is Elasticsearch."""
 
 import base64
 import binascii

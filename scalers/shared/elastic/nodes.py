@@ -59,7 +59,7 @@ class Nodes:
         return await self._ask(question)
 
     def next_turn(self) -> None:
-        """The next node is the first to ask."""
+        """Make the next node the first to ask."""
         self._turn += 1
 
     async def post(self, path: str, body: object) -> httpx.Response:

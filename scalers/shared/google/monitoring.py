@@ -24,7 +24,7 @@ _SHOWN = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregation:
-    """How points are put together; names as in the API, without ALIGN_ and REDUCE_."""
+    """Aggregation of points; names as in the API, without ALIGN_ and REDUCE_."""
 
     period_seconds: int
     aligner: str
@@ -32,7 +32,7 @@ class Aggregation:
 
 
 class CloudMonitoring:
-    """Asks as one identity."""
+    """Cloud Monitoring, asked as one identity."""
 
     def __init__(self, context: ScalerContext, identity: gcp.GcpIdentity, source: TokenSource) -> None:
         self._context, self._identity, self._token = context, identity, BearerToken(source)
@@ -86,7 +86,7 @@ class CloudMonitoring:
 
 
 def _timeseries(project: str) -> str:
-    """Of a project that metadata or a credential names. Raises ConfigError."""
+    """Return the path of a project that metadata or a credential names. Raises ConfigError."""
     return f"{_ROOT}/projects/{path_segment('the project', project, safe=':')}/timeSeries"
 
 
@@ -100,7 +100,7 @@ def reading(value: float | None, if_null: float | None, what: str) -> Reading:
 
 
 def newest_point(text: bytes) -> float | None:
-    """Of the first series; None where there is no series. Raises ScalerError."""
+    """Read the newest point of the first series; None without a series. Raises ScalerError."""
     document = json_object(text)
     for series, points in (("timeSeries", "points"), ("timeSeriesData", "pointData")):
         for one in children(document, series)[:1]:
@@ -122,7 +122,7 @@ def _value(point: Object) -> float:
 
 
 def refusal(text: bytes) -> str:
-    """What Google's error says, "" where it says nothing."""
+    """Read the message of Google's error, "" if it has none."""
     try:
         return string(child(json_object(text), "error"), "message")[:_SHOWN]
     except ScalerError:

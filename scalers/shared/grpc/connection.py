@@ -34,7 +34,7 @@ class GrpcServer:
     server_name: str = ""
 
     def key(self, tenant: str) -> SharingKey:
-        """Under which its connection is shared; without a client certificate by all tenants."""
+        """Key under which the connection is shared: by all tenants unless there is a client certificate."""
         tls = self.tls or TlsSettings()
         what = ("grpc", self.address, self.server_name, self.tls is not None, tls.ca, tls.unsafe)
         return sharing_key(tenant, what, *tls.credential)
@@ -100,14 +100,14 @@ class GrpcConnection:
                 call.cancel()
 
     async def aclose(self) -> None:
-        """End everything that is asked."""
+        """Cancel all questions."""
         channel, self._channel = self._channel, None
         if channel is not None:
             await channel.close()
 
     @asynccontextmanager
     async def _asking(self, path: str, seconds: float) -> AsyncIterator[None]:
-        """Raises ScalerError, also where the failure of another question has closed the channel under this one."""
+        """Turn failures into ScalerError, also where another question's failure has closed the channel."""
         what = f"gRPC {self._server.address} {path.rpartition('/')[2]}"
         try:
             yield
@@ -154,7 +154,7 @@ class GrpcConnection:
         return self._grpc.aio.secure_channel(target, credentials, options)
 
     async def _believed(self, tls: ssl.SSLContext) -> tuple[bytes, str]:
-        """The authorities, PEM; for `unsafe` the certificate that the server shows, and a name that it has."""
+        """Return the authorities as PEM; for `unsafe` the certificate that the server shows, and a name in it."""
         if tls.verify_mode != ssl.CERT_NONE:
             return "".join(ssl.DER_cert_to_PEM_cert(one) for one in tls.get_ca_certs(binary_form=True)).encode(), ""
         certificate = await self._shown_certificate(tls)
@@ -174,7 +174,7 @@ class GrpcConnection:
         return shown
 
     def _client_certificate(self) -> tuple[bytes | None, bytes | None]:
-        """Key and certificate, PEM."""
+        """Return the tenant's key and certificate as PEM."""
         tls = self._server.tls
         if tls is None or not tls.cert:
             return None, None
@@ -199,7 +199,7 @@ def _library() -> Any:
 
 
 def _a_name_of(certificate: bytes) -> str:
-    """One that gRPC will find in the certificate; "" if it has no name at all."""
+    """Choose a name that gRPC will find in the certificate; "" if it has none."""
     from cryptography import x509
 
     loaded = x509.load_der_x509_certificate(certificate)

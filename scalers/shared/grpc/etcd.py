@@ -52,7 +52,7 @@ class EtcdUser:
         return GrpcServer(address=address, tls=tls)
 
     def key(self, tenant: str) -> SharingKey:
-        """Under which what is known of it is shared."""
+        """Key under which login and last endpoint are shared."""
         tls = self.tls or TlsSettings()
         what = ("etcd", ",".join(self.endpoints), self.tls is not None, tls.ca, self.timeout)
         return sharing_key(tenant, what, self.username, self.password, *tls.credential)
@@ -130,7 +130,7 @@ class Etcd:
         return await server.ask(path, question, self._proof())
 
     async def _log_in(self, server: GrpcConnection) -> None:
-        """As KEDA's client does, a user is no mistake where the server has authentication switched off."""
+        """Log in; as in KEDA's client, a user is accepted where the server's authentication is off."""
         self._token = None
         name, password = self._user.username.get_secret_value(), self._user.password.get_secret_value()
         question = api.messages()["AuthenticateRequest"](name=name, password=password).SerializeToString()
@@ -160,7 +160,7 @@ async def etcd(user: EtcdUser, context: ScalerContext) -> Etcd:
 
 
 async def _heard(answers: AsyncIterator[bytes], silence: float) -> AsyncGenerator[bytes, None]:
-    """Each answer of the stream. Raises ScalerError after so many seconds without one."""
+    """Yield each answer of the stream. Raises ScalerError after so many seconds without one."""
     try:
         while True:
             async with asyncio.timeout(silence):

@@ -1,4 +1,4 @@
-"""What `external` and `external-push` share: a scaler elsewhere, asked by KEDA's protocol."""
+"""Common part of `external` and `external-push`: a scaler elsewhere, asked by KEDA's protocol."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, TypeVar
@@ -39,7 +39,7 @@ class ExternalMetadata(TriggerMetadata):
 
     @classmethod
     def parse(cls, metadata: Mapping[str, str], env: Secrets, auth: Secrets, *, trigger_type: str = "") -> Self:
-        """As for every type, and with all that is passed on."""
+        """Parse as for every type, and keep the metadata that is passed on."""
         parsed = super().parse(metadata, env, auth, trigger_type=trigger_type)
         parsed._passed = _resolved(metadata, env)
         return parsed
@@ -50,7 +50,7 @@ class ExternalMetadata(TriggerMetadata):
         return self._passed
 
     def tls_settings(self) -> TlsSettings | None:
-        """None where the scaler is asked in plain text."""
+        """Return None for plain text."""
         cert, key = self.tls_client_cert.get_secret_value(), self.tls_client_key.get_secret_value()
         if not (self.enable_tls or self.ca_cert or cert or key):
             return None
@@ -58,7 +58,7 @@ class ExternalMetadata(TriggerMetadata):
 
 
 def _resolved(metadata: Mapping[str, str], env: Secrets) -> Mapping[str, SecretStr]:
-    """A variable that is empty or missing leaves nothing to pass on."""
+    """Resolve variables; one that is empty or missing is left out."""
     passed = {}
     for key, text in metadata.items():
         value = env.get(text, EMPTY) if key.endswith(_FROM_ENV) else SecretStr(text)
@@ -71,7 +71,7 @@ M = TypeVar("M", bound=ExternalMetadata)
 
 
 class ExternalMetricsScaler(Scaler[M]):
-    """Its metrics, values and activity are what the server says."""
+    """A scaler whose metrics, values and activity a server decides."""
 
     _connection: GrpcConnection
 
@@ -97,7 +97,7 @@ class ExternalMetricsScaler(Scaler[M]):
         self._connection = await connect(self._server, self.context)
 
     async def specs(self) -> tuple[ExternalMetric, ...]:
-        """What GetMetricSpec says now; a float target counts before an integer one. Raises ScalerError."""
+        """Ask GetMetricSpec; a float target counts before an integer one. Raises ScalerError."""
         answer = await self._ask(protocol.GET_METRIC_SPEC, self._reference(), "GetMetricSpecResponse")
         if not 0 < len(answer.metricSpecs) <= _MOST_METRICS:
             said = f"GetMetricSpec has {len(answer.metricSpecs)} metrics"
@@ -114,7 +114,7 @@ class ExternalMetricsScaler(Scaler[M]):
         return ExternalMetric(name=metric.metricName, target=target)
 
     async def read_metric(self, spec: ExternalMetric) -> Reading:
-        """The values of one metric added up, as an HPA does, and whether the server calls it active."""
+        """Add up the values of one metric, as an HPA does, and ask whether the server calls it active."""
         question = protocol.messages()["GetMetricsRequest"](scaledObjectRef=self._reference(), metricName=spec.name)
         answer = await self._ask(protocol.GET_METRICS, question, "GetMetricsResponse")
         if not answer.metricValues:

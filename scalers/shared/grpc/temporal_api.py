@@ -1,4 +1,4 @@
-"""What is asked of Temporal: the fields of its API that tell how many tasks wait in a queue."""
+"""Fields of Temporal's API that tell how many tasks wait in a queue."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache

@@ -77,7 +77,7 @@ def _address(server: str) -> Address:
 
 
 class Cluster:
-    """Its connections, by address; each is made when it is needed, and again when it is lost."""
+    """A cluster's connections by address; each is made when needed, and again when lost."""
 
     def __init__(
         self,
@@ -99,7 +99,10 @@ class Cluster:
             await connection.shut()
 
     async def offsets(self, questions: Collection[GroupQuestion]) -> Mapping[GroupQuestion, Answer]:
-        """What each group has committed, and where its partitions end. Raises ScalerError when no broker answers."""
+        """Read what each group has committed, and where its partitions end.
+
+        Raises ScalerError when no broker answers.
+        """
         everything = {question.group for question in questions if not question.topics}
         known = await _for_each(everything, lambda group: self._committed(group, None))
         topics = {topic for question in questions for topic in question.topics}
@@ -116,11 +119,11 @@ class Cluster:
         return {question: answer_to(part, committed[question], ends) for question, part in wanted.items()}
 
     async def layout(self, topics: Sequence[str]) -> Layout:
-        """Where these topics are. Raises ScalerError when no broker answers."""
+        """Find the brokers that lead these topics. Raises ScalerError when no broker answers."""
         return layout_of(await self._ask_any(MetadataRequest(list(topics), allow_auto_topic_creation=False)))
 
     async def _ask_any(self, request: Request[Any]) -> dict[str, Any]:
-        """The first broker that answers. Raises the ScalerError of the last that does not."""
+        """Ask one broker after the other. Raises the last one's ScalerError when none answers."""
         failure = ScalerError("kafka: no bootstrapServers")
         for address in dict.fromkeys([*self._connections, *self._bootstrap]):
             try:
@@ -134,7 +137,7 @@ class Cluster:
         wanted: "Mapping[GroupQuestion, list[Partition] | ScalerError]",
         known: "Mapping[str, Known | ScalerError]",
     ) -> "Mapping[GroupQuestion, Known | ScalerError]":
-        """One request for each group, whatever the number of its topics and triggers."""
+        """Send one request for each group, whatever the number of its topics and triggers."""
         together: defaultdict[str, set[Partition]] = defaultdict(set)
         for question, partitions in wanted.items():
             if question.topics and isinstance(partitions, list):
@@ -165,7 +168,7 @@ class Cluster:
         return address
 
     async def _ends(self, partitions: Collection[Partition], layout: Layout) -> Known:
-        """Where each partition ends, asked of its leader."""
+        """Ask the leader of each partition where it ends."""
         ends: Known = {}
         led: defaultdict[Address, list[Partition]] = defaultdict(list)
         for partition in partitions:
@@ -182,7 +185,7 @@ class Cluster:
         return numbers_in(await self._ask(leader, OffsetRequest(-1, 0, asked)), "offset")
 
     async def _ask(self, address: Address, request: Request[Any]) -> dict[str, Any]:
-        """Once more on a new connection where a kept one turns out to be dead. Raises ScalerError."""
+        """Ask, once more on a new connection if a kept one turns out to be dead. Raises ScalerError."""
         undecoded = Undecoded(request)
         kept = self._connections.get(address)
         try:
@@ -214,7 +217,7 @@ class Cluster:
         return connection
 
     async def _shut_oldest(self) -> None:
-        """A cluster may name brokers without end."""
+        """Close the oldest connection when there are too many: a cluster may name any number of brokers."""
         if len(self._connections) > _MOST_CONNECTIONS:
             await self._connections.pop(next(iter(self._connections))).shut()
 
@@ -234,7 +237,7 @@ class Cluster:
 
 
 async def _for_each(keys: Iterable[K], ask: Callable[[K], Awaitable[T]]) -> "dict[K, T | ScalerError]":
-    """Many at once; one that fails has its error."""
+    """Run for all concurrently; a failure is the value of its item."""
     answers: dict[K, T | ScalerError] = {}
     places = asyncio.Semaphore(_AT_ONCE)
 

@@ -46,19 +46,18 @@ class _Bytes:
 
 
 class Undecoded:
-    """A request whose answer stays as it came; `version` is the one that it was sent in."""
+    """A request whose answer is not decoded; `version` is the one that it was sent in."""
 
     def __init__(self, request: Request[Any]) -> None:
         self._request, self.version = request, -1
 
     @property
     def api_key(self) -> int:
-        """Of the request."""
         key: int = self._request.API_KEY
         return key
 
     def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Any:
-        """What aiokafka sends."""
+        """Return the request that aiokafka sends."""
         form = self._request.prepare(dict(versions))
         form.RESPONSE_TYPE = _Bytes  # of this one request
         self.version = form.API_VERSION
@@ -69,7 +68,10 @@ class BrokerConnection(AIOKafkaConnection):  # type: ignore[misc]  # it has no t
     """Connects within the time of a request; closed by `shut`."""
 
     async def connect(self) -> None:
-        """To a number: asyncio's own look-up of a name would wait for a thread. Raises one of ERRORS."""
+        """Connect to a resolved address: asyncio's own look-up of a name would wait for a thread.
+
+        Raises one of ERRORS.
+        """
         try:
             async with asyncio.timeout(self._request_timeout):
                 await self._connect_to_any()
@@ -103,7 +105,7 @@ class BrokerConnection(AIOKafkaConnection):  # type: ignore[misc]  # it has no t
         self._read_task = self._create_reader_task()
 
     def authenticator_scram(self) -> _Scram:
-        """Ours, which bounds the work that a server may ask for."""
+        """Use our SCRAM, which bounds the work that a server may demand."""
         return _Scram(
             loop=self._loop,
             sasl_plain_username=self._sasl_plain_username,
@@ -112,7 +114,7 @@ class BrokerConnection(AIOKafkaConnection):  # type: ignore[misc]  # it has no t
         )
 
     async def ask(self, request: Undecoded) -> bytes:
-        """The answer without its head. Raises one of ERRORS, after which the connection is closed."""
+        """Ask, and return the answer without its header. Raises one of ERRORS, after which the connection is closed."""
         try:
             answer: bytes = await self.send(request)
         except TimeoutError:
@@ -129,7 +131,7 @@ class BrokerConnection(AIOKafkaConnection):  # type: ignore[misc]  # it has no t
 
 
 def reason(error: BaseException) -> str:
-    """What to show of one of ERRORS: a broker's own words may repeat what it was sent."""
+    """Word one of ERRORS: a broker's own words may repeat what it was sent."""
     cause = error.__cause__ if isinstance(error, KafkaConnectionError) else error
     if isinstance(cause, OSError):
         return reason_of(cause)

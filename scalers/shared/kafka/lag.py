@@ -28,14 +28,14 @@ class LagRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offsets:
-    """Of one partition: where the group goes on (-1: it has not said), and where the next message goes."""
+    """A partition's offsets: where the group goes on (-1: nothing committed), and where the next message goes."""
 
     committed: int
     end: int
 
     @property
     def valid(self) -> bool:
-        """Whether the group would go on there."""
+        """Whether the committed offset is valid."""
         return 0 <= self.committed <= self.end
 
 
@@ -70,7 +70,7 @@ def _lag(found: Offsets, rules: LagRules) -> int:
 
 
 def _capped(lag: int, partitions: int, lagging: int, rules: LagRules) -> int:
-    """A replica without a partition is idle, so no more replicas than partitions; integer division, as in KEDA."""
+    """Cap the lag at one replica per partition, since others would be idle; integer division, as in KEDA."""
     if rules.even_distribution:
         lag = _even_share(lag, partitions, rules.threshold) * rules.threshold
     if rules.allow_idle_consumers and not (rules.limit_to_partitions_with_lag or rules.even_distribution):

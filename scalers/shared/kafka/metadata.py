@@ -70,7 +70,7 @@ class GroupLagMetadata(AwsAuthMetadata):
         )
 
     def tls_settings(self, *, unsafe: bool = False) -> TlsSettings:
-        """Of a cluster that speaks TLS. Raises ValueError for half a client certificate."""
+        """TLS settings of a cluster. Raises ValueError for half a client certificate."""
         cert, key = self.cert.get_secret_value(), self.key.get_secret_value()
         if bool(cert) != bool(key):
             raise ValueError("cert and key belong together: give both or none")
@@ -91,7 +91,7 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BearerGrant:
-    """Where OAUTHBEARER's tokens come from: an OAuth server that grants them for user and password."""
+    """Source of OAUTHBEARER tokens: an OAuth server that grants them for user and password."""
 
     endpoint: str
     scopes: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class BearerGrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MskIdentity:
-    """Where OAUTHBEARER's tokens come from: a signature of AWS for one region."""
+    """Source of OAUTHBEARER tokens: a signature of AWS for one region."""
 
     region: str
     identity: aws.AwsIdentity
@@ -119,7 +119,7 @@ class KafkaServers:
     timeout: float
 
     def key(self, tenant: str, use: str) -> SharingKey:
-        """Under which its connections, or another `use` of it, are shared; without a credential by all tenants."""
+        """Key under which connections, or another `use`, are shared: by all tenants unless there is a credential."""
         tls = self.tls or TlsSettings()
         what = ("kafka", use, ",".join(self.bootstrap), self.tls is not None, tls.ca, tls.unsafe, self.timeout)
         return sharing_key(tenant, what, self.mechanism, self.username, self.password, self._grant(), *tls.credential)

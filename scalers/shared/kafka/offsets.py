@@ -1,4 +1,4 @@
-"""What brokers tell, put together: pure. Errors are values here, so that each fails its own questions only."""
+"""Answers of brokers, combined; pure. Errors are values here, so that each fails its own questions only."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ class Layout:
     leaders: Mapping[Partition, Address | None]
 
     def partitions(self, topics: Iterable[str]) -> list[Partition]:
-        """Of all of them. Raises ScalerError for a topic that is not there."""
+        """List all partitions of the topics. Raises ScalerError for a missing topic."""
         found: list[Partition] = []
         for topic in topics:
             partitions = self.topics.get(topic, ScalerError(f'kafka: no metadata of topic "{topic}"'))
@@ -78,7 +78,7 @@ def answer_to(partitions: "list[Partition] | ScalerError", committed: "Known | S
 
 
 def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
-    """As requests have them."""
+    """Group by topic, as requests need it."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for topic, number in sorted(partitions):
         found[topic].append(number)
@@ -86,7 +86,7 @@ def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
 
 
 def layout_of(answer: Mapping[str, Any]) -> Layout:
-    """Of the answer to a request for metadata."""
+    """Read the layout from the answer to a metadata request."""
     brokers = {one["node_id"]: (one["host"], one["port"]) for one in answer["brokers"] or ()}
     topics: dict[str, Sequence[Partition] | ScalerError] = {}
     leaders: dict[Partition, Address | None] = {}

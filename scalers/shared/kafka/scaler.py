@@ -31,15 +31,15 @@ class GroupLagScaler(Scaler[M]):
         self._positions: Mapping[Partition, int] = {}
 
     def topics(self) -> tuple[str, ...]:
-        """Empty: those for which the group has committed offsets."""
+        """Topics that count; empty: those for which the group has committed offsets."""
         raise NotImplementedError
 
     def partition_limitation(self) -> Iterable[int]:
-        """Empty: all partitions."""
+        """Partitions that count; empty: all."""
         raise NotImplementedError
 
     def servers(self) -> KafkaServers:
-        """Which cluster, as which user. Raises ConfigError."""
+        """Return the cluster and its user. Raises ConfigError."""
         raise NotImplementedError
 
     @property
@@ -62,7 +62,7 @@ class GroupLagScaler(Scaler[M]):
 
     @property
     def asked_often_at_zero(self) -> bool:
-        """Not where lag counts that has moved since the reading before, as with `excludePersistentLag`."""
+        """Say no under `excludePersistentLag`, which compares with the reading before."""
         return not self._rules.exclude_persistent_lag
 
     async def read_batch(self, scalers: "Sequence[Scaler[M]]") -> "Sequence[Reading | ScalerError]":

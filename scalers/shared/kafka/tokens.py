@@ -20,7 +20,7 @@ _SECONDS = 900
 
 
 async def token_provider(servers: KafkaServers, context: ScalerContext) -> AbstractTokenProvider | None:
-    """What a connection asks for its token; None where it needs none. Raises ConfigError."""
+    """Make the token provider of a connection; None if it needs none. Raises ConfigError."""
     match servers.tokens:
         case BearerGrant() as grant:
             credentials = ClientGrant(

@@ -33,7 +33,7 @@ _CLOSING_SECONDS: Final = 0.1
 
 @dataclass(slots=True)
 class Values:
-    """What has been heard."""
+    """The values of a program's messages, and of which series they are."""
 
     count: int = 0
     total: float = 0.0
@@ -41,7 +41,7 @@ class Values:
     most: float = float("-inf")
 
     def add(self, values: list[float]) -> None:
-        """Of one message."""
+        """Add the values of one message."""
         if values:
             self.count += len(values)
             self.total += sum(values)
@@ -57,7 +57,7 @@ class SignalFlow:
     token: SecretStr = field(repr=False)
 
     def url(self) -> URL:
-        """Raises ConfigError where the realm is none."""
+        """Address of the realm. Raises ConfigError for an invalid realm."""
         try:
             return URL.build(scheme="https", host=f"stream.{self.realm}.signalfx.com", path="/v2/signalflow/connect")
         except ValueError:
@@ -106,7 +106,7 @@ _DEFAULTS = {"start": 0, "stop": 0, "resolution": 0, "maxDelay": 0, "immediate":
 
 
 class _Conversation:
-    """What is said on one websocket."""
+    """The messages of one websocket."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket, self._left, self._handle = socket, MOST_BYTES, ""
@@ -122,7 +122,7 @@ class _Conversation:
             raise ScalerError(f"Splunk Observability refuses accessToken: {reason}")
 
     async def gather(self, values: Values) -> None:
-        """Until the program ends. Raises ScalerError for an error that it ends with."""
+        """Collect values until the program ends. Raises ScalerError for an error that it ends with."""
         while True:
             answer = await self._receive()
             if isinstance(answer, bytes):
@@ -138,7 +138,7 @@ class _Conversation:
                 self._handle = short_text(at(answer, "handle"))
 
     async def stop(self) -> None:
-        """End the program, if it has told its name."""
+        """Stop the program, if its handle is known."""
         if self._handle:
             await self.send(type="stop", handle=self._handle, reason="")
 

@@ -107,6 +107,6 @@ class SumoLogic:
 
 
 def _cookie(made: httpx.Response) -> dict[str, str]:
-    """What keeps a job at one of their servers; the shared client keeps no cookies."""
+    """Return the cookies that keep a job at one server, since the shared client keeps none."""
     cookies = [one.partition(";")[0] for one in made.headers.get_list("set-cookie")]
     return {"Cookie": "; ".join(cookies)} if cookies else {}

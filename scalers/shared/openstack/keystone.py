@@ -60,14 +60,14 @@ class Keystone:
         self._asking = asyncio.Lock()
 
     async def granted(self, most: float | None = None) -> Granted:
-        """Good until a service refuses it; asked for within the time-out, or `most` seconds. Raises ScalerError."""
+        """Return the token, requested within the time-out or `most` seconds. Raises ScalerError."""
         async with self._asking:
             if self._granted is None:
                 self._granted = await self._ask(min(self._timeout, most or self._timeout))
             return self._granted
 
     def refused(self, granted: Granted) -> None:
-        """A service did not take this one."""
+        """Forget a token that a service refused."""
         if self._granted is granted:
             self._granted = None
 
@@ -102,7 +102,7 @@ async def keystone(context: ScalerContext, metadata: KeystoneMetadata, timeout: 
         return Keystone(context, metadata, timeout)
 
     async def nothing(_: Keystone) -> None:
-        """A token ends by itself."""
+        """Close nothing: a token expires."""
 
     return await context.shared(key, make, nothing)
 

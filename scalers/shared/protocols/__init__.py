@@ -1,4 +1,4 @@
-"""Protocols of sources that no library speaks for us: beanstalkd's text, MongoDB's wire, bare connections.
+"""Protocols that no library speaks for us: beanstalkd's text, MongoDB's wire, bare connections.
 
 And what sources that tell of work by themselves have in common: `listening.py`.
 

@@ -54,7 +54,7 @@ class Beanstalk:
         self._streams: tuple[BoundedReader, asyncio.StreamWriter] | None = None
 
     async def tubes(self, names: Sequence[str]) -> Sequence[Jobs]:
-        """The statistics of each. Raises ScalerError where the server does not answer."""
+        """Ask for the statistics of each tube. Raises ScalerError where the server does not answer."""
         async with self._lock:
             try:
                 async with asyncio.timeout(self._server.timeout):
@@ -67,14 +67,13 @@ class Beanstalk:
                 raise
 
     async def aclose(self) -> None:
-        """Close it, in any case."""
         streams, self._streams = self._streams, None
         if streams is not None:
             streams[1].transport.abort()
         await self._held.aclose()
 
     async def _ask_twice(self, names: Sequence[str]) -> list[Jobs]:
-        """A kept connection may be dead, a new one is tried then."""
+        """Ask, and once more on a new connection, since a kept one may be dead."""
         if self._streams is not None:
             try:
                 return await self._ask(names)
@@ -111,7 +110,7 @@ def _no_tube(name: str) -> ScalerError:
 
 
 async def _read(reader: BoundedReader) -> Jobs:
-    """One answer; what is none breaks the connection: ValueError."""
+    """Read one answer; any other text breaks the connection: ValueError."""
     word, _, rest = (await reader.readuntil(b"\n")).strip().partition(b" ")
     if word == b"NOT_FOUND":
         return None

@@ -1,4 +1,4 @@
-"""Sources that tell of work on a connection which is held open: one for all triggers of a server and credential.
+"""Sources that announce work on an open connection: one connection for all triggers of a server and credential.
 
 A line (an open connection) tells of a topic once, and must be asked again: so a source in which much happens costs one
 event for each time that its trigger is read, and nothing piles up. What happens in between is not lost, since who asks
@@ -32,18 +32,18 @@ Tell = Callable[[str], bool]
 
 
 class Refused(ScalerError):
-    """The source cannot tell of work, or may not tell this user: that will be so for a while."""
+    """The source cannot announce work, or not to this user, and will not for a while."""
 
 
 class Line(Protocol):
     """An open connection. Its methods but `follow` are never called at the same time; each raises ScalerError."""
 
     async def ask(self, topic: str) -> None:
-        """Tell when something happens. Raises Refused."""
+        """Subscribe to the next event of a topic. Raises Refused."""
         ...
 
     async def drop(self, topic: str) -> None:
-        """Tell of this topic no more."""
+        """Unsubscribe from a topic."""
         ...
 
     async def check(self) -> None:
@@ -51,7 +51,7 @@ class Line(Protocol):
         ...
 
     async def follow(self) -> None:
-        """Hear until the connection breaks. Raises Refused."""
+        """Receive until the connection breaks. Raises Refused."""
         ...
 
 
@@ -61,7 +61,7 @@ OpenLine = Callable[[Tell], AbstractAsyncContextManager[Line]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What the lines of a namespace have in common."""
+    """The limits that the lines of a namespace share."""
 
     lines: asyncio.Semaphore
     check_seconds: float
@@ -69,7 +69,7 @@ class Room:
 
 
 class _Ear:
-    """One who listens; `told` is done once there is something to hear. An asyncio.Event is ten times as large."""
+    """A listener; `told` is done at the first event. An asyncio.Event is ten times as large."""
 
     __slots__ = ("told",)
 
@@ -77,17 +77,17 @@ class _Ear:
         self.listen()
 
     def listen(self) -> None:
-        """From now on."""
+        """Wait for the next event."""
         self.told = asyncio.get_running_loop().create_future()
 
     def tell(self) -> None:
-        """Once, until it listens again."""
+        """Wake the listener once."""
         if not self.told.done():
             self.told.set_result(None)
 
 
 class Listening:
-    """Who listens to which topics of a line, which is open while there is one who does.
+    """The listeners by topic of a line, which is open while there are any.
 
     Who listens waits for an ear alone: a library may swallow a cancellation.
     """
@@ -202,7 +202,7 @@ class Listening:
                 tasks.create_task(self._serve(line, mine))
 
     async def _serve(self, line: Line, mine: asyncio.Task[None] | None) -> None:
-        """Ask for what is wanted, and drop what was told of."""
+        """Subscribe to wanted topics, and unsubscribe from those without a listener."""
         loop = asyncio.get_running_loop()
         check_at = loop.time() + self._room.check_seconds
         while True:
@@ -230,7 +230,7 @@ class Listening:
 
 
 def _tell_of(error: Exception) -> bool:
-    """Whether the source refused."""
+    """Deliver an event, and return whether the source refused."""
     cause = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
     refused = isinstance(cause, Refused)
     text = str(cause) or type(cause).__name__
@@ -255,19 +255,19 @@ async def room_of(context: ScalerContext, check_seconds: float = _CHECK_SECONDS)
         return Room(lines=asyncio.Semaphore(_MOST_LINES), check_seconds=check_seconds)
 
     async def no_close(_: Room) -> None:
-        """It holds nothing."""
+        """Do nothing at the end: a room holds no connection."""
 
     return await context.shared(sharing_key(context.namespace, ("listening", context.namespace)), make, no_close)
 
 
 class Pace:
-    """How many messages that were not asked for a line may have."""
+    """A limit on unrequested messages of a line."""
 
     def __init__(self) -> None:
         self._since, self._count = -_COUNTED_SECONDS, 0
 
     def allows(self) -> bool:
-        """Whether there may be one more."""
+        """Count one more message, and return whether that is still within the limit."""
         now = asyncio.get_running_loop().time()
         if now - self._since >= _COUNTED_SECONDS:
             self._since, self._count = now, 0

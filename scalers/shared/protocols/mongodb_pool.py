@@ -30,7 +30,7 @@ _connecting: ContextVar[bool] = ContextVar("connecting", default=False)
 
 
 class _BoundedConnection(pool.AsyncConnection):
-    """A message that is longer breaks it, before it is read. `held`: its place in the namespace's share."""
+    """A connection that breaks at too long a message. `held`: its place in the namespace's share."""
 
     def __init__(self, interface: Any, of: pool.Pool, *others: Any) -> None:
         super().__init__(interface, of, *others)
@@ -38,7 +38,7 @@ class _BoundedConnection(pool.AsyncConnection):
 
     @property
     def max_message_size(self) -> int:
-        """Ours, not what a server says of itself."""
+        """Limit of our own, whatever the server announces."""
         return LONGEST_MESSAGE
 
     @max_message_size.setter
@@ -78,7 +78,7 @@ class _BoundedPool(pool.Pool):
 
 
 def bounded_pool(context: ScalerContext) -> type[pool.Pool]:
-    """For one client; what else uses the library in this process has its own."""
+    """Make the pool class of one client; other users of the library in this process keep their own."""
     return type("BoundedPool", (_BoundedPool,), {"context": context})
 
 

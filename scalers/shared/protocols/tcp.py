@@ -17,14 +17,17 @@ class BoundedReader(asyncio.StreamReader):
         self._longest = longest
 
     async def readexactly(self, n: int) -> bytes:
-        """So many bytes. Raises OSError for too many, IncompleteReadError where the connection ends before."""
+        """Read exactly so many bytes.
+
+        Raises OSError for too many, IncompleteReadError where the connection ends before.
+        """
         if n > self._longest:
             raise OSError(f"the server announces {n} bytes, more than any answer to our questions has")
         return await super().readexactly(n)
 
 
 def reason_of(error: BaseException) -> str:
-    """What a connection failed of: its text, or what the system calls it where asyncio says only that it failed."""
+    """Word why a connection failed: its text, or the system's reason where asyncio says only that it failed."""
     if isinstance(error, OSError) and (words := in_words(error).strerror) and error.errno:
         return words
     if isinstance(error, TimeoutError) and not error.args:
@@ -33,7 +36,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def in_words(error: OSError) -> OSError:
-    """The same, as the system calls it where asyncio says only that it failed."""
+    """Word an error as the system calls it where asyncio says only that it failed."""
     if error.errno is None or _ASYNCIO_SAYS not in str(error):
         return error
     return OSError(error.errno, os.strerror(error.errno))

@@ -47,13 +47,12 @@ class AmqpServer:
         return self.address.port or _PORTS[self.address.scheme]
 
     def key(self, tenant: str) -> SharingKey:
-        """Under which its connection is shared."""
+        """Key under which the connection is shared."""
         place = (self.address.scheme, self.address.host, self.port, self.address.vhost, self.timeout)
         what = ("amqp", *place, self.tls.ca, self.tls.unsafe)
         return sharing_key(tenant, what, self.username, self.password, *self.tls.credential)
 
     def url(self) -> SecretStr:
-        """What aiormq takes."""
         external = {"auth": "external"} if self.tls.cert and not self.username.get_secret_value() else {}
         return SecretStr(
             str(
@@ -100,7 +99,6 @@ class AmqpQueues:
                 raise
 
     async def aclose(self) -> None:
-        """Close it, in any case."""
         connection, self._connection, self._kept = self._connection, None, None
         try:
             if connection is not None:
@@ -125,7 +123,7 @@ class AmqpQueues:
         return getattr(declared, "message_count", None) or 0
 
     async def _channel(self) -> Any:
-        """The one that is open, or a new one on the connection that is kept."""
+        """Return the open channel, or open one on the kept connection."""
         if self._connection is None or not self._connection.is_opened:
             await self.aclose()
             await self._connect()
@@ -159,7 +157,7 @@ async def amqp_queues(server: AmqpServer, context: ScalerContext) -> AmqpQueues:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What a connection may raise. Raises ConfigError without the library."""
+    """Exceptions of a connection. Raises ConfigError without the library."""
     with needs_extra("rabbitmq"):
         from aiormq.exceptions import AMQPError
     logging.getLogger("aiormq").setLevel(logging.CRITICAL)  # what it logs is in the error of the poll

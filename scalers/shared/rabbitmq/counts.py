@@ -1,4 +1,4 @@
-"""What the management interface says of queues, and the one number that a mode makes of it."""
+"""Answers of the management interface about queues, and the one number that a mode makes of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Row: TypeAlias = tuple[str, int, int, float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Of one queue, or of several combined."""
+    """Counts and rates of one queue, or of several combined."""
 
     messages: int
     published: float = 0.0

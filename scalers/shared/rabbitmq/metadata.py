@@ -108,7 +108,6 @@ class RabbitmqMetadata(TriggerMetadata):
 
     @property
     def chosen_protocol(self) -> Protocol:
-        """What is spoken."""
         return self.address.protocol
 
     @property
@@ -118,7 +117,7 @@ class RabbitmqMetadata(TriggerMetadata):
 
     @property
     def target(self) -> float:
-        """Of the metric."""
+        """Target of the metric: `value`, or the older `queueLength`, or 20."""
         return self.value or self.queue_length or _DEFAULT_LENGTH
 
     @property

@@ -1,4 +1,4 @@
-"""Who asks the management interface: a user, a client of an OAuth 2 server, or the operator's identity in Azure."""
+"""Credentials for the management interface: a user, a client of an OAuth 2 server, or the operator's Azure identity."""
 
 from keda_py.cloud.azure_clouds import scope_of
 from keda_py.sdk.advanced import Destination, ScalerContext
@@ -18,7 +18,10 @@ def basic_header(metadata: RabbitmqMetadata) -> dict[str, str]:
 
 
 async def signer_of(metadata: RabbitmqMetadata, context: ScalerContext) -> Signer | None:
-    """None where user and password, or nothing, prove it. Raises ConfigError where the identity must not go."""
+    """Return the signer of an OAuth client or Azure identity; None for a user.
+
+    Raises ConfigError where it must not go.
+    """
     if metadata.oauth_token_uri:
         grant = ClientGrant(
             url=metadata.oauth_token_uri,

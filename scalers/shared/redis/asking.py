@@ -1,4 +1,4 @@
-"""Questions to a Redis, wherever its keys are: all of a poll at once.
+"""Commands to a Redis, wherever its keys are: all of a poll at once.
 
 An answer is what the server says, or the error that it says in its place: `ResponseError`. A server that does not
 answer is a ScalerError, of all questions or of those it should have answered.
@@ -55,7 +55,6 @@ class OneRedis:
         self._client = client_for(server, context, locate)
 
     async def ask(self, commands: Sequence[Command]) -> Sequence[object]:
-        """See `RedisAsker`."""
         try:
             with self._context.clock.busy():
                 async with in_time(self._server):
@@ -64,7 +63,6 @@ class OneRedis:
             raise unreachable(self._server, error) from None
 
     async def client_of(self, key: str) -> Redis:
-        """See `RedisAsker`."""
         return self._client
 
     async def aclose(self) -> None:
@@ -73,7 +71,7 @@ class OneRedis:
 
 
 async def ask_all(client: Redis, commands: Sequence[tuple[str, ...]]) -> Sequence[object]:
-    """One round trip. Raises RedisError, OSError."""
+    """Send all commands in one round trip. Raises RedisError, OSError."""
     pipeline = client.pipeline(transaction=False)
     for words in commands:
         pipeline.execute_command(*words)
@@ -92,7 +90,7 @@ async def in_time(server: RedisServer) -> AsyncIterator[None]:
 
 
 async def answering(asker: RedisAsker) -> RedisAsker:
-    """The same, after it has answered a PING; closed where it does not. Raises ScalerError."""
+    """Return the asker after it answered a PING, or close it. Raises ScalerError."""
     try:
         for answer in await asker.ask([Command(key="", words=("PING",))]):
             if isinstance(answer, ScalerError):

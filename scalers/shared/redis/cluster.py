@@ -84,7 +84,7 @@ class RedisCluster:
             return [unreachable(self._at(node), error)] * len(commands)
 
     async def _ask_importer(self, moving: AskError, command: Command) -> object:
-        """The slot moves to another node at this moment, and that one has the key already."""
+        """Ask the node that imports the slot, which has the key already."""
         _, answer = await self._ask_node((moving.host, moving.port), [("ASKING",), command.words])
         return answer
 

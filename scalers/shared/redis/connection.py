@@ -44,7 +44,6 @@ class BoundedConnection(Connection):
             raise
 
     async def disconnect(self, *args: Any, **options: Any) -> None:
-        """Close it, in any case."""
         try:
             await super().disconnect(*args, **options)
         finally:

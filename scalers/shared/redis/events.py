@@ -24,7 +24,7 @@ _SETTING = ("CONFIG", "GET", "notify-keyspace-events")
 
 
 def keyspace(asker: RedisAsker, database: int) -> OpenLine:
-    """What opens lines whose topics are keys."""
+    """Make the opener of lines whose topics are keys."""
 
     @asynccontextmanager
     async def open_line(tell: Tell) -> AsyncIterator[Line]:
@@ -38,7 +38,7 @@ def keyspace(asker: RedisAsker, database: int) -> OpenLine:
 
 
 def key_events(listening: Listening, key: str) -> AsyncIterator[bool] | None:
-    """None for a key that is too long to be told of."""
+    """Stream events of a key; None for a key that is too long."""
     return listening.events(key) if len(key.encode()) <= _LONGEST_KEY else None
 
 
@@ -64,7 +64,7 @@ class _Keyspace:
         await self._nodes[self._at.pop(topic)].send("UNSUBSCRIBE", self._prefix + topic.encode())
 
     async def check(self) -> None:
-        """Whether all nodes answer, and no key has moved to another one, as the polls find out."""
+        """Check that all nodes answer and no key has moved to another one, as the polls find out."""
         for topic, client in self._at.items():
             if await self._asker.client_of(topic) is not client:
                 raise ScalerError("a key has moved to another node")
@@ -72,7 +72,7 @@ class _Keyspace:
             await node.check()
 
     async def follow(self) -> None:
-        """Until a node is gone."""
+        """Receive until a node is gone."""
         await self._over.wait()
         raise self._error
 
@@ -113,7 +113,6 @@ class _Node:
         self._task = asyncio.get_running_loop().create_task(self._read())
 
     async def send(self, word: str, *arguments: bytes) -> None:
-        """Raises ScalerError."""
         if not self._connection.is_connected:  # the library would open another one
             raise ScalerError("the connection was closed")
         self._sent.append(word)
@@ -132,7 +131,7 @@ class _Node:
         await self.send("PING")
 
     async def aclose(self) -> None:
-        """At once."""
+        """Close the connection without a farewell."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         await self._connection.disconnect(nowait=True)
@@ -158,14 +157,14 @@ class _Node:
                 self._may_subscribe |= self._next_sent() == "SUBSCRIBE"
 
     def _next_sent(self) -> str:
-        """What is answered now. Raises ScalerError where all has been."""
+        """Return the command that this reply answers. Raises ScalerError if none waits."""
         if not self._sent:
             raise ScalerError("the server says something that was not asked for")
         return self._sent.popleft()
 
 
 async def _has_events_off(client: Redis) -> bool:
-    """False where the server does not tell. Raises ScalerError."""
+    """Return whether events are off; False if the server does not say. Raises ScalerError."""
     try:
         (answer,) = await ask_all(client, [_SETTING])
     except (RedisError, OSError) as error:

@@ -1,4 +1,4 @@
-"""What the types of one Redis key share: the place that they join, one round trip for all of a place, and pushes.
+"""Common part of the types of one Redis key: the place that they join, one round trip for a place, and pushes.
 
 Next in the flow: `lengths.py` and `streams.py` say which commands are sent, and what their answers mean.
 """
@@ -35,8 +35,7 @@ class RedisKeyScaler(Scaler[P], Generic[P]):
 
     @property
     @abstractmethod
-    def key(self) -> str:
-        """The name of the key in Redis."""
+    def key(self) -> str: ...
 
     async def open(self) -> None:
         """Join the connections; their first user sends a PING."""
@@ -44,7 +43,7 @@ class RedisKeyScaler(Scaler[P], Generic[P]):
         self._listening = await self._place.listen(self._redis, self.context)
 
     def watch(self) -> AsyncIterator[bool] | None:
-        """Each change of the key, where the server has keyspace events on."""
+        """Yield at each change of the key, where the server has keyspace events on."""
         return key_events(self._listening, self.key)
 
     @property

@@ -38,7 +38,6 @@ class LengthScaler(RedisKeyScaler[RedisLengthMetadata]):
 
     @property
     def key(self) -> str:
-        """`listName`."""
         return self.metadata.list_name
 
     async def read_batch(self, scalers: "Sequence[Scaler[RedisLengthMetadata]]") -> "Sequence[Reading | ScalerError]":

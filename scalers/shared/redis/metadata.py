@@ -1,4 +1,4 @@
-"""How the redis family of scalers connects: the keys."""
+"""Connection keys of the redis family of scalers."""
 
 from typing import Annotated, Literal, Self
 
@@ -59,7 +59,7 @@ class RedisConnectionMetadata(TriggerMetadata):
         return self.enable_tls is True or self.tls == "enable"
 
     def tls_settings(self) -> TlsSettings | None:
-        """None where TLS is off."""
+        """Return None without TLS."""
         if not self._is_tls:
             return None
         return TlsSettings(

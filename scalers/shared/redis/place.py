@@ -1,4 +1,4 @@
-"""Where the keys of a trigger are, made of its metadata; triggers of one place share its connections."""
+"""The servers that hold a trigger's keys; triggers of one place share its connections."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -26,7 +26,7 @@ class RedisPlace:
     master: str
 
     def key(self, tenant: str, use: str) -> SharingKey:
-        """Under which it, or another `use` of it, is shared; without a credential by all tenants."""
+        """Key under which it, or another `use`, is shared: by all tenants unless there is a credential."""
         first, addresses = self.servers[0], ",".join(server.address for server in self.servers)
         tls = first.tls or TlsSettings()
         place = (self.topology, addresses, self.master, first.database, first.timeout)

@@ -1,4 +1,4 @@
-"""What Redis servers say, read within bounds: anything longer could fill any memory."""
+"""Replies of Redis servers, read within bounds: anything longer could fill any memory."""
 
 import asyncio
 from typing import Any
@@ -21,7 +21,7 @@ NOT_REDIS = "the answer is not Redis'"
 
 
 def reason_of(answer: object) -> str:
-    """What an answer that is not the expected one says: the error in it; never the text of another answer."""
+    """Word an unexpected answer: its error, never the text of another answer."""
     return str(answer) if isinstance(answer, RedisError) else NOT_REDIS
 
 

@@ -46,7 +46,6 @@ class StreamScaler(RedisKeyScaler[RedisStreamsMetadata]):
 
     @property
     def key(self) -> str:
-        """`stream`."""
         return self.metadata.stream
 
     @property
@@ -76,7 +75,7 @@ class StreamScaler(RedisKeyScaler[RedisStreamsMetadata]):
         return Command(key=stream, words=words[mode])
 
     def _reading(self, answer: object) -> Reading | ScalerError | None:
-        """None where the stream has no such group, whose lag is the whole stream."""
+        """Make the reading; None if the stream has no such group, whose lag is the whole stream."""
         match self.metadata.mode:
             case "pending":
                 return self._number(answer[0] if isinstance(answer, list) and answer else answer)

@@ -39,7 +39,7 @@ def count_nodes(text: bytes, kind: Mapping[str, str], nodes_take: int, own: Capa
 
 
 def _object(value: object) -> Mapping[str, object]:
-    """Empty where it is null, as in KEDA."""
+    """Read an object; empty if null, as in KEDA."""
     return {} if value is None else mapping(value)
 
 
@@ -48,7 +48,7 @@ def _inside(data: Mapping[str, object], group: str, name: str) -> list[object]:
 
 
 def _parsed(text: object) -> Capabilities | None:
-    """None where it is no JSON object: such a request is passed over, as in KEDA."""
+    """Parse capabilities; None if they are no JSON object: such a request is skipped, as in KEDA."""
     try:
         value = orjson.loads(text) if isinstance(text, str) else None
     except orjson.JSONDecodeError:
@@ -92,7 +92,7 @@ def _slots(value: object, kind: "_Kind") -> int:
 
 
 class _Kind:
-    """What the trigger's nodes are."""
+    """The kind of nodes that a trigger scales."""
 
     def __init__(self, kind: Mapping[str, str], own: Capabilities) -> None:
         self._kind = kind
@@ -100,7 +100,7 @@ class _Kind:
         self._own = {name: value for name, value in own.items() if not name.startswith(_OF_VENDORS)}
 
     def fits(self, found: Capabilities | None, *, running: bool = False) -> bool:
-        """Whether a request, or with `running` a slot, is of this kind."""
+        """Return whether a request, or with `running` a slot, is of this kind."""
         if found is None:
             return False
         kind, browser, version = self._kind, _text(found, "browserName").lower(), _text(found, "browserVersion")

@@ -44,7 +44,7 @@ def read_agent_value(text: bytes) -> float:
 
 
 def read_message(text: bytes) -> str:
-    """What a Status says, "" for anything else."""
+    """Read the message of a Status, "" for any other answer."""
     try:
         return short_text(at(read_json(text), "message"))
     except ScalerError:

@@ -19,7 +19,7 @@ def read_metric(text: bytes) -> float | None:
 
 
 def read_token(text: bytes) -> str:
-    """By which a query that runs is asked for. Raises ScalerError."""
+    """Read the token of a running query. Raises ScalerError."""
     token = at(read_json(text), "requestToken")
     if not isinstance(token, str) or not token:
         raise ScalerError("Dynatrace gives no requestToken for the query")
@@ -27,7 +27,7 @@ def read_token(text: bytes) -> str:
 
 
 def read_records(text: bytes) -> tuple[bool, float | None]:
-    """Whether the query has ended, and field `r` of its first record, None if missing. Raises ScalerError."""
+    """Return whether the query has ended, and field `r` of its first record, None if missing. Raises ScalerError."""
     document = read_json(text)
     match at(document, "state"):
         case "SUCCEEDED":

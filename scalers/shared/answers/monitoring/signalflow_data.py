@@ -43,7 +43,7 @@ def _value(body: bytes, at: int) -> float:
 
 
 def _inflated(body: bytes) -> bytes:
-    """Never more than LONGEST."""
+    """Decompress, up to LONGEST bytes."""
     inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     text = inflater.decompress(body, LONGEST)
     if inflater.unconsumed_tail:

@@ -25,7 +25,7 @@ class Link(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can be asked any more."""
+        """Whether the connection can no longer be used."""
         ...
 
     async def first(self, query: str) -> object:
@@ -37,7 +37,7 @@ class Link(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """At once, also in the middle of a query. Never raises."""
+        """Close without a farewell, also in the middle of a query. Never raises."""
         ...
 
 

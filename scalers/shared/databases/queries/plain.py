@@ -44,7 +44,7 @@ _HARMLESS: Final = frozenset([*_FUNCTIONS.split(), *_WORDS.split()])
 
 
 def is_plain(query: str) -> bool:
-    """Whether the query is a SELECT of nothing but tables, operators and functions that are known to change nothing."""
+    """Return whether the query is a SELECT of tables, operators and functions that are known to change nothing."""
     text = query.strip().removesuffix(";")
     if len(text) > _LONGEST or not _BEGIN.match(text):
         return False

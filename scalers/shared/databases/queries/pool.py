@@ -46,14 +46,14 @@ class _Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where connections have their place: one of the namespace's share, and one of `further` if it is not the first."""
+    """The places of a pool's connections: one of the namespace's share, and one of `further` for all but the first."""
 
     context: ScalerContext
     further: asyncio.Semaphore
 
     @asynccontextmanager
     async def taken(self, server: str, *, is_first: bool) -> AsyncIterator[None]:
-        """Raises ScalerError where no place is left."""
+        """Take a place. Raises ScalerError if none is left."""
         if not is_first and self.further.locked():
             raise ScalerError(f"the namespace has {_MOST_FURTHER} further connections to databases already")
         async with nullcontext() if is_first else self.further, self.context.connection(server):
@@ -74,7 +74,9 @@ class Pool:
         self._closed = False
 
     async def first(self, query: str) -> object:
-        """As of Link, within the time-out from when it is sent; one lost connection is replaced."""
+        """Ask as `Link.first` does, within a time-out that begins when the query is sent; a lost connection is replaced
+        once.
+        """
         held = await self._take()
         is_new = held.freed_at == -math.inf
         try:
@@ -158,7 +160,7 @@ class Pool:
         return False
 
     def _pass_on(self, held: _Held) -> None:
-        """To the query that has waited longest."""
+        """Give the connection to the query that has waited longest."""
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
@@ -182,7 +184,7 @@ class Pool:
         return any(not waiter.done() for waiter in self._waiting)
 
     def _grow(self) -> None:
-        """See to it that one who waits gets a connection."""
+        """Open a further connection if queries wait."""
         refused_lately = asyncio.get_running_loop().time() < self._full_until
         may_open = len(self._open) < (1 if refused_lately else MOST) and not self._closed
         if may_open and self._growing is None and self._is_waited_for:
@@ -234,13 +236,13 @@ async def place_of(context: ScalerContext) -> Place:
         return Place(context=context, further=asyncio.Semaphore(_MOST_FURTHER))
 
     async def no_close(_: Place) -> None:
-        """It holds nothing."""
+        """Do nothing at the end: a place holds no connection."""
 
     return await context.shared(sharing_key(context.namespace, ("databases", context.namespace)), make, no_close)
 
 
 class SlowQuery(QueryRefused):
-    """Not asked twice: the next poll does."""
+    """A query that ran into its time-out; the next poll asks again."""
 
     def __init__(self, seconds: float) -> None:
         remedy = f"a longer `timeout` may be set in the trigger's metadata, up to {LONGEST_TIMEOUT:g}s"

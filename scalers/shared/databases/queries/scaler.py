@@ -1,4 +1,4 @@
-"""What scalers that ask a database one query have in common: the connections of a database and user, and a time-out."""
+"""Common part of scalers that ask a database one query: the connections of a database and user, and a time-out."""
 
 from abc import abstractmethod
 from datetime import timedelta
@@ -23,11 +23,11 @@ class Server(Protocol):
 
     @property
     def address(self) -> str:
-        """For error texts."""
+        """Address for error texts."""
         ...
 
     def key(self, tenant: str, use: str) -> SharingKey:
-        """Under which its pool, or another `use` of it, is shared."""
+        """Key under which its pool, or another `use`, is shared."""
         ...
 
     async def connect(self, context: ScalerContext) -> Link:
@@ -46,15 +46,15 @@ class QueryScaler(Scaler[Q], Generic[Q]):
 
     @abstractmethod
     async def _find_server(self) -> Server:
-        """Where to ask, and as who. Raises ConfigError."""
+        """Return the server with user and database. Raises ConfigError."""
 
     def _no_row(self) -> Reading:
-        """What a query without any row counts as. Raises ScalerError."""
+        """Make the reading of a query without any row. Raises ScalerError."""
         raise ScalerError("the query answers no row: select a count or a number")
 
     @property
     def longest_wait(self) -> float:
-        """For a connection that is free."""
+        """Seconds to wait for a free connection."""
         return LONGEST_WAIT
 
     async def open(self) -> None:
