@@ -82,11 +82,11 @@ class ArangodbScaler(Scaler[ArangodbMetadata]):
                 failure = error
                 continue
             if not answer.is_success:
-                raise ScalerError(f"{path} returned status {answer.status_code}: {await self._told(answer)}")
+                raise ScalerError(f"{path} returned status {answer.status_code}: {await self._server_message(answer)}")
             return answer
         raise failure
 
-    async def _told(self, answer: httpx.Response) -> str:
+    async def _server_message(self, answer: httpx.Response) -> str:
         """Read the server's error message."""
         try:
             found = await self.context.parse(

@@ -14,9 +14,9 @@ from scalers.shared.aws.cloudwatch_rules import check_metric, check_window
 _FIRST_DAY = datetime.min.replace(tzinfo=UTC)
 """Periods are counted from here, as in Go: 1970 differs where a period does not divide a day."""
 _MOST_METRICS = 50
-"""In one question. CloudWatch takes 500, whose answer would be parsed for 10 ms and more."""
+"""Metrics in one question. CloudWatch takes 500, whose answer would take over 10 ms to parse."""
 _MOST_POINTS = 100
-"""Of one metric; only the newest counts."""
+"""Points of one metric; only the newest counts."""
 
 
 class AwsCloudwatchMetadata(AwsServiceMetadata):

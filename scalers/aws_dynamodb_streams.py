@@ -9,7 +9,7 @@ from scalers.shared.aws.aws import AwsServiceMetadata
 from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
 
 _MOST_PAGES = 100
-"""Of up to 100 shards each."""
+"""Pages of up to 100 shards each."""
 
 
 class AwsDynamodbStreamsMetadata(AwsServiceMetadata):

@@ -15,7 +15,7 @@ from scalers.shared.numbers import finite_reading, float_of
 
 _NONE = SecretStr("")
 _SECONDS = 5.0
-"""Of a poll, as in KEDA."""
+"""Seconds of a poll, as in KEDA."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
 """Seconds before a stream that ended is opened again; twice as long each time."""
 

@@ -116,10 +116,12 @@ class InfluxdbScaler(Scaler[InfluxdbMetadata]):
             ),
         )
         if not answer.is_success:
-            raise ScalerError(f"influxdb answered with status {answer.status_code}: {await self._told(answer)}")
+            raise ScalerError(
+                f"influxdb answered with status {answer.status_code}: {await self._server_message(answer)}"
+            )
         return answer
 
-    async def _told(self, answer: httpx.Response) -> str:
+    async def _server_message(self, answer: httpx.Response) -> str:
         """Read the server's error message."""
         try:
             found = await self.context.parse(

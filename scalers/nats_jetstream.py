@@ -158,7 +158,7 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         try:
             return str(httpx.URL(self._endpoint).copy_with(host=address.rpartition(":")[0].strip("[]") or address))
         except httpx.InvalidURL:
-            raise ScalerError("the server tells of another one whose address is none") from None
+            raise ScalerError("the server names another one with an invalid address") from None
 
     async def _server(self, url: str) -> tuple[str, list[str], list[str]]:
         body = await self._ask(f"{url}/varz", {})

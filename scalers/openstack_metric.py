@@ -10,7 +10,7 @@ from keda_py.sdk.advanced import ScalerContext, named
 from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerError, Target
 from scalers.shared.answers.json_values import INLINE_BYTES, read_json
 from scalers.shared.http_answer import HttpQuestion, ask
-from scalers.shared.openstack.keystone import Granted, Keystone, KeystoneMetadata, check_keystone, keystone
+from scalers.shared.openstack.keystone import Keystone, KeystoneGrant, KeystoneMetadata, check_keystone, keystone
 
 _LONGEST = 300.0
 
@@ -59,7 +59,7 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
             return Reading(value=0.0, note="no measure counts as 0", empty=True)
         return Reading(value=value)
 
-    async def _good_token(self) -> Granted:
+    async def _good_token(self) -> KeystoneGrant:
         granted = await self._keystone.granted()
         token = granted.token.get_secret_value()
         headers = {"X-Auth-Token": token, "X-Subject-Token": token, "Connection": "close"}
@@ -72,7 +72,7 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
         self._keystone.refused(granted)
         return await self._keystone.granted()
 
-    def _question(self, granted: Granted) -> HttpQuestion:
+    def _question(self, granted: KeystoneGrant) -> HttpQuestion:
         metadata = self.metadata
         start = self.context.clock.now() - timedelta(minutes=max(0, metadata.granularity // 60 - 1))
         url = httpx.URL(metadata.metrics_url)

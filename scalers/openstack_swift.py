@@ -8,7 +8,7 @@ from keda_py.sdk.advanced import ScalerContext, named
 from keda_py.sdk.metadata.values import read_int
 from keda_py.sdk.scaler import AUTH, Activation, ConfigError, Reading, Scaler, ScalerError, Target, sources
 from scalers.shared.http_answer import HttpQuestion, ask
-from scalers.shared.openstack.keystone import Granted, Keystone, KeystoneMetadata, check_keystone, keystone
+from scalers.shared.openstack.keystone import Keystone, KeystoneGrant, KeystoneMetadata, check_keystone, keystone
 
 _LONGEST = 300.0
 
@@ -92,7 +92,7 @@ class OpenstackSwiftScaler(Scaler[OpenstackSwiftMetadata]):
         except ValueError:
             raise ScalerError("X-Container-Object-Count is not a whole number") from None
 
-    def _root(self, granted: Granted) -> str:
+    def _root(self, granted: KeystoneGrant) -> str:
         """The address of the account. Raises ScalerError where the catalog has none."""
         if self.metadata.swift_url:
             return self.metadata.swift_url

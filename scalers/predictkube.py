@@ -29,7 +29,7 @@ _LONGEST_SPAN = 40
 """Characters."""
 _AT_A_TIME = 250
 _LONGEST = timedelta(days=106_751)
-"""As many nanoseconds as 64 bits hold."""
+"""The longest duration in Go: 64 bits of nanoseconds."""
 _MICROSECONDS = {
     "w": 604_800e6,
     "d": 86_400e6,

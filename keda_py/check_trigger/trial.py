@@ -32,7 +32,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class MetricTrial:
     """One metric of a trigger. `target` and `activation` are what the value is compared with; `seconds` it took.
 
     `longest`: the seconds that it may take. `may_say`: whether its trigger has a `timeout` of its own to say so.
@@ -52,7 +52,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class TriggerTrial:
     """The outcome of one trigger: `error` if it cannot be built, `by_hpa` the metrics that the HPA reads itself.
 
     `troubles` are credentials that are missing, a sentence each.
@@ -61,7 +61,7 @@ class Answer:
     index: int
     type: str
     seconds: float
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[MetricTrial, ...] = ()
     by_hpa: tuple[str, ...] = ()
     error: str = ""
     troubles: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Answer:
         return not self.error and not any(one.error for one in self.measured)
 
 
-async def try_triggers(spec: TriggersSpec, indexes: Sequence[int], objects: Iterable[Obj]) -> list[Answer]:
+async def try_triggers(spec: TriggersSpec, indexes: Sequence[int], objects: Iterable[Obj]) -> list[TriggerTrial]:
     """Build and read these triggers; `objects` are what they are built from. Raises KedaPyError."""
     async with _operator(spec.namespace, objects) as assembly:
         readings, resolver = assembly.parts.readings, assembly.parts.resolver
@@ -92,15 +92,15 @@ def _alone(spec: TriggersSpec, index: int) -> TriggersSpec:
     return replace(spec, **one, modifiers=None) if isinstance(spec, ScalingSpec) else replace(spec, **one)
 
 
-async def _try(readings: Readings, spec: TriggersSpec, index: int) -> Answer:
+async def _try(readings: Readings, spec: TriggersSpec, index: int) -> TriggerTrial:
     began, kind = monotonic(), spec.triggers[0].type
     try:
         metrics = await readings.build(spec)
         seen = await readings.poll(spec.key)
     except (ConfigError, ScalerError) as error:
-        return Answer(index=index, type=kind, seconds=monotonic() - began, error=str(error))
+        return TriggerTrial(index=index, type=kind, seconds=monotonic() - began, error=str(error))
     scalers = readings.built(spec.key)
-    return Answer(
+    return TriggerTrial(
         index=index,
         type=kind,
         seconds=monotonic() - began,
@@ -113,10 +113,10 @@ def _by_hpa(metrics: MetricSet) -> tuple[str, ...]:
     return tuple(f"{one.name} {one.target_type} {one.target}" for one in metrics.resource)
 
 
-def _measured(one: MetricReading, index: int, scalers: ScalerSet) -> Measured:
+def _measured(one: MetricReading, index: int, scalers: ScalerSet) -> MetricTrial:
     outcome, metric, scaler = one.outcome, one.metric, scalers.scaler(0)
     read = isinstance(outcome, Reading)
-    return Measured(
+    return MetricTrial(
         metric=f"s{index}-{metric.name.removeprefix('s0-')}",
         target=float(metric.target),
         metric_type=metric.metric_type,

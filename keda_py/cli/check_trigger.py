@@ -13,7 +13,7 @@ from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
-    from keda_py.check_trigger.trial import Answer, Measured
+    from keda_py.check_trigger.trial import MetricTrial, TriggerTrial
     from keda_py.core.spec import TriggersSpec
     from keda_py.kube.resources import Obj
 
@@ -59,7 +59,7 @@ def _quiet() -> Iterator[None]:
         ours.setLevel(before)
 
 
-async def _try(options: argparse.Namespace) -> "Sequence[Answer]":
+async def _try(options: argparse.Namespace) -> "Sequence[TriggerTrial]":
     from keda_py.check_trigger.references import with_references  # heavy: not for --help
     from keda_py.check_trigger.trial import try_triggers
 
@@ -130,7 +130,7 @@ def _index(index: int, spec: "TriggersSpec") -> int:
     raise ConfigError(f"--trigger: {index} is too high; triggers are counted from 0 to {len(spec.triggers) - 1}")
 
 
-def _print(answers: "Sequence[Answer]") -> None:
+def _print(answers: "Sequence[TriggerTrial]") -> None:
     from keda_py.terminal.console import console_of, tell
 
     console = console_of(sys.stdout)
@@ -140,7 +140,7 @@ def _print(answers: "Sequence[Answer]") -> None:
             tell(console, text, indent=f"  {label:<8}", style="red" if label == "error" else "")
 
 
-def _lines(answer: "Answer") -> list[tuple[str, str]]:
+def _lines(answer: "TriggerTrial") -> list[tuple[str, str]]:
     lines = [("error", answer.error)] if answer.error else []
     for one in answer.measured:
         lines += _metric_lines(one)
@@ -148,7 +148,7 @@ def _lines(answer: "Answer") -> list[tuple[str, str]]:
     return [*lines, *(("missing", text) for text in answer.troubles), ("took", f"{answer.seconds:.2f} s in all")]
 
 
-def _metric_lines(one: "Measured") -> list[tuple[str, str]]:
+def _metric_lines(one: "MetricTrial") -> list[tuple[str, str]]:
     lines = [("metric", one.metric)]
     if one.error:
         return [*lines, ("error", one.error), *_slow_lines(one)]
@@ -164,7 +164,7 @@ def _metric_lines(one: "Measured") -> list[tuple[str, str]]:
     ]
 
 
-def _slow_lines(one: "Measured") -> list[tuple[str, str]]:
+def _slow_lines(one: "MetricTrial") -> list[tuple[str, str]]:
     """What takes more than half of its time here will take too long on a busier day."""
     if one.seconds <= one.longest / 2:
         return []

@@ -38,7 +38,7 @@ _FROM_ENV = "FromEnv"
 
 
 @dataclass(slots=True, kw_only=True)
-class _Open:
+class _OpenTrigger:
     """One trigger's open scaler with its last readings."""
 
     scaler: AnyScaler
@@ -86,7 +86,7 @@ class ExternalScalers:
     ) -> None:
         """`interval`: seconds between two readings for a stream, where the scaler has none of its own."""
         self._class, self._lent, self._auth, self._interval = scaler, lent, auth or {}, interval
-        self._open: OrderedDict[object, _Open] = OrderedDict()
+        self._open: OrderedDict[object, _OpenTrigger] = OrderedDict()
         self._opening: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     async def specs(self, question: Any) -> Any:
@@ -125,7 +125,7 @@ class ExternalScalers:
             last = active
             await asyncio.sleep(self._interval)
 
-    async def _of(self, reference: Any) -> _Open:
+    async def _of(self, reference: Any) -> _OpenTrigger:
         """Return the trigger's scaler, opened at its first question; a source that hangs delays no other trigger."""
         metadata = dict(reference.scalerMetadata)
         key = (reference.namespace, reference.name, frozenset(metadata.items()))
@@ -138,8 +138,8 @@ class ExternalScalers:
                 await self._open.popitem(last=False)[1].aclose()
             return found
 
-    async def _make(self, reference: Any, metadata: Mapping[str, str]) -> _Open:
-        # What came under `tokenFromEnv` is the value already: it is found under its own key.
+    async def _make(self, reference: Any, metadata: Mapping[str, str]) -> _OpenTrigger:
+        # KEDA has resolved `tokenFromEnv`: its text is the value, which is looked up under the key's own name.
         env = {key: text for key, text in metadata.items() if key.endswith(_FROM_ENV)}
         keys = {key: key if key in env else text for key, text in metadata.items()}
         context = EngineContext(
@@ -149,7 +149,7 @@ class ExternalScalers:
             trigger_index=0,
         )
         parsed = self._class.metadata_model.parse(keys, as_secrets(env), self._auth)
-        made = _Open(scaler=self._class(parsed, context), context=context)
+        made = _OpenTrigger(scaler=self._class(parsed, context), context=context)
         try:
             await made.open()
         except BaseException:
@@ -193,20 +193,20 @@ def _encode(message: Any) -> bytes:
 
 def _answering(answer: Callable[[Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:
     async def asked(question: Any, context: Any) -> Any:
-        async with _telling(context):
+        async with _as_status(context):
             return await answer(question)
 
     return asked
 
 
 async def _streaming(scalers: ExternalScalers, question: Any, context: Any) -> AsyncIterator[Any]:
-    async with _telling(context):
+    async with _as_status(context):
         async for message in scalers.stream(question):
             yield message
 
 
 @asynccontextmanager
-async def _telling(context: Any) -> AsyncIterator[None]:
+async def _as_status(context: Any) -> AsyncIterator[None]:
     """Turn errors of a scaler into gRPC statuses with their text."""
     import grpc
 

@@ -15,7 +15,7 @@ Fields = Mapping[str, tuple[int, str]]
 """Name -> number and kind: a kind of `_KINDS`, `repeated <kind>`, `map<string, string>`, or a message of the table."""
 
 _KINDS = {"double": 1, "int64": 3, "int32": 5, "bool": 8, "string": 9, "bytes": 12}
-"""As google.protobuf.FieldDescriptorProto.Type numbers them."""
+"""Numbers of google.protobuf.FieldDescriptorProto.Type."""
 _MESSAGE, _OPTIONAL, _REPEATED = 11, 1, 3
 _TEXT_MAP = "map<string, string>"
 REMEDY = "pip install 'keda-py[grpc]'"

@@ -18,7 +18,7 @@ from keda_py.sdk.context import EVERY, Reach, SharedContext, SharedResources
 from keda_py.sdk.scaler_context import KubeReader
 
 A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
-"""Where a FakeClock of `shared_context` starts."""
+"""Start of a FakeClock of `shared_context`."""
 
 Object = Mapping[str, Any]
 _AS_KEDA = Reach(endpoints_of=frozenset({EVERY}))

@@ -17,7 +17,7 @@ AuthMode = Literal["apiKey", "basic", "tls", "bearer", "custom", "oauth"]
 _ALLOWED: tuple[AuthMode, ...] = ("apiKey", "basic", "tls", "bearer", "custom", "oauth")
 _EXCLUSIVE = {"basic", "bearer", "oauth"}
 _NONE = SecretStr("")
-# What each mode cannot do without: (field, key).
+# Required keys of each mode: (field, key).
 _REQUIRED: dict[str, tuple[tuple[str, str], ...]] = {
     "apiKey": (("api_key", "apiKey"),),
     "basic": (("username", "username"),),

@@ -30,7 +30,7 @@ class HttpQuestion:
     tls: ssl.SSLContext | None = None
     redirects: RedirectRule = field(default_factory=RedirectRule)
     shown: str = ""
-    """What errors call the address, where its path holds a secret."""
+    """Text for the address in errors, where its path holds a secret."""
 
 
 async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:

@@ -10,7 +10,7 @@ import yaml
 from aiohttp import web
 
 from keda_py.check_trigger.references import Reference, references_in, with_references
-from keda_py.check_trigger.trial import Answer, try_triggers
+from keda_py.check_trigger.trial import TriggerTrial, try_triggers
 from keda_py.cli import check_trigger as command
 from keda_py.cli import main
 from keda_py.core.spec import AS_WRITTEN
@@ -61,7 +61,7 @@ def asks(url: str) -> Obj:
     return {"type": "metrics-api", "metadata": metadata, "authenticationRef": {"name": "api"}}
 
 
-async def trial(subject: Obj, *objects: Obj) -> list[Answer]:
+async def trial(subject: Obj, *objects: Obj) -> list[TriggerTrial]:
     spec = AS_WRITTEN.read(subject)
     return await try_triggers(spec, range(len(spec.triggers)), objects)
 

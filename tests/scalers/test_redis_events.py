@@ -40,7 +40,7 @@ async def client(telling: int) -> AsyncIterator[Redis]:
 async def often_checked(bench: Bench) -> AsyncIterator[Bench]:
     """Whose lines ask the server five times a second whether it is still there."""
     context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
-    await listening.room_of(context, check_seconds=0.2)
+    await listening.share_of(context, check_seconds=0.2)
     yield bench
     await context.aclose()
 

@@ -17,11 +17,11 @@ from keda_py.sdk.metadata.marks import (
     ENV,
     META,
     Activation,
+    KeySources,
     Names,
     Prefix,
     Removed,
     Source,
-    Sources,
     Target,
     TextForm,
     Variable,
@@ -46,7 +46,7 @@ class Key:
     prefix: str
     variable: str
     role: Literal["target", "activation", ""]
-    """What the field is for the metric, if it is marked so."""
+    """Role of the field for the metric, if it is marked."""
     read: Callable[[str], object]
 
     @property
@@ -71,7 +71,7 @@ def declared_keys(model: type[BaseModel]) -> tuple[Key, ...]:
 
 
 def _declared(field: str, info: FieldInfo) -> Key:
-    order = next((mark.order for mark in info.metadata if isinstance(mark, Sources)), (META,))
+    order = next((mark.order for mark in info.metadata if isinstance(mark, KeySources)), (META,))
     names = next((mark.names for mark in info.metadata if isinstance(mark, Names)), (to_camel(field),))
     text = next((mark.text for mark in info.metadata if isinstance(mark, Removed)), "")
     prefix = next((mark.text for mark in info.metadata if isinstance(mark, Prefix)), "")

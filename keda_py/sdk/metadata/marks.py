@@ -13,15 +13,15 @@ AUTH: Source = "auth"
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class KeySources:
     """Where a field may come from, first non-empty wins."""
 
     order: tuple[Source, ...]
 
 
-def sources(*order: Source) -> Sources:
+def sources(*order: Source) -> KeySources:
     """Say where a field comes from: `Annotated[SecretStr, sources(AUTH, ENV)]`. Default: the trigger's metadata."""
-    return Sources(order)
+    return KeySources(order)
 
 
 @dataclass(frozen=True, slots=True)

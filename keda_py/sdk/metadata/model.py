@@ -87,7 +87,7 @@ class TriggerMetadata(BaseModel):
             )
             for detail in error.errors(include_url=False, include_input=False):
                 field = str(detail["loc"][0]) if detail["loc"] else ""
-                # A rule over several keys may hold once the others are known.
+                # A rule over several keys may hold once the other keys are known.
                 if field not in elsewhere and (field or not elsewhere):
                     problems.setdefault(names.get(field, ""), _explain(cls, detail, shown, metadata))
         return problems
@@ -114,7 +114,7 @@ class TriggerMetadata(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _GivenKey:
     """A key that was given: its value, or, where `value` is None, why it has none."""
 
     key: Key
@@ -128,24 +128,24 @@ class _Found:
         return f"{self.key.name}: {self.shown} {self.error}"
 
 
-def _find(model: type[TriggerMetadata], metadata: Mapping[str, str], env: Secrets, auth: Secrets) -> list[_Found]:
+def _find(model: type[TriggerMetadata], metadata: Mapping[str, str], env: Secrets, auth: Secrets) -> list[_GivenKey]:
     found = []
     for key in model.declared_keys():
         if key.prefix:
             values = {name[len(key.prefix) :]: text for name, text in metadata.items() if name.startswith(key.prefix)}
-            found += [_Found(key=key, shown="what is given", value=values)] if values else []
+            found += [_GivenKey(key=key, shown="what is given", value=values)] if values else []
             continue
         text, source = _lookup(key, metadata, env, auth)
         if not text:
             continue
         shown = f'"{text.get_secret_value()}"' if source == META and not key.secret else "the value (not shown)"
         if key.removed:
-            found.append(_Found(key=key, shown=shown))
+            found.append(_GivenKey(key=key, shown=shown))
             continue
         try:
-            found.append(_Found(key=key, shown=shown, value=key.read(text.get_secret_value())))
+            found.append(_GivenKey(key=key, shown=shown, value=key.read(text.get_secret_value())))
         except ValueError as error:
-            found.append(_Found(key=key, shown=shown, error=str(error)))
+            found.append(_GivenKey(key=key, shown=shown, error=str(error)))
     return found
 
 

@@ -27,7 +27,7 @@ class _Missing(Enum):
 
 
 MISSING: Final = _Missing.MISSING
-"""What a path that leads nowhere answers; GJSON calls it Null as well."""
+"""The value of a path that leads nowhere; GJSON calls it Null as well."""
 
 INLINE_BYTES: Final = 8 * 1024
 """Any path through a longer answer may take more than 10 ms."""

@@ -21,13 +21,13 @@ from scalers.shared.aws.aws import AwsServiceMetadata, aws_identity
 from scalers.shared.protocols.tcp import reason_of
 
 _OF_THE_PARSER = (ValueError, TypeError, LookupError, AttributeError)
-"""What botocore raises for an answer of another shape: a number where a list belongs, bytes that are no text."""
+"""Exceptions of botocore for an answer of another shape: a number where a list belongs, bytes that are no text."""
 _LONGEST_TEXT = 500
 """Characters of an error; some repeat what was answered."""
 _A_FAILURE = 400
 """A status, and what is more."""
 _failed: ContextVar[list[str] | None] = ContextVar("failed", default=None)
-"""What tries of the question that is asked have failed of."""
+"""Failures of earlier tries of the current question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +101,11 @@ async def ask(context: ScalerContext, what: str, operation: AwsOperation, **para
                 return await operation(**parameters)
     except TimeoutError:
         if failed := _failed.get():
-            said = _placed(f"{failed[-1]}, and no time for a second try in {seconds:g} s", operation)
+            said = _with_address(f"{failed[-1]}, and no time for a second try in {seconds:g} s", operation)
             raise ScalerError(f"{what}: {said}") from None
         raise ScalerError(f"{what}: timeout: no answer of {_endpoint(operation)} in {seconds:g} s") from None
     except AWS_ERRORS as error:
-        raise ScalerError(f"{what}: {_placed(_said(error)[:_LONGEST_TEXT], operation)}") from error
+        raise ScalerError(f"{what}: {_with_address(_with_reason(error)[:_LONGEST_TEXT], operation)}") from error
     except _OF_THE_PARSER as error:
         raise ScalerError(f"{what}: the answer is not one of AWS ({type(error).__name__})") from error
 
@@ -116,12 +116,12 @@ def _note_failure(caught_exception: Exception | None = None, response: object = 
     if failed is None:
         return
     if caught_exception is not None:
-        failed.append(_said(caught_exception)[:_LONGEST_TEXT])
+        failed.append(_with_reason(caught_exception)[:_LONGEST_TEXT])
     elif isinstance(response, tuple) and (status := getattr(response[0], "status_code", 0)) >= _A_FAILURE:
         failed.append(f"status {status}")
 
 
-def _said(error: Exception) -> str:
+def _with_reason(error: Exception) -> str:
     """Add the system's reason where the library only says that it could not connect."""
     failure = getattr(error, "kwargs", {}).get("error")
     failure = getattr(failure, "os_error", failure)
@@ -129,7 +129,7 @@ def _said(error: Exception) -> str:
     return f"{error or type(error).__name__}{because}"
 
 
-def _placed(text: str, operation: object) -> str:
+def _with_address(text: str, operation: object) -> str:
     """Add the address if the text lacks it."""
     endpoint = _endpoint(operation)
     return text if endpoint in text else f"{endpoint}: {text}"

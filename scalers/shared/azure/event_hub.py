@@ -90,14 +90,14 @@ class AmqpEventHub:
 
     async def partitions(self, context: ScalerContext) -> Sequence[Partition]:
         """List all partitions, a few at once: each costs a connection."""
-        async with _asking(context, self._host):
+        async with _question(context, self._host):
             properties = await self._client.get_eventhub_properties()
         names = properties["partition_ids"]
         if len(names) > _MOST_PARTITIONS:
             raise ScalerError(f"event hubs: {len(names)} partitions are more than {_MOST_PARTITIONS}")
 
         async def one(name: str) -> Partition:
-            async with _asking(context, self._host):
+            async with _question(context, self._host):
                 return _partition(name, await self._client.get_partition_properties(name))
 
         return await each(names, one, at_once=_AT_ONCE)
@@ -138,7 +138,7 @@ def _partition(name: str, found: dict[str, Any]) -> Partition:
 
 
 @asynccontextmanager
-async def _asking(context: ScalerContext, host: str) -> AsyncIterator[None]:
+async def _question(context: ScalerContext, host: str) -> AsyncIterator[None]:
     """One question, and the connection for it: a time-out each. The library has none for a handshake."""
     from azure.eventhub.exceptions import EventHubError
 

@@ -8,7 +8,7 @@ from scalers.shared.answers.json_fields import Object, child, children, json_obj
 Consumer: TypeAlias = tuple[int, str, list[str]]
 """Messages that wait or are not acknowledged, the server that leads the consumer, and the subjects that it takes."""
 _MOST_SUBJECTS, _LONGEST_SUBJECT = 32, 256
-"""Of a consumer that has more, or longer ones, none is told."""
+"""A consumer with more subjects, or longer ones, is polled alone."""
 
 
 def read_consumers(

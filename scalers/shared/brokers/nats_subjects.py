@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from keda_py.sdk.advanced import ScalerContext, TlsSettings
 from keda_py.sdk.scaler import ScalerError
 from scalers.shared.answers.json_fields import INLINE_BYTES, json_object
-from scalers.shared.protocols.listening import Line, OpenLine, Pace, Refused, Tell
+from scalers.shared.protocols.listening import EventConnection, MessageLimit, OpenLine, PushRefused, Tell
 from scalers.shared.protocols.tcp import BoundedReader, open_stream, reason_of
 
 _LONGEST_LINE, _CHUNK = 64 * 1024, 64 * 1024
@@ -27,7 +27,7 @@ def subjects(where: Where, context: ScalerContext) -> OpenLine:
     """Make the opener of lines whose topics are subjects, with blanks between them."""
 
     @asynccontextmanager
-    async def open_line(tell: Tell) -> AsyncIterator[Line]:
+    async def open_line(tell: Tell) -> AsyncIterator[EventConnection]:
         async with context.connection():
             wire = await _connect(where, context)
             try:
@@ -81,14 +81,14 @@ class _Wire:
 
 
 class _Subjects:
-    """A `Line` over one connection, with a subscription for each subject."""
+    """An `EventConnection` over one connection, with a subscription for each subject."""
 
     def __init__(self, wire: _Wire, tell: Tell) -> None:
         self._wire, self._tell = wire, tell
         self._numbers = itertools.count(1)
         self._topics: dict[int, str] = {}
         self._of: dict[str, list[int]] = {}
-        self._pace, self._pinged = Pace(), False
+        self._pace, self._pinged = MessageLimit(), False
 
     async def ask(self, topic: str) -> None:
         """Subscribe for one message of each subject; a subject that this client may not hear is silent."""
@@ -129,7 +129,7 @@ class _Subjects:
             case [b"+OK" | b"INFO", *_] | [b"-ERR", b"'Permissions", *_]:
                 pass
             case _:
-                raise _unwelcome(line)
+                raise _authorization_error(line)
         return False
 
 
@@ -163,7 +163,7 @@ async def _greet(wire: _Wire, context: ScalerContext, host: str) -> None:
         if line == b"PONG":
             return
         if line.startswith(b"-ERR"):
-            raise _unwelcome(line)
+            raise _authorization_error(line)
     raise ScalerError("nats: the server does not answer a PING")
 
 
@@ -172,9 +172,9 @@ def read_needs_tls(text: bytes) -> bool:
     return json_object(text).get("tls_required") is True
 
 
-def _unwelcome(line: bytes) -> ScalerError:
+def _authorization_error(line: bytes) -> ScalerError:
     """`-ERR 'Authorization Violation'`: this client needs credentials, and has none."""
     words = line.split()[:2]
     if words == [b"-ERR", b"'Authorization"]:
-        return Refused("nats: the server wants credentials of clients")
+        return PushRefused("nats: the server wants credentials of clients")
     return ScalerError(f"nats: the server says {b' '.join(words).decode('ascii', 'replace')[:60]}")

@@ -26,7 +26,7 @@ class RateLimited(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _TaggedAnswer:
     """A parsed answer and its entity tag."""
 
     tag: str
@@ -41,8 +41,8 @@ class GitHubApi:
     ) -> None:
         self._context, self._url, self._authorization, self._tags = context, url, authorization, tags
         self.limited_until = _NEVER
-        self._before: dict[str, _Known] = {}
-        self._now: dict[str, _Known] = {}
+        self._before: dict[str, _TaggedAnswer] = {}
+        self._now: dict[str, _TaggedAnswer] = {}
 
     def begin(self) -> None:
         """Begin a new round of questions: forget answers that the last round did not use."""
@@ -73,7 +73,7 @@ class GitHubApi:
             raise ScalerError(f"the GitHub REST API returned an error: {path}: status {answer.status_code}")
         value = await self._context.parse(read, answer.content, *arguments, inline_bytes=INLINE_BYTES)
         if self._tags and (tag := answer.headers.get("ETag", "")[:_LONGEST_TAG]):
-            self._now[what] = _Known(tag, value)
+            self._now[what] = _TaggedAnswer(tag, value)
         return value
 
     async def _question(self, path: str, parameters: dict[str, str], what: str) -> HttpQuestion:

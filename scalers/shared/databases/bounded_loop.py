@@ -61,7 +61,7 @@ class BoundedLoop:
         error: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
         for number in await addresses(host, port):
             try:
-                transport, _ = await self._loop.create_connection(lambda: _Bounded(made, self), number, port)
+                transport, _ = await self._loop.create_connection(lambda: _BoundedProtocol(made, self), number, port)
             except OSError as failed:
                 error = failed
             else:
@@ -74,7 +74,7 @@ class BoundedLoop:
     ) -> "_Transport":
         """TLS on an open connection."""
         made = await self._loop.start_tls(
-            transport.inner, _Bounded(protocol, self), context, server_hostname=server_hostname
+            transport.inner, _BoundedProtocol(protocol, self), context, server_hostname=server_hostname
         )
         if made is None:
             raise ConnectionError("the connection was closed during the TLS handshake")
@@ -92,7 +92,7 @@ class _Transport:
         return getattr(self.inner, name)
 
     def set_protocol(self, protocol: asyncio.Protocol) -> None:
-        bounded = _Bounded(protocol, self._of)
+        bounded = _BoundedProtocol(protocol, self._of)
         bounded.transport = self.inner
         self.inner.set_protocol(bounded)
 
@@ -126,14 +126,14 @@ class _Messages:
         self._head, self._unread = b"", length - _LENGTH
 
 
-class _Bounded(asyncio.Protocol):
+class _BoundedProtocol(asyncio.Protocol):
     """A protocol that passes on data until it is too much."""
 
     transport: asyncio.Transport
 
     def __init__(self, inner: asyncio.Protocol, loop: BoundedLoop) -> None:
         self._inner, self._loop = inner, loop
-        # What asks for TLS has `on_data`, and is answered one byte, which it looks at itself.
+        # The protocol that requests TLS has `on_data`, and handles the one byte of the answer itself.
         self._messages = None if hasattr(inner, "on_data") else _Messages()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -87,7 +87,7 @@ class CqlLink:
         """Return the only cell, a number of any width."""
         operation, body = await self.ask(cql.QUERY, cql.query(query, self._server.consistency))
         if operation != cql.RESULT:
-            raise ScalerError("the server says something that is no answer to a query")
+            raise ScalerError("the server sent something else than an answer to a query")
         try:
             there, cell = cql.first_cell(body)
         except cql.SeveralColumns as error:

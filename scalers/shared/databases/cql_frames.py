@@ -29,7 +29,7 @@ _WHOLE = {2: "bigint", 5: "counter", 9: "int", 14: "varint", 19: "smallint", 20:
 _REAL = {7: ">d", 8: ">f"}
 _DEEPEST_TYPE = 8
 _MOST_PIECES = 5_000
-"""Of an answer: names, types, lengths. A table has hundreds of columns at most, and each piece takes a microsecond."""
+"""Names, types and lengths of an answer. A table has hundreds of columns at most, and each takes a microsecond."""
 
 
 def frame(version: int, operation: int, body: bytes) -> bytes:

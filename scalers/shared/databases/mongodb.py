@@ -29,7 +29,7 @@ _MECHANISMS = frozenset({"", "DEFAULT", "SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN",
 _FILES = frozenset({"tlscafile", "tlscertificatekeyfile", "tlscrlfile"})
 _LONGEST_TEXT = 300
 _CONNECTIONS = 8
-"""Of one client to one server; the library opens them as they are needed."""
+"""Connections of one client to one server; the library opens them when they are needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class MongoClient:
                 counting = self._client[database][collection].count_documents(read_filter(query))
                 count = await _in_time(self._client, counting, self._timeout)
             except (PyMongoError, BSONError, ValueError, TypeError, LookupError, OverflowError, OSError) as error:
-                raise ScalerError(f"mongodb cannot count {database}.{collection}: {_said(error)}") from None
+                raise ScalerError(f"mongodb cannot count {database}.{collection}: {_reason(error)}") from None
         if not isinstance(count, int) or isinstance(count, bool):
             raise ScalerError(f"mongodb cannot count {database}.{collection}: the answer is no whole number")
         return count
@@ -134,7 +134,7 @@ async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> 
     except BaseException as error:
         await client.close()
         if isinstance(error, PyMongoError | OSError):
-            hosts, said = _hosts(server.uri), _said(error)
+            hosts, said = _hosts(server.uri), _reason(error)
             where = "" if hosts in said else f"{hosts}: "
             raise ScalerError(f"mongodb cannot be reached: {where}{said}") from None
         raise
@@ -151,7 +151,7 @@ async def _in_time(client: "AsyncMongoClient[dict[str, Any]]", asking: Awaitable
             return await asking
     except TimeoutError:
         failed = (server.error for server in client.topology_description.server_descriptions().values())
-        said = ", ".join(dict.fromkeys(_said(error) for error in failed if error is not None))
+        said = ", ".join(dict.fromkeys(_reason(error) for error in failed if error is not None))
         remedy = f"a longer `timeout` may be set in the trigger's metadata, up to {LONGEST_TIMEOUT:g}s"
         raise TimeoutError(said or f"no answer in {seconds:g} s: {remedy}") from None
 
@@ -196,7 +196,7 @@ def _wrong(what: str) -> ConfigError:
     return ConfigError(f"connectionString: {what}", field="connectionString")
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     """Cut off the library's own view of the cluster, which follows the reason."""
     text = str(error)
     for rest in (", Timeout:", ", full error:", " (configured timeouts:"):

@@ -101,9 +101,9 @@ class MssqlLink:
         try:
             return await _run(self._thread, self._ask, query)
         except (ClosedConnectionError, OSError, pytds.InterfaceError) as error:
-            raise ScalerError(f"connection lost: {_said(error)}") from None
+            raise ScalerError(f"connection lost: {_reason(error)}") from None
         except Error as error:
-            raise QueryRefused(f"the query is refused: {_said(error)}") from None
+            raise QueryRefused(f"the query is refused: {_reason(error)}") from None
 
     def _ask(self, query: str) -> object:
         with self._connection.cursor() as cursor:
@@ -130,7 +130,7 @@ async def connected(
         wire.cut()
         thread.shutdown(wait=False)
         if isinstance(error, Error | OSError | SSL.Error | ValueError):
-            raise ScalerError(f"connection failed: {_said(error)}") from None
+            raise ScalerError(f"connection failed: {_reason(error)}") from None
         raise
     return MssqlLink(connection, wire, thread)
 
@@ -220,7 +220,7 @@ async def _run(thread: ThreadPoolExecutor, function: Callable[..., T], *argument
     return await asyncio.get_running_loop().run_in_executor(thread, function, *arguments)
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     """Word the error, with the server's own text if there is one."""
     first = error.args[0] if error.args else ""
     return first if isinstance(first, str) and first else reason_of(error)

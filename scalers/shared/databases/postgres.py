@@ -126,7 +126,7 @@ class PostgresLink:
 
     async def first(self, query: str) -> object:
         """Return the only cell; the server stops after one row."""
-        with self._asking("the query is refused"):
+        with self._as_query_errors("the query is refused"):
             row = await self._connection.fetchrow(query)
         return NO_ROW if row is None else only_cell(row)
 
@@ -134,18 +134,18 @@ class PostgresLink:
         """Reset settings, locks, temporary tables and statements; an open transaction ends with its connection."""
         if self._connection.is_in_transaction():
             return False
-        with self._asking("DISCARD ALL is refused"):
+        with self._as_query_errors("DISCARD ALL is refused"):
             await self._connection.execute("DISCARD ALL")
         return True
 
     async def listen(self, channel: str, heard: Callable[[str], None]) -> None:
         """Call `heard` with the channel at each NOTIFY. Raises as `first`."""
-        with self._asking("LISTEN is refused"):
+        with self._as_query_errors("LISTEN is refused"):
             await self._connection.add_listener(channel, self._listener(heard))
 
     async def unlisten(self, channel: str, heard: Callable[[str], None]) -> None:
         """Undo `listen`. Raises as `first`."""
-        with self._asking("UNLISTEN is refused"):
+        with self._as_query_errors("UNLISTEN is refused"):
             await self._connection.remove_listener(channel, self._listener(heard))
 
     def on_lost(self, lost: Callable[[], None]) -> None:
@@ -157,7 +157,7 @@ class PostgresLink:
         return self._listeners.setdefault(heard, lambda _connection, _pid, channel, _payload: heard(channel))
 
     @contextmanager
-    def _asking(self, refused: str) -> Iterator[None]:
+    def _as_query_errors(self, refused: str) -> Iterator[None]:
         """Raises QueryRefused that begins so, or ScalerError for a connection lost."""
         self._loop.begin()
         try:

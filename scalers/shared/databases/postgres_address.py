@@ -21,7 +21,7 @@ _LONGEST: Final = 2048
 _NAMES = {"dbname": "database", "username": "user", "hostaddr": "host"}
 _FILES = frozenset({"passfile", "servicefile", "service", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslpassword"})
 SESSIONS: Final = ("any", "read-write", "read-only", "primary", "standby", "prefer-standby")
-"""What target_session_attrs may ask of a server."""
+"""Values of target_session_attrs."""
 CHANNEL_BINDINGS: Final = ("disable", "prefer", "require")
 _OF_CLIENTS = frozenset(
     {
@@ -43,7 +43,7 @@ _OF_CLIENTS = frozenset(
         "target_session_attrs",
     }
 )
-"""What tells a client, and not the server, what to do."""
+"""Settings of the client, which are not sent to the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

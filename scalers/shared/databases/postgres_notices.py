@@ -8,14 +8,14 @@ from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ScalerError
 from scalers.shared.databases.postgres import PostgresLink, PostgresServer
 from scalers.shared.databases.queries.link import QueryRefused
-from scalers.shared.protocols.listening import Line, Listening, Pace, Refused, Tell, listening
+from scalers.shared.protocols.listening import EventConnection, Listening, MessageLimit, PushRefused, Tell, listening
 
 
 async def notices(server: PostgresServer, context: ScalerContext) -> Listening:
     """The shared one of this database and user; topics are channels."""
 
     @asynccontextmanager
-    async def open_line(tell: Tell) -> AsyncIterator[Line]:
+    async def open_line(tell: Tell) -> AsyncIterator[EventConnection]:
         async with context.connection():
             async with asyncio.timeout(server.timeout):
                 link = await server.connect(context)
@@ -28,11 +28,11 @@ async def notices(server: PostgresServer, context: ScalerContext) -> Listening:
 
 
 class _Notices:
-    """A `Line` whose topics are channels of NOTIFY."""
+    """An `EventConnection` whose topics are channels of NOTIFY."""
 
     def __init__(self, link: PostgresLink, seconds: float, tell: Tell) -> None:
         self._link, self._seconds, self._tell = link, seconds, tell
-        self._pace, self._over = Pace(), asyncio.Event()
+        self._pace, self._over = MessageLimit(), asyncio.Event()
         link.on_lost(self._over.set)
 
     async def ask(self, topic: str) -> None:
@@ -41,7 +41,7 @@ class _Notices:
             async with asyncio.timeout(self._seconds):
                 await self._link.listen(topic, self._heard)
         except QueryRefused as error:
-            raise Refused(str(error)) from None
+            raise PushRefused(str(error)) from None
 
     async def drop(self, topic: str) -> None:
         """Send UNLISTEN."""

@@ -18,7 +18,7 @@ LONGEST_ANSWER = 64 * 1024
 """Bytes. Answers are a few numbers and names, and they are read on the loop."""
 _LONGEST_REASON = 300
 _LATE = ("Deadline Exceeded", "connection attempt timed out", "(Endpoint closing)")
-"""What gRPC says of itself when it gives up a question, or a try to connect."""
+"""Texts of gRPC when a question or an attempt to connect times out."""
 _SCHEMES = ("dns:///", "dns:", "passthrough:///")
 """gRPC's other ones lead to sockets of the operator's own machine."""
 
@@ -83,7 +83,7 @@ class GrpcConnection:
     async def ask(self, path: str, request: bytes, metadata: Metadata = (), timeout: float | None = None) -> bytes:
         """The answer to one question, within so many seconds, by default the context's. Raises ScalerError."""
         channel, seconds = await self._open(), timeout or self._timeout
-        async with self._context.connection(self._server.address), self._asking(path, seconds):
+        async with self._context.connection(self._server.address), self._as_scaler_errors(path, seconds):
             asked = channel.unary_unary(path)(request, timeout=seconds, metadata=tuple(metadata))
             answer: bytes = await asked
         return answer
@@ -91,7 +91,7 @@ class GrpcConnection:
     async def follow(self, path: str, request: bytes, metadata: Metadata = ()) -> AsyncIterator[bytes]:
         """The answers of a stream, as they come. Raises ScalerError when it breaks off."""
         channel = await self._open()
-        async with self._asking(path, self._timeout):
+        async with self._as_scaler_errors(path, self._timeout):
             call = channel.unary_stream(path)(request, metadata=tuple(metadata))
             try:
                 async for answer in call:
@@ -106,7 +106,7 @@ class GrpcConnection:
             await channel.close()
 
     @asynccontextmanager
-    async def _asking(self, path: str, seconds: float) -> AsyncIterator[None]:
+    async def _as_scaler_errors(self, path: str, seconds: float) -> AsyncIterator[None]:
         """Turn failures into ScalerError, also where another question's failure has closed the channel."""
         what = f"gRPC {self._server.address} {path.rpartition('/')[2]}"
         try:
@@ -139,26 +139,26 @@ class GrpcConnection:
             ("grpc.max_receive_message_length", LONGEST_ANSWER),
             ("grpc.initial_reconnect_backoff_ms", 200),
             ("grpc.max_reconnect_backoff_ms", 5000),
-            # Of a try, too: after it, a server that accepts and never answers is left alone.
+            # Also limits one attempt to connect, so that a server that accepts and never answers is given up.
             ("grpc.min_reconnect_backoff_ms", round(self._timeout * 1000)),
-            # Tells when a server that is followed is gone; servers written in Go take no more than one in 5 minutes.
+            # Detects that the server of a stream is gone; servers written in Go take no more than one in 5 minutes.
             ("grpc.keepalive_time_ms", 310_000),
         ]
         target = f"dns:///{self._server.address}"  # else a host that is called as a scheme would be one: unix:80
         if self._tls is None:
             return self._grpc.aio.insecure_channel(target, options)
-        roots, name = await self._believed(self._tls)
+        roots, name = await self._trusted(self._tls)
         if name := self._server.server_name or name:
             options.append(("grpc.ssl_target_name_override", name))
         credentials = self._grpc.ssl_channel_credentials(roots, *self._client_certificate())
         return self._grpc.aio.secure_channel(target, credentials, options)
 
-    async def _believed(self, tls: ssl.SSLContext) -> tuple[bytes, str]:
+    async def _trusted(self, tls: ssl.SSLContext) -> tuple[bytes, str]:
         """Return the authorities as PEM; for `unsafe` the certificate that the server shows, and a name in it."""
         if tls.verify_mode != ssl.CERT_NONE:
             return "".join(ssl.DER_cert_to_PEM_cert(one) for one in tls.get_ca_certs(binary_form=True)).encode(), ""
         certificate = await self._shown_certificate(tls)
-        return ssl.DER_cert_to_PEM_cert(certificate).encode(), _a_name_of(certificate)
+        return ssl.DER_cert_to_PEM_cert(certificate).encode(), _certificate_name(certificate)
 
     async def _shown_certificate(self, tls: ssl.SSLContext) -> bytes:
         host, _, port = self._server.address.rpartition(":")
@@ -198,7 +198,7 @@ def _library() -> Any:
     return grpc
 
 
-def _a_name_of(certificate: bytes) -> str:
+def _certificate_name(certificate: bytes) -> str:
     """Choose a name that gRPC will find in the certificate; "" if it has none."""
     from cryptography import x509
 

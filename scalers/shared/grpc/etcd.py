@@ -20,9 +20,9 @@ from scalers.shared.grpc.connection import GrpcConnection, GrpcError, GrpcServer
 _MOST_STREAMS = 20
 """Streams of changes for one user at a time; the other keys are polled alone."""
 _NO_AUTHENTICATION = "FAILED_PRECONDITION"
-"""What a login is told by a server that has authentication switched off."""
+"""Error of a log-in where the server's authentication is off."""
 _LOG_IN = ("UNAUTHENTICATED", "INVALID_ARGUMENT")
-"""What a question is told whose token has ended, is of an older set of users, or is missing."""
+"""Errors of a question whose token has expired, is of an older set of users, or is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Etcd:
     def __init__(self, user: EtcdUser, context: ScalerContext) -> None:
         self._user, self._context = user, context
         self.servers: list[GrpcConnection] = []
-        """In the order in which they are asked; connected by the first question."""
+        """Servers in the order in which they are asked; connected by the first question."""
         self._token: str | None = None
         self._streams = asyncio.Semaphore(_MOST_STREAMS)
 
@@ -84,7 +84,7 @@ class Etcd:
             wanted = api.messages()["WatchCreateRequest"](key=key.encode(), progress_notify=True)
             request = api.messages()["WatchRequest"](create_request=wanted).SerializeToString()
             answers = self.servers[0].follow(api.WATCH, request, self._proof())
-            async with aclosing(_heard(answers, silence)) as heard:
+            async with aclosing(_until_silent(answers, silence)) as heard:
                 async for data in heard:
                     for text in _changes_in(data):
                         yield text
@@ -159,7 +159,7 @@ async def etcd(user: EtcdUser, context: ScalerContext) -> Etcd:
     return await context.shared(user.key(context.namespace), make, Etcd.aclose)
 
 
-async def _heard(answers: AsyncIterator[bytes], silence: float) -> AsyncGenerator[bytes, None]:
+async def _until_silent(answers: AsyncIterator[bytes], silence: float) -> AsyncGenerator[bytes, None]:
     """Yield each answer of the stream. Raises ScalerError after so many seconds without one."""
     try:
         while True:

@@ -21,7 +21,7 @@ from aiokafka.protocol.offset import OffsetRequest
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.kafka.answers import INLINE_BYTES, read_answer
-from scalers.shared.kafka.connection import ERRORS, BrokerConnection, Undecoded, reason
+from scalers.shared.kafka.connection import ERRORS, BrokerConnection, UndecodedRequest, reason
 from scalers.shared.kafka.lag import Partition
 from scalers.shared.kafka.metadata import KafkaServers
 from scalers.shared.kafka.offsets import (
@@ -186,7 +186,7 @@ class Cluster:
 
     async def _ask(self, address: Address, request: Request[Any]) -> dict[str, Any]:
         """Ask, once more on a new connection if a kept one turns out to be dead. Raises ScalerError."""
-        undecoded = Undecoded(request)
+        undecoded = UndecodedRequest(request)
         kept = self._connections.get(address)
         try:
             if kept is not None and kept.connected():

@@ -15,13 +15,13 @@ from keda_py.sdk.advanced import addresses
 from scalers.shared.protocols.tcp import reason_of
 
 ERRORS = (KafkaError, OSError, ValueError, LookupError, AssertionError, NotImplementedError)
-"""What connecting and asking may raise: a server may say anything while it proves who it is."""
+"""Exceptions of connecting and asking: a server may send anything during authentication."""
 LONGEST_FRAME = 256 * 1024
 """Bytes: 5 000 partitions with three replicas each, which take 10 ms to put together."""
 MOST_ITERATIONS = 200_000
-"""Of SCRAM: 0.1 s in a thread; brokers say 4 096 to 16 384."""
+"""Iterations of SCRAM: 0.1 s in a thread; brokers ask for 4 096 to 16 384."""
 
-# It logs user names, and what is sent while it proves who it is; what matters is raised.
+# The library logs user names and what it sends during authentication; errors that matter are raised.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
 
 
@@ -45,7 +45,7 @@ class _Bytes:
         return answer.read()
 
 
-class Undecoded:
+class UndecodedRequest:
     """A request whose answer is not decoded; `version` is the one that it was sent in."""
 
     def __init__(self, request: Request[Any]) -> None:
@@ -113,7 +113,7 @@ class BrokerConnection(AIOKafkaConnection):  # type: ignore[misc]  # it has no t
             sasl_mechanism=self._sasl_mechanism,
         )
 
-    async def ask(self, request: Undecoded) -> bytes:
+    async def ask(self, request: UndecodedRequest) -> bytes:
         """Ask, and return the answer without its header. Raises one of ERRORS, after which the connection is closed."""
         try:
             answer: bytes = await self.send(request)

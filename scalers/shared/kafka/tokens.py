@@ -35,7 +35,7 @@ async def token_provider(servers: KafkaServers, context: ScalerContext) -> Abstr
                 for server in servers.bootstrap:
                     to = Destination(url=f"https://{server}", field="bootstrapServers")
                     context.check_identity("identity for AWS", to)
-            return _Signed(await aws.session(context, msk.identity, msk.region), msk.region)
+            return _SignedAddress(await aws.session(context, msk.identity, msk.region), msk.region)
     return None
 
 
@@ -50,7 +50,7 @@ class _Granted(AbstractTokenProvider):  # type: ignore[misc]  # it has no types
         return dict(self._extensions)
 
 
-class _Signed(AbstractTokenProvider):  # type: ignore[misc]  # it has no types
+class _SignedAddress(AbstractTokenProvider):  # type: ignore[misc]  # it has no types
     """An address of the service, signed for a quarter of an hour, as AWS' own libraries have it."""
 
     def __init__(self, session: "AioSession", region: str) -> None:

@@ -26,7 +26,7 @@ from scalers.shared.protocols.tcp import reason_of
 
 CHANNEL: Final = "keda-py"
 MOST_BYTES: Final = 8 * 1024 * 1024
-"""Of all messages of one reading."""
+"""Bytes of all messages of one reading."""
 _CLOSING_SECONDS: Final = 0.1
 """A server that no longer answers is not waited for."""
 

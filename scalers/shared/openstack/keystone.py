@@ -42,7 +42,7 @@ def check_keystone(metadata: KeystoneMetadata) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Granted:
+class KeystoneGrant:
     """A token, and the addresses of the object store by region."""
 
     token: SecretStr
@@ -56,22 +56,22 @@ class Keystone:
         self._context, self._metadata, self._timeout = context, metadata, timeout
         root = metadata.auth_url.rstrip("/")
         self.url = f"{root if root.endswith('/v3') else root + '/v3'}/auth/tokens"
-        self._granted: Granted | None = None
+        self._granted: KeystoneGrant | None = None
         self._asking = asyncio.Lock()
 
-    async def granted(self, most: float | None = None) -> Granted:
+    async def granted(self, most: float | None = None) -> KeystoneGrant:
         """Return the token, requested within the time-out or `most` seconds. Raises ScalerError."""
         async with self._asking:
             if self._granted is None:
                 self._granted = await self._ask(min(self._timeout, most or self._timeout))
             return self._granted
 
-    def refused(self, granted: Granted) -> None:
+    def refused(self, granted: KeystoneGrant) -> None:
         """Forget a token that a service refused."""
         if self._granted is granted:
             self._granted = None
 
-    async def _ask(self, seconds: float) -> Granted:
+    async def _ask(self, seconds: float) -> KeystoneGrant:
         question = HttpQuestion(
             method="POST",
             url=self.url,
@@ -84,7 +84,7 @@ class Keystone:
         if answer.status_code not in (200, 201) or not token or len(token) > _LONGEST_TOKEN:
             raise ScalerError(f"Keystone gave no token: status {answer.status_code}")
         stores = await self._context.parse(object_stores, answer.content, inline_bytes=INLINE_BYTES)
-        return Granted(token=SecretStr(token), object_stores=tuple((region, url) for region, url in stores))
+        return KeystoneGrant(token=SecretStr(token), object_stores=tuple((region, url) for region, url in stores))
 
 
 async def keystone(context: ScalerContext, metadata: KeystoneMetadata, timeout: float) -> Keystone:

@@ -1,8 +1,8 @@
 """Sources that announce work on an open connection: one connection for all triggers of a server and credential.
 
-A line (an open connection) tells of a topic once, and must be asked again: so a source in which much happens costs one
-event for each time that its trigger is read, and nothing piles up. What happens in between is not lost, since who asks
-again is told to read once more. A line that breaks is opened again; where the source refuses, it is polled alone.
+A line (an open connection) announces a topic once and must be subscribed again. So a busy source costs one event for
+each reading of its trigger, and nothing piles up. Events in between are not lost, since each new subscription causes a
+further reading. A line that breaks is opened again; a source that refuses is polled alone.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _REFUSED_PAUSE = 600.0
 """Seconds before a source that refused is asked again: an administrator may have allowed it meanwhile."""
 _MOST_LINES = 50
-"""Of one namespace at a time, which leaves it the larger part of its share of connections for readings."""
+"""Lines of one namespace: the larger part of its share of connections is left for readings."""
 _CHECK_SECONDS = 30.0
 _MOST_UNASKED, _COUNTED_SECONDS = 10_000, 10.0
 """Messages of one line that were not asked for: those on their way when it is told to stop are not so many."""
@@ -28,18 +28,18 @@ _MOST_UNASKED, _COUNTED_SECONDS = 10_000, 10.0
 log = logging.getLogger(__name__)
 
 Tell = Callable[[str], bool]
-"""False where that topic was not asked for."""
+"""Called with a topic at an event; returns False for a topic without a subscription."""
 
 
-class Refused(ScalerError):
+class PushRefused(ScalerError):
     """The source cannot announce work, or not to this user, and will not for a while."""
 
 
-class Line(Protocol):
+class EventConnection(Protocol):
     """An open connection. Its methods but `follow` are never called at the same time; each raises ScalerError."""
 
     async def ask(self, topic: str) -> None:
-        """Subscribe to the next event of a topic. Raises Refused."""
+        """Subscribe to the next event of a topic. Raises PushRefused."""
         ...
 
     async def drop(self, topic: str) -> None:
@@ -51,16 +51,16 @@ class Line(Protocol):
         ...
 
     async def follow(self) -> None:
-        """Receive until the connection breaks. Raises Refused."""
+        """Receive until the connection breaks. Raises PushRefused."""
         ...
 
 
-OpenLine = Callable[[Tell], AbstractAsyncContextManager[Line]]
+OpenLine = Callable[[Tell], AbstractAsyncContextManager[EventConnection]]
 """Opens a line that calls `tell` with a topic, and closes it; holds `context.connection()` meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class ListeningShare:
     """The limits that the lines of a namespace share."""
 
     lines: asyncio.Semaphore
@@ -68,7 +68,7 @@ class Room:
     """Between two questions whether the server is still there."""
 
 
-class _Ear:
+class _Listener:
     """A listener; `told` is done at the first event. An asyncio.Event is ten times as large."""
 
     __slots__ = ("told",)
@@ -89,27 +89,27 @@ class _Ear:
 class Listening:
     """The listeners by topic of a line, which is open while there are any.
 
-    Who listens waits for an ear alone: a library may swallow a cancellation.
+    Listeners wait for a future of their own and never inside a library, which may swallow a cancellation.
     """
 
-    def __init__(self, open_line: OpenLine, room: Room) -> None:
+    def __init__(self, open_line: OpenLine, room: ListeningShare) -> None:
         self._open_line, self._room = open_line, room
-        self._ears: dict[str, set[_Ear]] = {}
+        self._ears: dict[str, set[_Listener]] = {}
         self._asked: set[str] = set()
-        """Of which the line tells."""
+        """Topics that the line is subscribed to."""
         self._wanted: set[str] = set()
-        """To be asked for."""
+        """Topics to subscribe to."""
         self._over: set[str] = set()
-        """To be dropped."""
+        """Topics to unsubscribe from."""
         self._told: set[str] = set()
-        """Of which something was told, or missed, before they are asked for again."""
+        """Topics with an event that came, or may have been missed, since they were subscribed to."""
         self._work = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._ending: set[asyncio.Task[None]] = set()
 
     async def events(self, topic: str) -> AsyncGenerator[bool, None]:
         """True after one event or many; the next one is asked for when the next item is."""
-        ear = _Ear()
+        ear = _Listener()
         self._ears.setdefault(topic, set()).add(ear)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
@@ -133,7 +133,7 @@ class Listening:
             self._wanted.add(topic)
             self._work.set()
 
-    def _leave(self, topic: str, ear: _Ear) -> None:
+    def _leave(self, topic: str, ear: _Listener) -> None:
         ears = self._ears.get(topic, set())
         ears.discard(ear)
         if not ears:
@@ -178,7 +178,9 @@ class Listening:
                 try:
                     await self._hear(mine, missed=missed)
                 except Exception as error:  # noqa: BLE001 - what a server says may make a library raise anything
-                    refused = _tell_of(error)
+                    refused = _log_break(error)
+                # A library may swallow the cancellation of `_end`: after each await this task sees whether it is still
+                # the current one. Else two tasks would hold a line each, and a place of the namespace's share.
                 if self._task is not mine:
                     return
                 if loop.time() - began > _LONGEST_PAUSE:
@@ -192,6 +194,8 @@ class Listening:
         async with self._open_line(self._tell) as line:
             if self._task is not mine:
                 return
+            # A new line has no subscription, and events were missed while there was no line: every topic is wanted, and
+            # each listener is woken once after its subscription, which is when no further event can be missed.
             self._asked.clear()
             self._over.clear()
             self._wanted = set(self._ears)
@@ -201,7 +205,7 @@ class Listening:
                 tasks.create_task(line.follow())
                 tasks.create_task(self._serve(line, mine))
 
-    async def _serve(self, line: Line, mine: asyncio.Task[None] | None) -> None:
+    async def _serve(self, line: EventConnection, mine: asyncio.Task[None] | None) -> None:
         """Subscribe to wanted topics, and unsubscribe from those without a listener."""
         loop = asyncio.get_running_loop()
         check_at = loop.time() + self._room.check_seconds
@@ -221,7 +225,8 @@ class Listening:
                 await line.check()
                 check_at = loop.time() + self._room.check_seconds
 
-    async def _ask(self, line: Line, topic: str) -> None:
+    async def _ask(self, line: EventConnection, topic: str) -> None:
+        # Before the await: the event may come while the subscription is being confirmed.
         self._asked.add(topic)
         await line.ask(topic)
         if topic in self._told:
@@ -229,18 +234,18 @@ class Listening:
             self._wake(topic)  # for what happened meanwhile
 
 
-def _tell_of(error: Exception) -> bool:
-    """Deliver an event, and return whether the source refused."""
+def _log_break(error: Exception) -> bool:
+    """Log why a line broke, and return whether the source refused."""
     cause = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
-    refused = isinstance(cause, Refused)
+    refused = isinstance(cause, PushRefused)
     text = str(cause) or type(cause).__name__
-    log.debug("a source does not tell of work", extra={"error": text, "refused": refused})
+    log.debug("source does not push, polling only", extra={"error": text, "refused": refused})
     return refused
 
 
 async def listening(key: SharingKey, open_line: OpenLine, context: ScalerContext) -> Listening:
-    """The shared one of this key; nothing is opened before there is one who listens."""
-    room = await room_of(context)
+    """Share the listening of this key; nothing is opened before the first listener."""
+    room = await share_of(context)
 
     async def make() -> Listening:
         return Listening(open_line, room)
@@ -248,19 +253,19 @@ async def listening(key: SharingKey, open_line: OpenLine, context: ScalerContext
     return await context.shared(key, make, Listening.aclose)
 
 
-async def room_of(context: ScalerContext, check_seconds: float = _CHECK_SECONDS) -> Room:
-    """The shared one of a namespace; `check_seconds` are those of the first who asks."""
+async def share_of(context: ScalerContext, check_seconds: float = _CHECK_SECONDS) -> ListeningShare:
+    """Share the limits of a namespace; `check_seconds` of the first caller count."""
 
-    async def make() -> Room:
-        return Room(lines=asyncio.Semaphore(_MOST_LINES), check_seconds=check_seconds)
+    async def make() -> ListeningShare:
+        return ListeningShare(lines=asyncio.Semaphore(_MOST_LINES), check_seconds=check_seconds)
 
-    async def no_close(_: Room) -> None:
+    async def no_close(_: ListeningShare) -> None:
         """Do nothing at the end: a room holds no connection."""
 
     return await context.shared(sharing_key(context.namespace, ("listening", context.namespace)), make, no_close)
 
 
-class Pace:
+class MessageLimit:
     """A limit on unrequested messages of a line."""
 
     def __init__(self) -> None:

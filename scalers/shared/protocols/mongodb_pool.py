@@ -23,7 +23,7 @@ LONGEST_MESSAGE: Final = 64 * 1024
 """Bytes, of a compressed one when it is unpacked: counts and a few names, which are read on the loop."""
 
 _MOST_MEMBERS: Final = 60
-"""Of a replica set, which has 50 at most; the library begins to watch each that a server names."""
+"""Members of a replica set, which has 50 at most; the library connects to each that a server names."""
 
 
 _connecting: ContextVar[bool] = ContextVar("connecting", default=False)

@@ -10,8 +10,8 @@ import sys
 _TELEMETRY = "opentelemetry.sdk.metrics"
 
 if _TELEMETRY not in sys.modules:
-    # redis-py imports it, where it is installed, for metrics of its own that are not used here: 2 MB, and a moment in
-    # which nothing else gets on.
+    # redis-py imports OpenTelemetry where it is installed, for metrics that are not used here: that costs 2 MB, and
+    # blocks the loop while it is imported.
     sys.modules[_TELEMETRY] = None  # type: ignore[assignment]  # None: cannot be imported, as Python has it
     try:
         import redis.asyncio  # noqa: F401

@@ -130,7 +130,7 @@ def _read_slots(answer: object, asked: str) -> list[tuple[int, int, Node]]:
             case [int(first), int(last), [bytes() | None as host, int(port), *_], *_] if 0 < port <= 65535:
                 slots.append((first, last, ((host or b"").decode("ascii", "replace") or asked, port)))
             case _:
-                raise ScalerError("redis cluster: the answer to CLUSTER SLOTS is none")
+                raise ScalerError("redis cluster: the answer to CLUSTER SLOTS is not a list of slots")
     if not slots or len({node for _, _, node in slots}) > _MOST_NODES:
-        raise ScalerError("redis cluster: CLUSTER SLOTS tells of no node, or of too many")
+        raise ScalerError("redis cluster: CLUSTER SLOTS names no node, or too many")
     return slots

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from keda_py.sdk.scaler import ScalerError
-from scalers.shared.protocols.listening import Line, Listening, OpenLine, Pace, Refused, Tell
+from scalers.shared.protocols.listening import EventConnection, Listening, MessageLimit, OpenLine, PushRefused, Tell
 from scalers.shared.redis.asking import RedisAsker, ask_all
 
 _LONGEST_KEY = 2048
@@ -27,7 +27,7 @@ def keyspace(asker: RedisAsker, database: int) -> OpenLine:
     """Make the opener of lines whose topics are keys."""
 
     @asynccontextmanager
-    async def open_line(tell: Tell) -> AsyncIterator[Line]:
+    async def open_line(tell: Tell) -> AsyncIterator[EventConnection]:
         line = _Keyspace(asker, f"__keyspace@{database}__:".encode(), tell)
         try:
             yield line
@@ -83,7 +83,7 @@ class _Keyspace:
 
     async def _open(self, client: Redis) -> "_Node":
         if await _has_events_off(client):
-            raise Refused("the server has keyspace events off: notify-keyspace-events has no K")
+            raise PushRefused("the server has keyspace events off: notify-keyspace-events has no K")
         connection = client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
         try:
             await connection.connect()
@@ -109,7 +109,7 @@ class _Node:
         self._connection, self._seconds, self._heard, self._end = connection, seconds, heard, end
         self._sent: deque[str] = deque()
         self._may_subscribe, self._refused = False, False
-        self._pace = Pace()
+        self._pace = MessageLimit()
         self._task = asyncio.get_running_loop().create_task(self._read())
 
     async def send(self, word: str, *arguments: bytes) -> None:
@@ -123,9 +123,9 @@ class _Node:
             raise _broken(error) from None
 
     async def check(self) -> None:
-        """Raises ScalerError where the question before has no answer, and Refused where no channel was allowed."""
+        """Raises ScalerError where the question before has no answer, and PushRefused where no channel was allowed."""
         if self._refused and not self._may_subscribe:
-            raise Refused("the server refuses SUBSCRIBE")
+            raise PushRefused("the server refuses SUBSCRIBE")
         if "PING" in self._sent:
             raise ScalerError("the server does not answer")
         await self.send("PING")
@@ -142,7 +142,7 @@ class _Node:
                 try:
                     self._take(await self._connection.read_response())
                 except ResponseError:
-                    self._refused |= self._next_sent() == "SUBSCRIBE"
+                    self._refused |= self._answered_command() == "SUBSCRIBE"
         except ScalerError as error:
             self._end(error)
         except (RedisError, OSError) as error:
@@ -154,9 +154,9 @@ class _Node:
                 if not self._heard(channel) and not self._pace.allows():
                     raise ScalerError("the server sends too much")
             case _:
-                self._may_subscribe |= self._next_sent() == "SUBSCRIBE"
+                self._may_subscribe |= self._answered_command() == "SUBSCRIBE"
 
-    def _next_sent(self) -> str:
+    def _answered_command(self) -> str:
         """Return the command that this reply answers. Raises ScalerError if none waits."""
         if not self._sent:
             raise ScalerError("the server says something that was not asked for")

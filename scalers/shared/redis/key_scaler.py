@@ -23,7 +23,7 @@ class RedisKeyScaler(Scaler[P], Generic[P]):
 
     topology: ClassVar[Topology]
     use: ClassVar[str]
-    """What the round trip is about: triggers of different uses are asked for apart."""
+    """Kind of the commands: triggers of different uses are read by different round trips."""
 
     _redis: RedisAsker
     _listening: Listening

@@ -10,7 +10,7 @@ _LONGEST_TEXT = 4096
 """Bytes; we ask for counts and for addresses, and errors are a line of text."""
 _LONGEST_NUMBER = 20
 _MOST_LINES, _MOST_BYTES = 10_000, 2**20
-"""Of one reply; the longest are of stream groups with thousands of consumers, and of clusters in hundreds of pieces."""
+"""Lines and bytes of one reply: enough for thousands of consumers of a stream, and clusters in hundreds of pieces."""
 _LINES_AT_ONCE = 500
 """Then the loop has its turn."""
 _DEEPEST = 8

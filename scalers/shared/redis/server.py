@@ -43,8 +43,8 @@ def client_for(server: RedisServer, context: ScalerContext, locate: Locate | Non
         host=server.host,
         port=server.port,
         db=server.database,
-        # A password alone is the default user's: a server that asks for none then accepts it, as KEDA's client has it.
-        # A user without a password does not log in there, which a server takes that lets everybody in.
+        # A password alone is sent as the default user's: as with KEDA's client, a server without a password accepts it.
+        # A user without a password sends no AUTH: servers that need no log-in accept that.
         username=(server.username.get_secret_value() or "default") if password else None,
         password=password or None,
         socket_connect_timeout=server.timeout,

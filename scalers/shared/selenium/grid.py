@@ -71,7 +71,7 @@ class _Node:
         if str(node.get("status", "")).upper() != "UP":
             return cls(sessions)
         matching = sum(_slots(one, kind) for one in _stereotypes(node.get("stereotypes")))
-        # As in KEDA: where any slot of the kind is free, each free place of the node is.
+        # As in KEDA: if any slot of the kind is free, every free place of the node counts.
         free = whole(node, "maxSession") - whole(node, "sessionCount")
         return cls(sessions, max(free, 0) if matching > sessions else 0)
 

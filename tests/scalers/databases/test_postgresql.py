@@ -55,7 +55,7 @@ async def test_a_transport_of_the_images_loop_is_one_though_not_by_inheritance()
             made.append(transport)
 
     transport = cast(asyncio.BaseTransport, object())
-    bounded_loop._Bounded(Inner(), bounded_loop.BoundedLoop()).connection_made(transport)
+    bounded_loop._BoundedProtocol(Inner(), bounded_loop.BoundedLoop()).connection_made(transport)
     assert made == [transport]
 
 

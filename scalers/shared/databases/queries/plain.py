@@ -39,7 +39,7 @@ _WORDS = """
     like limit materialized not offset on or order over partition recursive select some then union using values when
     where with
 """
-"""What a parenthesis may follow that is no function."""
+"""Words before a parenthesis that are not functions."""
 _HARMLESS: Final = frozenset([*_FUNCTIONS.split(), *_WORDS.split()])
 
 

@@ -28,14 +28,14 @@ LONGEST_WAIT: Final = 30.0
 _MOST_FURTHER: Final = 32
 """Connections of a namespace beside the first one of each pool, so that those find a place in its share."""
 _FULL_SECONDS: Final = 5.0
-"""After which one more connection is tried again, where there was no place for it, or the database refused it."""
+"""Seconds until another connection is tried after one found no place, or the database refused it."""
 _SPARE_SECONDS: Final = 60.0
-"""After which a connection that was not needed is closed."""
+"""Seconds after which an unused connection is closed."""
 _RESTORE_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True, eq=False)
-class _Held:
+class _PooledConnection:
     """A connection, with its place in the namespace's share."""
 
     link: Link
@@ -45,7 +45,7 @@ class _Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class PoolPlace:
     """The places of a pool's connections: one of the namespace's share, and one of `further` for all but the first."""
 
     context: ScalerContext
@@ -63,20 +63,20 @@ class Place:
 class Pool:
     """`connect` raises ScalerError that names no credential, or ConfigError; `server` is what errors call it."""
 
-    def __init__(self, connect: Callable[[], Awaitable[Link]], place: Place, timeout: float, server: str) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[Link]], place: PoolPlace, timeout: float, server: str) -> None:
         self._connect, self._place, self._timeout, self._server = connect, place, timeout, server
-        self._open: set[_Held] = set()
-        self._idle: list[_Held] = []
+        self._open: set[_PooledConnection] = set()
+        self._idle: list[_PooledConnection] = []
         """The one that was used last is last, so that those which are not needed grow old."""
-        self._waiting: deque[asyncio.Future[_Held]] = deque()
+        self._waiting: deque[asyncio.Future[_PooledConnection]] = deque()
         self._growing: asyncio.Task[None] | None = None
         self._full_until = -math.inf
         self._closed = False
 
     async def first(self, query: str) -> object:
-        """Ask as `Link.first` does, within a time-out that begins when the query is sent; a lost connection is replaced
-        once.
-        """
+        """Ask as `Link.first` does; the time-out begins when the query is sent, a lost connection is replaced once."""
+        # A kept connection may have died unnoticed, so its failure says nothing of the server: ask once more. A new one
+        # that fails does, and asking again would double the time that a dead server costs.
         held = await self._take()
         is_new = held.freed_at == -math.inf
         try:
@@ -105,7 +105,7 @@ class Pool:
         for held in tuple(self._open):
             await self._close(held)
 
-    async def _ask(self, held: _Held, query: str) -> object:
+    async def _ask(self, held: _PooledConnection, query: str) -> object:
         try:
             async with asyncio.timeout(self._timeout):
                 cell = await held.link.first(query)
@@ -113,6 +113,7 @@ class Pool:
             await self._give_back(held, changed=True)
             raise
         except TimeoutError:
+            # The server may go on with the query: on a kept connection, the next query would wait behind it.
             await self._close(held)
             raise SlowQuery(self._timeout) from None
         except BaseException:
@@ -121,11 +122,11 @@ class Pool:
         await self._give_back(held, changed=not is_plain(query))
         return cell
 
-    async def _take(self) -> _Held:
+    async def _take(self) -> _PooledConnection:
         """Raises ScalerError, also where none is free in time, and ConfigError where the first cannot be opened."""
         if self._idle:
             return self._idle.pop()
-        waiter: asyncio.Future[_Held] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[_PooledConnection] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         self._grow()
         try:
@@ -139,17 +140,19 @@ class Pool:
                 raise ScalerError(f"{taken}: make the queries quicker, or ask less often") from None
             raise
 
-    async def _give_back(self, held: _Held, *, changed: bool) -> None:
+    async def _give_back(self, held: _PooledConnection, *, changed: bool) -> None:
         if self._closed or held.link.closed or (changed and not await self._is_restored(held)):
             await self._close(held)
             return
         held.freed_at = asyncio.get_running_loop().time()
         self._pass_on(held)
+        # Idle connections are used from the end, so the first one is the one unused for longest. One is always kept:
+        # a log-in costs more than a query, and each poll would pay for it.
         oldest = self._idle[0] if len(self._idle) > 1 else held
         if oldest.freed_at + _SPARE_SECONDS < held.freed_at:
             await self._close(oldest)
 
-    async def _is_restored(self, held: _Held) -> bool:
+    async def _is_restored(self, held: _PooledConnection) -> bool:
         try:
             with suppress(ScalerError, TimeoutError):
                 async with asyncio.timeout(_RESTORE_SECONDS):
@@ -159,7 +162,7 @@ class Pool:
             raise
         return False
 
-    def _pass_on(self, held: _Held) -> None:
+    def _pass_on(self, held: _PooledConnection) -> None:
         """Give the connection to the query that has waited longest."""
         while self._waiting:
             waiter = self._waiting.popleft()
@@ -169,7 +172,7 @@ class Pool:
         held.freed_at = asyncio.get_running_loop().time()
         self._idle.append(held)
 
-    async def _close(self, held: _Held) -> None:
+    async def _close(self, held: _PooledConnection) -> None:
         self._open.discard(held)
         if held in self._idle:
             self._idle.remove(held)
@@ -186,6 +189,8 @@ class Pool:
     def _grow(self) -> None:
         """Open a further connection if queries wait."""
         refused_lately = asyncio.get_running_loop().time() < self._full_until
+        # One connection is opened at a time: where the first one fails, the others would fail too, and a server that
+        # limits log-ins would lock the user out. After a refusal the open ones must do for a while.
         may_open = len(self._open) < (1 if refused_lately else MOST) and not self._closed
         if may_open and self._growing is None and self._is_waited_for:
             self._growing = asyncio.get_running_loop().create_task(self._open_more())
@@ -197,6 +202,7 @@ class Pool:
             self._grow()  # for those who came, or whose connection was lost, meanwhile
 
     async def _open_more(self) -> None:
+        # Most queries end within this pause, so that a burst of quick ones does not open a connection each.
         if self._open:
             await asyncio.sleep(HURRY)
             if not self._is_waited_for:
@@ -218,24 +224,25 @@ class Pool:
             if not waiter.done():
                 waiter.set_exception(error)
 
-    async def _opened(self) -> _Held:
+    async def _opened(self) -> _PooledConnection:
         async with AsyncExitStack() as share:
             await share.enter_async_context(self._place.taken(self._server, is_first=not self._open))
+            # The place is taken before connecting, and `pop_all` keeps it only for a connection that exists.
             try:
                 async with asyncio.timeout(self._timeout):
                     link = await self._connect()
             except TimeoutError:
                 raise ScalerError(f"the database cannot be reached in {self._timeout:g} s") from None
-            return _Held(link, share.pop_all())
+            return _PooledConnection(link, share.pop_all())
 
 
-async def place_of(context: ScalerContext) -> Place:
-    """The shared one of a namespace."""
+async def place_of(context: ScalerContext) -> PoolPlace:
+    """Share the places of a namespace."""
 
-    async def make() -> Place:
-        return Place(context=context, further=asyncio.Semaphore(_MOST_FURTHER))
+    async def make() -> PoolPlace:
+        return PoolPlace(context=context, further=asyncio.Semaphore(_MOST_FURTHER))
 
-    async def no_close(_: Place) -> None:
+    async def no_close(_: PoolPlace) -> None:
         """Do nothing at the end: a place holds no connection."""
 
     return await context.shared(sharing_key(context.namespace, ("databases", context.namespace)), make, no_close)
