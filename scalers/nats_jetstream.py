@@ -84,6 +84,8 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         """Ask once, or once for each server that leads consumers; unknown leaders are searched."""
         ours = [scaler for scaler in scalers if isinstance(scaler, NatsJetStreamScaler)]
         answers: Answers = {}
+        # Only the server that leads a consumer knows its true counts, so the leader is remembered and asked directly.
+        # It changes at each election, and then all servers of the cluster are asked which consumers they lead.
         lost: list[NatsJetStreamScaler] = []
         for leader in dict.fromkeys(scaler._leader for scaler in ours if scaler._leader):
             lost += await self._ask_leader(leader, [scaler for scaler in ours if scaler._leader == leader], answers)

@@ -71,6 +71,7 @@ async def with_references(subject: Obj, given: Sequence[Obj], namespace: str, fe
     for one in found.values():
         left += references_in(one, namespace)
     asked: set[ObjectKey] = set()
+    # References of fetched objects are followed too; the bound ends circles and manifests that name everything.
     while left and len(asked) < _MOST:
         reference = left.pop()
         if reference.key in found or reference.key in asked:

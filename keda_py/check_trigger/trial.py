@@ -79,6 +79,7 @@ async def try_triggers(spec: TriggersSpec, indexes: Sequence[int], objects: Iter
         answers = []
         for index in indexes:
             alone = _alone(spec, index)
+            # One trigger at a time: one that cannot be built fails its whole object, and would hide the others.
             answer = await _try(readings, alone, index)
             missing = (trouble.removeprefix("trigger 0: ") for trouble in resolver.troubles(alone.key))
             answers.append(replace(answer, troubles=tuple(missing)))
@@ -170,6 +171,7 @@ def _plain(obj: Obj, namespace: str) -> Obj:
     if resource.namespaced:
         kept["namespace"] = metadata.get("namespace") or namespace
     plain = {field: value for field, value in obj.items() if field != "status"} | {"metadata": kept}
+    # Pods are not wanted: only the workload's environment is read, and the embedded cluster would start them.
     if isinstance(plain.get("spec"), dict) and "template" in plain["spec"]:
         plain["spec"] = {**plain["spec"], "replicas": 0}
     return plain

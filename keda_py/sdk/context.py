@@ -56,6 +56,7 @@ class SharedResources:
         """
         check_sharing_key(key, "the key of a shared resource")
         entry = self._entries.setdefault(key, _Entry())
+        # The user is counted before the first await: a last `give_back` meanwhile would close the resource under it.
         entry.users += 1
         try:
             async with entry.lock:
@@ -230,6 +231,7 @@ class EngineContext:
         answers = self.shared_context.answers
         if size_of(text) <= inline_bytes:
             return function(text, *arguments)
+        # Virtual time of simulations and tests must not pass while another process works.
         answers.check(text)
         with self.clock.busy():
             return await answers.parse(self.namespace, function, text, arguments, timeout or self.http_timeout)
@@ -261,5 +263,6 @@ class EngineContext:
 
     async def aclose(self) -> None:
         """Give back everything that the scaler took."""
+        # Last taken, first returned: a resource may use one that was taken before it.
         while self._taken:
             await self.shared_context.resources.give_back(self._taken.pop())

@@ -40,6 +40,7 @@ class Scaler(Generic[M]):
             for argument in getattr(base, "__args__", ()):
                 if isinstance(argument, type) and issubclass(argument, TriggerMetadata):
                     cls.metadata_model = argument
+        # Here and not at the first reading: the author sees a typing error in a template when the class is imported.
         MetricTemplate.settle(cls, getattr(cls, "metadata_model", None))
         if "read" in vars(cls):
             cls._read_takes_spec = len(signature(cls.read).parameters) > 1
@@ -49,6 +50,7 @@ class Scaler(Generic[M]):
         self.metadata = metadata
         self.context = context
         if key := metadata.key_of("target"):
+            # A missing key gets words of its own: its default, 0, would be shown as if the user had written it.
             value = getattr(metadata, key.field) or 0
             if not (value or context.as_metric_source or key.field in metadata.model_fields_set):
                 raise ConfigError(f"no {key.name} given: write a number above 0", field=key.name)

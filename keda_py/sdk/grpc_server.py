@@ -134,6 +134,7 @@ class ExternalScalers:
                 self._open[key] = await self._make(reference, metadata)
             found = self._open[key]
             self._open.move_to_end(key)
+            # KEDA never says that a trigger is gone, so the one that asked least recently makes room.
             while len(self._open) > _MOST_SCALERS:
                 await self._open.popitem(last=False)[1].aclose()
             return found

@@ -63,6 +63,7 @@ def trigger_types_by_module() -> Mapping[str, str]:
 def _entry_points() -> dict[str, EntryPoint]:
     """By name; a built-in scaler is never replaced by another distribution's of the same name."""
     found = entry_points(group=GROUP)
+    # A distribution that anyone may install beside us must not take over the readings of a built-in type.
     ours_last = sorted(found, key=lambda point: point.dist is not None and point.dist.name == _OWN_DISTRIBUTION)
     return {point.name: point for point in ours_last}
 

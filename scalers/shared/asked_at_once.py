@@ -30,6 +30,8 @@ async def each(keys: Collection[K], ask: Callable[[K], Awaitable[T]], *, at_once
 
     async with asyncio.TaskGroup() as tasks:
         asked.extend(tasks.create_task(one(index, key)) for index, key in enumerate(keys))
+    # The tasks hold the frames of the failed questions, and the error holds the tasks: cut both, or connections of the
+    # failed questions live until the garbage collector runs.
     asked.clear()
     if failures:
         del failures[1:]

@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 def remembered(make: Callable[[str], T]) -> Callable[[str], T]:
     """Cache the function's values for texts that are used again and again. Errors are not kept."""
+    # Two caches: a tenant's many long texts must not fill memory, nor push out the short ones of all others.
     short, long = lru_cache(maxsize=SHORT_KEPT)(make), lru_cache(maxsize=LONG_KEPT)(make)
 
     def ask(text: str) -> T:

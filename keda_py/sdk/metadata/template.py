@@ -35,9 +35,10 @@ class MetricTemplate:
 
     def __get__(self, scaler: Any, owner: type | None = None) -> Any:
         if scaler is None:
-            return self
+            return self  # the class is asked, as documents do
         metadata: TriggerMetadata = scaler.metadata
         keys = {name: _key(type(metadata), name) for name in self.names}
+        # Values are arguments of the format and never part of it, so braces in a tenant's value do nothing.
         return self.text.format(**{name: getattr(metadata, key.field) for name, key in keys.items() if key})
 
     def described(self, model: type[TriggerMetadata]) -> str:

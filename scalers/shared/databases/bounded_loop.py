@@ -59,6 +59,7 @@ class BoundedLoop:
         """Connect to the first address that answers."""
         made = factory()
         error: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
+        # Our resolver is asked: the loop's own takes one of few threads for as long as a name server is silent.
         for number in await addresses(host, port):
             try:
                 transport, _ = await self._loop.create_connection(lambda: _BoundedProtocol(made, self), number, port)
@@ -121,6 +122,7 @@ class _Messages:
 
     def _begin(self) -> None:
         length = int.from_bytes(self._head[1:], "big", signed=True)
+        # asyncpg believes this length: below 4 its parser never ends, and above it makes room for up to 2 GB.
         if not self._head[0] or not _LENGTH <= length <= LONGEST_ANSWER:
             raise ConnectionError("the server says something that is no message of PostgreSQL, or too long a one")
         self._head, self._unread = b"", length - _LENGTH
@@ -141,6 +143,7 @@ class _BoundedProtocol(asyncio.Protocol):
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
+        # After the cut, bytes that are already buffered would reach a parser that may be in its endless loop.
         if self._loop.failure is not None:
             return
         try:
@@ -154,6 +157,7 @@ class _BoundedProtocol(asyncio.Protocol):
             self._cut(ConnectionError(NOT_POSTGRES))
 
     def _cut(self, failure: ConnectionError) -> None:
+        # asyncpg reports only a lost connection, so the reason is kept where the link finds it.
         self._loop.failure = failure
         self.transport.abort()
 

@@ -112,6 +112,7 @@ class Cluster:
         for question in questions:
             wanted[question] = wanted_partitions(question, known.get(question.group), layout)
         partitions = {one for part in wanted.values() if isinstance(part, list) for one in part}
+        # Committed offsets and ends are read at the same time: what happens between two readings falsifies the lag.
         async with asyncio.TaskGroup() as tasks:
             asking = tasks.create_task(self._ends(partitions, layout))
             committed = await self._committed_by_groups(wanted, known)
@@ -120,6 +121,7 @@ class Cluster:
 
     async def layout(self, topics: Sequence[str]) -> Layout:
         """Find the brokers that lead these topics. Raises ScalerError when no broker answers."""
+        # Without auto-creation: a typing error in a trigger must not create a topic.
         return layout_of(await self._ask_any(MetadataRequest(list(topics), allow_auto_topic_creation=False)))
 
     async def _ask_any(self, request: Request[Any]) -> dict[str, Any]:
@@ -149,6 +151,7 @@ class Cluster:
     async def _committed(self, group: str, partitions: Collection[Partition] | None) -> Known:
         """The committed offsets of these partitions, or of all that have one."""
         request = OffsetFetchRequest(group, None if partitions is None else list(by_topic(partitions).items()))
+        # The coordinator of a group is kept, since it rarely moves: it saves a request for each group and poll.
         known = self._coordinators.get(group)
         answer = await self._ask(known or await self._find_coordinator(group), request)
         code = answer.get("error_code", 0)
@@ -193,7 +196,7 @@ class Cluster:
                 try:
                     text = await kept.ask(undecoded)
                 except TimeoutError:
-                    raise
+                    raise  # the broker is slow, not gone: asking again would double its load and the time
                 except ERRORS:
                     text = await (await self._connect(address)).ask(undecoded)
             else:
@@ -205,8 +208,10 @@ class Cluster:
         )
 
     async def _connect(self, address: Address) -> BrokerConnection:
+        # A broker's own answer names the others, so what it names is checked as hostile input.
         if not address[0] or not 0 < address[1] <= 65535:
             raise ConnectionError("the cluster names no host and port for this broker")
+        # One lock for each address: many groups are read at once, and each would open a connection of its own.
         async with self._locks.setdefault(address, asyncio.Lock()):
             connection = self._connections.get(address)
             if connection is None or not connection.connected():

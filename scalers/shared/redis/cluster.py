@@ -15,6 +15,7 @@ from scalers.shared.redis.asking import Command, ask_all, in_time, unreachable
 from scalers.shared.redis.server import RedisServer, client_for
 
 _MOST_NODES = 512
+"""Redis recommends 1 000 nodes at most, and each costs a pool; the answer of a hostile node may name any number."""
 
 Node = tuple[str, int]
 
@@ -40,6 +41,8 @@ class RedisCluster:
     async def _ask(self, commands: Sequence[Command]) -> Sequence[object]:
         if not self._slots:
             await self._learn()
+        # Slots move at any time: the map is believed until a node says MOVED or is gone, then it is read again, once.
+        # A second MOVED is left to the next poll, so that a cluster that moves slots all the time costs no more.
         answers: dict[int, object] = await self._ask_nodes(dict(enumerate(commands)))
         elsewhere = {at: commands[at] for at, answer in answers.items() if isinstance(answer, MovedError | ScalerError)}
         if elsewhere:
@@ -105,6 +108,7 @@ class RedisCluster:
                 failure = answer
                 continue
             self._slots = _read_slots(answer, node[0])
+            # Pools of nodes that left the cluster are closed: else each failover would leave one behind.
             await self._forget({node for _, _, node in self._slots})
             return
         raise failure if isinstance(failure, ScalerError) else unreachable(self._servers[0], failure)
