@@ -60,7 +60,7 @@ def aws_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 async def lent() -> AsyncIterator[SharedContext]:
-    """What the engine lends, on a FakeClock and a cluster without objects."""
+    """A shared context on a FakeClock and a cluster without objects."""
     async with shared_context() as lent:
         yield lent
 

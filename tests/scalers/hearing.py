@@ -11,7 +11,7 @@ SECONDS = 20
 
 
 class Heard:
-    """What a scaler's stream has told, counted, in a task of its own."""
+    """Counts the items of a scaler's stream, in a task of its own."""
 
     def __init__(self, stream: AsyncIterator[bool]) -> None:
         self.count, self._stream = 0, stream

@@ -43,7 +43,7 @@ async def test_the_first_failure_ends_the_other_questions() -> None:
 
 
 class Line:
-    """What is asked through."""
+    """A connection of a question."""
 
 
 async def test_what_was_asked_through_goes_with_the_error(request: pytest.FixtureRequest) -> None:

@@ -111,7 +111,7 @@ async def test_an_answer_that_is_written_to_hurt_is_an_error_soon(
 
 
 def of_objects() -> dict[str, tuple[str, str, str]]:
-    """Those that may be in a ConfigMap, which holds text of less than 1 MiB."""
+    """Select the texts that fit in a ConfigMap, which holds less than 1 MiB."""
     known = {}
     for name, (format, text, where, _) in TEXTS.items():
         if format in ("json", "yaml") and not name.startswith(("no u", "utf-16")):

@@ -1,4 +1,4 @@
-"""What a trigger type needs is imported when the first trigger of it is opened: an operator without it pays nothing."""
+"""Libraries of a trigger type are imported when its first trigger opens: an operator without it pays nothing."""
 
 import subprocess
 import sys

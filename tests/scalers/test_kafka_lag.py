@@ -1,4 +1,4 @@
-"""What a consumer group's offsets are worth, and what is read of a broker's bytes; no broker is asked."""
+"""Lag from a consumer group's offsets, and the parsing of brokers' bytes; no broker is asked."""
 
 from contextlib import suppress
 from typing import Any
@@ -15,7 +15,7 @@ from tests.properties import examples
 
 
 def lag(*pairs: tuple[int, int], before: dict[int, int] | None = None, **rules: Any) -> GroupLag:
-    """Of partitions 0, 1, 2...: committed and end."""
+    """Compute the lag of partitions 0, 1, 2..., each with committed offset and end."""
     offsets = {("t", number): Offsets(committed=committed, end=end) for number, (committed, end) in enumerate(pairs)}
     return group_lag(offsets, LagRules(**rules), {("t", number): at for number, at in (before or {}).items()})
 

@@ -135,7 +135,7 @@ async def test_a_server_that_restarts_is_listened_to_again(bench: Bench, tmp_pat
 
 @contextmanager
 def nats_again(folder: Path, ports: tuple[int, int, int]) -> Iterator[Callable[[], object]]:
-    """What starts it for the second time."""
+    """Start the same server again."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(nats(folder, more=OPEN, ports=ports))
 

@@ -37,7 +37,7 @@ OWN_HOSTS = {
 
 @pytest.fixture
 async def tokens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, aws_endpoint: str) -> AsyncIterator[HttpServer]:
-    """Where the operator's environment says that tokens are given; anybody gets one."""
+    """A token endpoint of the operator's environment, which answers every caller."""
     (tmp_path / "federated").write_text("projected")
     async with http_server() as server:
         token = '{"access_token":"t0ken","expires_in":3600}'

@@ -1,4 +1,4 @@
-"""What is made of users' texts is made once, and does not pile up."""
+"""Compiled texts of users are kept once, within bounds."""
 
 import gc
 from weakref import WeakSet

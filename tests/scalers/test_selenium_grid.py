@@ -39,7 +39,7 @@ async def waiting_sessions(hub: str, capabilities: dict[str, str], count: int) -
 
 
 async def read_until(scaler: AnyScaler, value: float) -> None:
-    """What the hub has taken is in its queue a moment later."""
+    """Read until the hub has queued what it accepted a moment before."""
     async with asyncio.timeout(20):
         while (await scaler.read()).value != value:
             await asyncio.sleep(ASK_AGAIN_SECONDS)

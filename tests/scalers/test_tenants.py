@@ -1,4 +1,4 @@
-"""What scalers share they share within a tenant and under one credential: every cache, two namespaces."""
+"""Resources are shared within one tenant and credential only: every cache, with two namespaces."""
 
 import json
 from collections.abc import Awaitable, Callable

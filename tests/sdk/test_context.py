@@ -1,4 +1,4 @@
-"""What the engine lends to scalers."""
+"""Resources of the engine for scalers: sharing, and the reach of triggers in the cluster."""
 
 import asyncio
 from contextlib import aclosing

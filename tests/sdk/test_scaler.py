@@ -135,7 +135,7 @@ class SeveralScaler(QueueScaler):
 
 
 class OlderScaler(QueueScaler):
-    """As it was written for an earlier release."""
+    """A scaler that was written for an earlier release."""
 
     async def read(self, spec: ExternalMetric | None = None) -> Reading:
         return Reading(value=float(len(spec.name)) if spec else 0.0)

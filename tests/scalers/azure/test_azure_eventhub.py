@@ -51,7 +51,7 @@ class OfWrittenHub(AzureEventHubScaler):
 
 
 class HubOfLibrary:
-    """What the library's client is asked; it knows no partition but the first."""
+    """A client as the library has it, with what it was asked; only the first partition exists."""
 
     def __init__(self, partitions: int) -> None:
         self._names = [str(number) for number in range(partitions)]

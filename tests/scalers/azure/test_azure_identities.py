@@ -1,4 +1,4 @@
-"""Who asks Azure's services, and what a trigger that names it wrongly is told; KEDA's recordings judge the readings."""
+"""Identities for Azure's services, and errors for triggers that name them wrongly; KEDA's recordings judge the readings."""
 
 import pytest
 

@@ -37,7 +37,7 @@ async def say_garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 async def say_garbage_for_ever(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, greeting: bytes) -> None:
-    """As much as the client takes."""
+    """Send garbage for as long as the client reads."""
     await _hear(reader)
     while True:
         writer.write(_GARBAGE * 100)
@@ -54,14 +54,14 @@ async def say_zeros(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
 
 
 async def begin_to_greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, greeting: bytes) -> None:
-    """What the client waits for, and no more than the beginning of it."""
+    """Send only the beginning of what the client waits for."""
     await _hear(reader)
     writer.write(greeting)
     await writer.drain()
 
 
 async def speak_plain_text(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, greeting: bytes) -> None:
-    """To a client that wants TLS."""
+    """Answer in plain text to a client that wants TLS."""
     await _hear(reader)
     writer.write(_PAGE)
     await writer.drain()
@@ -85,7 +85,7 @@ class BadServer:
 async def bad_server(
     behave: Behaviour, greeting: bytes, tls: ssl.SSLContext | None = None, *, at: tuple[str, int] = ANYWHERE
 ) -> AsyncIterator[BadServer]:
-    """One that behaves so to each connection."""
+    """Run a server that behaves so to each connection."""
     bad = BadServer(0)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

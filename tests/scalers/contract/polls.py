@@ -40,7 +40,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a trigger leads."""
+    """The address that a trigger names."""
 
     ip: str
     port: int
@@ -49,7 +49,7 @@ class Address:
 
 @asynccontextmanager
 async def lending(papers: Papers, timeout: float, proxy: str = "") -> AsyncIterator[SharedContext]:
-    """What scalers are lent, on real time."""
+    """A shared context on real time."""
     proxies = Proxies(http=URL(proxy), https=URL(proxy)) if proxy else Proxies()
     spec = HttpClientSpec(timeout=timeout, proxies=proxies)
     rule = IdentityRule(anywhere=True)

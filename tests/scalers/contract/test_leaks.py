@@ -74,6 +74,6 @@ def _descriptors() -> int:
 
 
 def _ours() -> Counter[str]:
-    """How many objects of this project there are, by type."""
+    """Count this project's objects by type."""
     kinds = (type(one) for one in gc.get_objects())
     return Counter(kind.__qualname__ for kind in kinds if str(kind.__module__).startswith(("keda_py.", "scalers.")))

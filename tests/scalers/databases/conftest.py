@@ -38,7 +38,7 @@ def mysql(server_pair: Pair) -> Iterator[Restartable]:
 
 @pytest.fixture
 async def trusting(authority: Authority, tmp_path: Path) -> AsyncIterator[SharedContext]:
-    """What the engine lends where --ca-dir holds the authority."""
+    """A shared context where --ca-dir holds the authority."""
     (tmp_path / "ca.pem").write_text(authority.cert)
     async with shared_context(tls=TlsContexts(ca_dirs=[str(tmp_path)])) as lent:
         yield lent

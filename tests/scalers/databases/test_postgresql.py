@@ -42,7 +42,7 @@ def on(server: Restartable, query: str = "SELECT count(*) FROM jobs", **metadata
 
 
 async def sessions(admin: Any) -> int:
-    """Of all but this one."""
+    """Count all sessions but this one."""
     counted = "SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
     return int(await admin.fetchval(counted))
 

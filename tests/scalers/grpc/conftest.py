@@ -16,7 +16,7 @@ from tests.waiting import forever
 
 @dataclass
 class External:
-    """What it answers, and what it was asked."""
+    """An external scaler: its answers, and the requests that it got."""
 
     specs: list[dict[str, Any]] = field(default_factory=lambda: [{"metricName": "jobs", "targetSize": 5}])
     values: dict[str, list[dict[str, Any]]] = field(default_factory=dict)

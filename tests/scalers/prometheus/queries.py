@@ -1,4 +1,4 @@
-"""What is asked of a Prometheus, what it answers, and a key for a token to ask with."""
+"""Queries and answers of a Prometheus, and a private key for tokens."""
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa

@@ -1,4 +1,4 @@
-"""What a scaler asked, compared with what KEDA asked in a recording: the rules of `compare` in its readMe.
+"""Requests of a scaler, compared with KEDA's in a recording by the rules of `compare` in its readMe.
 
 A request is like another by method, server, path, query, the headers that are named, and its body by what that says.
 """
@@ -25,7 +25,7 @@ Recorded = Mapping[str, Any]
 
 
 def unlike_requests(recorded: Sequence[Recorded], asked: Sequence[Asked], *, unordered: bool) -> list[str]:
-    """How they differ; requests that an SDK may leave out, and tries after the first, need not be there."""
+    """List the differences; requests that an SDK may leave out, and tries after the first, need not be there."""
     pairs = _unordered(recorded, asked) if unordered else _ordered(recorded, asked)
     return [
         *(f"KEDA asks {_shown(one)}" for one, other in pairs if one is not None and other is None),
@@ -40,7 +40,7 @@ def unlike_requests(recorded: Sequence[Recorded], asked: Sequence[Asked], *, uno
 
 
 def unlike(recorded: Recorded, asked: Asked) -> list[str]:
-    """How one request differs."""
+    """List the differences of one request."""
     likeness = Likeness((asked.at, SystemClock().now()))
     if "cbor" in recorded and asked.operation:
         asked = _as_cbor(asked)

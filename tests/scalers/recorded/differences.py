@@ -1,4 +1,4 @@
-"""Where we differ from a recorded case on purpose: `differences/<trigger type>.toml`, with the reason of each.
+"""Differences from recorded cases that are meant: `differences/<trigger type>.toml`, with the reason of each.
 
 A file has the tables `metadata` and `http` (the corpora), each `"name of the case" = "why"`. An entry that is not needed
 any more fails the test, as one that is missing does.

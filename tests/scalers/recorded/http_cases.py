@@ -68,7 +68,7 @@ class Round:
 
 @dataclass(slots=True, kw_only=True)
 class Played:
-    """What ours did. `refused`: it could not be built or opened; `metrics` are name, target type and target."""
+    """The outcome of a played case. `refused`: it could not be built or opened; `metrics` are name, target type and target."""
 
     refused: str = ""
     metrics: list[tuple[str, str, int]] = field(default_factory=list)
@@ -95,7 +95,7 @@ class HttpCase:
         )
 
     async def difference(self, stage: Stage) -> str:
-        """How ours differs from the recording, "" if it does not."""
+        """Describe the difference from the recording, "" if there is none."""
         given = self.given(stage)
         played = await self.play(stage, given)
         return "".join(f"\n    {problem}" for problem in _differences(given, played))
@@ -106,7 +106,7 @@ class HttpCase:
         return dict(stage.filled(written))
 
     async def play(self, stage: Stage, given: Mapping[str, Any]) -> Played:
-        """What ours does. Leaves nothing open."""
+        """Play the case with our scaler, and leave nothing open."""
         clock, timeout = FakeClock(A_SATURDAY), given.get("httpTimeoutMs")
         script = Script(given["answers"], QUICKER if timeout else 1.0)
         stage.begin(script, clock)
@@ -180,7 +180,7 @@ def exchange_that_reads(trigger_type: str) -> HttpCase:
 
 
 async def while_time_passes(clock: FakeClock, call: Coroutine[Any, Any, T]) -> T:
-    """What the call returns or raises; where it sleeps, virtual time goes on, and fast."""
+    """Await the call while virtual time goes on fast wherever it sleeps."""
 
     async def outcome() -> T | ConfigError | ScalerError:
         try:
@@ -220,7 +220,7 @@ async def _poll(
 
 
 async def _read(scaler: AnyScaler, metric: NamedMetric) -> dict[str, Any]:
-    """As `readings/tracked_metrics.py` does, which cannot be had without an object around it."""
+    """Read as `readings/tracked_metrics.py` does, which cannot be used without an object around it."""
     try:
         reading = await guard(scaler.read_metric(metric.spec), scaler.timeout + GRACE_SECONDS, what=_PLAY)
     except (ConfigError, ScalerError) as error:

@@ -1,4 +1,4 @@
-"""Whether a text or a JSON value is what a recording has, where that may have <now-60s|unix> in place of a time."""
+"""Comparison of texts and JSON values with recordings, which may have <now-60s|unix> in place of a time."""
 
 import base64
 import re  # noqa: TID251 - constant patterns over our own recordings

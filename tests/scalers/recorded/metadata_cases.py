@@ -41,11 +41,11 @@ class MetadataCase:
 
     @property
     def index(self) -> int:
-        """Of the trigger in its object."""
+        """Index of the trigger in its object."""
         return int(self.recorded.get("triggerIndex", 0))
 
     def context(self, lent: SharedContext) -> EngineContext:
-        """What the scaler is lent."""
+        """Make the context of the scaler."""
         return EngineContext(
             shared_context=lent,
             namespace="market",
@@ -58,7 +58,7 @@ class MetadataCase:
         )
 
     async def difference(self, lent: SharedContext, server: Mapping[str, str] | None = None) -> str:
-        """How ours differs from the recording, "" if it does not. `server`: metadata that leads to one, to be asked."""
+        """Describe the difference from the recording, "" if there is none. `server`: metadata that names a server to ask."""
         try:
             ours = await self._build(lent, server or {})
         except (ConfigError, ScalerError) as error:

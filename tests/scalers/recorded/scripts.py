@@ -1,4 +1,4 @@
-"""What the servers of a recorded exchange were asked, and the answers that its script has for them.
+"""Requests to the servers of a recorded exchange, and the answers of its script.
 
 In: requests of `stage.py`, which runs the servers. Next: `comparison.py`, which compares what was asked.
 """
@@ -64,7 +64,7 @@ class Asked:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Of the query."""
+        """Parse the query into pairs."""
         return parse_qsl(self.query, keep_blank_values=True)
 
     @property

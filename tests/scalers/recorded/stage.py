@@ -65,7 +65,7 @@ class Papers:
             connection.context = self.of_host(host)
 
     def of_host(self, host: str) -> ssl.SSLContext:
-        """Of a server of this name or number, which the system trusts."""
+        """Make a certificate for a server of this name or number, which the system trusts."""
         if host not in self._of_host:
             pair = self._system.leaf("host", hosts=(host,))
             self._of_host[host] = self._system.server_context(self._folder, pair=pair)
@@ -140,7 +140,7 @@ class Stage:
         return await self._script.answer(asked)
 
     def place(self, prefix: str, suffix: str, port: int) -> None:
-        """What stands for a server on this port."""
+        """Name a placeholder for a server on this port."""
         scheme = "https" if prefix == "TLS" else "http"
         values = {
             "URL": f"{scheme}://127.0.0.1:{port}",

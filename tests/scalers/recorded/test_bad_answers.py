@@ -76,7 +76,7 @@ def _error(played: Played) -> str:
 
 
 def _secrets(given: Mapping[str, Any]) -> Iterator[str]:
-    """What a TriggerAuthentication gives and a name says is secret."""
+    """Collect the parameters of a TriggerAuthentication whose names say that they are secret."""
     for name, value in given.get("auth", {}).items():
         if any(word in name.lower() for word in ("password", "token", "secret", "apikey", "key")) and len(value) > 3:
             yield value

@@ -106,7 +106,7 @@ def _signature(text: str) -> str:
 
 @contextmanager
 def run_azurite(folder: Path) -> Iterator[Azurite]:
-    """One of one's own, in memory."""
+    """Run an Azurite in memory."""
     program = shutil.which("azurite")
     if program is None:
         pytest.skip("needs azurite: npm install -g azurite@3.37.0")

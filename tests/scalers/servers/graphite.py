@@ -60,7 +60,7 @@ CARBON_METRIC_INTERVAL = 0
 
 @dataclass(frozen=True, slots=True)
 class Graphite:
-    """Where to ask, and where to send."""
+    """A Graphite: its address for queries, and its port for metrics."""
 
     url: str
     lines: int

@@ -15,7 +15,7 @@ _JARS = ("jolokia-core", "json-simple")
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Where to ask, and where to send."""
+    """A broker: its address for questions, and its port for messages."""
 
     http: int
     stomp: int

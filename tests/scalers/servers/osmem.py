@@ -10,7 +10,7 @@ from tests.servers import LOOPBACK
 
 
 def osmem_command(port: int) -> list[str]:
-    """What starts it. The wheel loses the mode of its program."""
+    """Command that starts osmem; the wheel loses the mode of its program."""
     found = find_spec("osmem_server")
     if found is None or not found.submodule_search_locations:
         pytest.skip("needs osmem-server: pip install 'keda-py[servers]'")
