@@ -1,6 +1,6 @@
-"""A question that may be asked, and what is answered: the values between the stages of `external_metrics/server.py`.
+"""Authorised requests and their responses: the values between the stages of `external_metrics/server.py`.
 
-Made once the caller has been authorised; next: `external_metrics/routing.py` says who answers.
+Made after authorisation; next: `external_metrics/routing.py` decides who answers.
 """
 
 from collections.abc import Mapping
@@ -13,18 +13,18 @@ from keda_py.serving.asked import Asked
 from keda_py.serving.caller import Caller
 
 REMEMBERED, LONGEST_REMEMBERED = 4096, 256
-"""HPAs ask with the same short selector for ever; reading one costs 10 us. 4 MB at most."""
+"""Cached selectors, and their longest text: HPAs repeat short ones, and parsing one costs 10 us. 4 MB at most."""
 LONGEST = 4096
-"""Reading one of 8 KB costs 15 ms, in which no other caller is answered."""
+"""Characters; parsing a selector of 8 KB would block the event loop for 15 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What a selector says.
+    """Parsed label selector of a request.
 
-    `is_ours`: it speaks of ScaledObjects at all, in whatever way; one that cannot be read does, too. `scaled_object` is
-    the one that it fixes, by `=` or `in` one value, "" if none; other requirements are read past. `problem` is why it
-    cannot be read.
+    `is_ours`: it has a requirement on ScaledObjects, of any kind, or is malformed. `scaled_object` is the name that it
+    requires, by `=` or `in` with one value, "" if none; other requirements are ignored. `problem` is why it cannot be
+    parsed.
     """
 
     text: str
@@ -34,7 +34,7 @@ class Selection:
 
 
 def select(selector: str) -> Selection:
-    """Read a selector; one that cannot be read has a `problem`."""
+    """Parse a selector; a malformed one has a `problem`."""
     return _remembered(selector) if len(selector) <= LONGEST_REMEMBERED else _read(selector)
 
 
@@ -45,8 +45,8 @@ def _read(selector: str) -> Selection:
         requirements = LabelSelector.parse(selector).requirements
     except ValueError as error:
         return Selection(text=selector, is_ours=True, problem=str(error))
-    about = [one for one in requirements if one.key == NAME_LABEL]
-    fixed = [one.values for one in about if one.operator == "in" and len(one.values) == 1]
+    about = [requirement for requirement in requirements if requirement.key == NAME_LABEL]
+    fixed = [found.values for found in about if found.operator == "in" and len(found.values) == 1]
     return Selection(text=selector, is_ours=bool(about), scaled_object=next(iter(fixed[0])) if fixed else "")
 
 
@@ -58,9 +58,10 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What `caller` asks; `metric` is any resource's name: for `.../scaledobjects/app` it is "scaledobjects".
+    """Authorised request of `caller`; `metric` is any resource's name: for `.../scaledobjects/app` it is
+    "scaledobjects".
 
-    Namespace and metric are what was authorised, from the same reading of the path.
+    Namespace and metric are what was authorised, from the same parsing of the path.
     """
 
     caller: Caller
@@ -72,7 +73,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What goes back to the caller."""
+    """Response to the caller."""
 
     body: bytes
     status: int = 200
@@ -81,7 +82,7 @@ class Answer:
 
 
 def question_of(caller: Caller, asked: Asked) -> Question:
-    """What the caller wants to know."""
+    """Make the authorised request of a caller."""
     wanted = asked.wanted
     return Question(
         caller=caller,

@@ -1,9 +1,9 @@
-"""Who answers a question: the fourth stage of `external_metrics/server.py`, decided from values alone.
+"""Routing: the fourth stage of `external_metrics/server.py` decides from values alone who answers a request.
 
-Comes from `external_metrics/question.py`. Next is the answer: `external_metrics/upstream.py` (another adapter),
-`operator/standby/forwarding.py` (the replica that holds the Lease), `external_metrics/metric_values.py`,
-`operator/explain/insight.py` or `external_metrics/discovery.py`. Rules: every replica knows which names are ours, so
-the holder is asked for those alone; what a replica has passed on is never passed on again.
+Comes from `external_metrics/question.py`. Next is the answer: `external_metrics/upstream.py` (another
+adapter), `operator/standby/forwarding.py` (the replica that holds the Lease), `external_metrics/metric_values.py`,
+`operator/explain/insight.py` or `external_metrics/discovery.py`. Rules: every replica knows which metrics are ours, so
+only those are forwarded to the holder; a forwarded request is never forwarded again.
 """
 
 from collections.abc import Callable
@@ -34,23 +34,23 @@ class Route(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
-    """`answers` says whether what is asked is ours to know; else another replica is asked.
+    """Decision who answers. `answers` tells whether this replica knows the answer; otherwise another replica is asked.
 
-    `owns(namespace, metric)` raises StatusError 503 while it is unknown; None: there is no other adapter.
+    `owns(namespace, metric)` raises StatusError 503 while it is unknown; it is None without another adapter.
     """
 
     answers: Callable[[Question], bool]
     owns: Callable[[str, str], bool] | None = None
 
     def routes(self, question: Question) -> tuple[Route, ...]:
-        """Where to ask, in this order, until there is an answer.
+        """Return where to ask, in this order, until one answers.
 
-        Raises StatusError: 404 and 405 for what is not served, 421 for a replica's question when we do not hold the
-        Lease, 503 where it is not known, or would go round in a circle.
+        Raises StatusError: 404 and 405 if the path or method is not served, 421 for a replica's request if we do not
+        hold the Lease, 503 if the owner is unknown or the upstream leads back to us.
         """
         asked = question.asked
         if question.caller.is_replica and not self.answers(question):
-            raise misdirected("this replica does not hold the Lease, or not of what is asked for")
+            raise misdirected("this replica does not hold the Lease, or not the slot of this object")
         own = _find(asked)
         if own is Route.METRIC and self._is_upstreams(question):
             if "keda-py/" in asked.headers.get("Via", ""):
@@ -67,12 +67,12 @@ class Routing:
 
 
 def is_passed_on(asked: Asked) -> bool:
-    """Whether replicas ask each other for it."""
+    """Return whether replicas forward such a request to each other."""
     return asked.method == "GET" and asked.wanted.path.startswith(_PASSED_ON)
 
 
 def _find(asked: Asked) -> Route:
-    """What of ours is asked for. Raises StatusError 404 or 405."""
+    """Return the part of our API that is requested. Raises StatusError 404 or 405."""
     found = _resource(asked) if asked.wanted.resource else Route.DOCUMENT if asked.wanted.path in DOCUMENTS else None
     if found is None:
         raise not_found()
@@ -82,7 +82,7 @@ def _find(asked: Asked) -> Route:
 
 
 def _resource(asked: Asked) -> Route | None:
-    """What was authorised, taken literally: nothing but whole paths of ours, no slash too many."""
+    """Return the route of a path that is literally one of ours; the number of slashes must match."""
     wanted, slashes = asked.wanted, asked.path.count("/")
     if not wanted.namespace or asked.path.endswith("/"):
         return None

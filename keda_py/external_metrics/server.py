@@ -1,8 +1,8 @@
-"""external.metrics.k8s.io/v1beta1 over TLS: where the HPA controller asks.
+"""Server of external.metrics.k8s.io/v1beta1 over TLS, which the HPA controller asks.
 
-Requests come through the API server's aggregation layer. `_answer` is the way of every question, one stage after the
-other with a value between each two: what is asked, who asks, whether they may, who answers, the answer. No stage sees a
-`web.Request`, and every refusal is a Kubernetes Status. Behaviour reference, section 7.1.
+Requests arrive through the API server's aggregation layer. `_answer` takes every request through the stages, with a
+value between each two: read, authenticate, authorise, route, answer. No stage sees a `web.Request`, and every refusal
+is a Kubernetes Status. Behaviour reference, section 7.1.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from keda_py.serving.statuses import StatusError, internal_error, method_not_all
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 10.0
-"""An HPA sync waits this long at most; a trigger's own time-out is 3 s."""
+"""Longest time that an HPA's sync waits; a trigger's own time-out is 3 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
-    """What a question passes through; each raises StatusError where it ends there.
+    """Stages of a request; each raises StatusError if the request ends there.
 
-    `routes` says which of `answers` are asked, in which order, until one is not None.
+    `routes` returns which of `answers` to call, in order, until one does not return None.
     """
 
     authenticate: Callable[[Asked], Awaitable[Caller]]
@@ -43,22 +43,22 @@ class Stages:
 
 
 class MetricsServer:
-    """The HTTPS server. `not_ready` says why /readyz fails, "" while it does not."""
+    """HTTPS server. `not_ready` returns why /readyz fails, "" if it does not."""
 
     def __init__(self, stages: Stages, not_ready: Callable[[], str]) -> None:
         self._stages, self._not_ready = stages, not_ready
         self._server = LimitedServer(self._guard)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
-        """Listen; the port, which matters where `port` was 0. Raises OSError when the address is taken."""
+        """Listen and return the port, which matters if `port` was 0. Raises OSError if the address is in use."""
         return await self._server.start(host, port, tls)
 
     def leave(self) -> None:
-        """Go on answering, but let clients know that they have to connect elsewhere."""
+        """Close each connection after its next answer, so that clients connect to another replica."""
         self._server.leave()
 
     async def aclose(self) -> None:
-        """Answer what is on its way for up to two seconds, then close."""
+        """Answer requests under way for up to two seconds, then close."""
         await self._server.aclose()
 
     async def _guard(self, request: web.BaseRequest) -> BareResponse:
@@ -77,7 +77,7 @@ class MetricsServer:
         )
 
     async def _answer(self, request: web.BaseRequest) -> Answer:
-        """Raises StatusError."""
+        """Take a request through all stages. Raises StatusError."""
         stages = self._stages
         asked = read_request(request)
         caller = await stages.authenticate(asked)
@@ -90,7 +90,7 @@ class MetricsServer:
         raise internal_error("no part of keda-py answers this question")
 
     def _probe(self, request: web.BaseRequest) -> Answer:
-        """Open to all."""
+        """Answer a probe without authentication."""
         if request.method not in ("GET", "HEAD"):
             raise method_not_allowed()
         reason = self._not_ready() if request.path == "/readyz" else ""

@@ -1,4 +1,4 @@
-"""The process itself and its log, as `settings.py` has them."""
+"""Settings of the process and its log; part of `settings.py`."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from keda_py.settings.parsers import one_of, parse_log_level
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
-    """What is logged, and how. Encoder "" is console on a terminal and JSON elsewhere."""
+    """Level and format of the log. Encoder "" is console on a terminal and JSON elsewhere."""
 
     level: int | None = option(None, parse_log_level, "debug, info, warn, error or a number", flag="zap-log-level")
     encoder: str = option("", one_of("json", "console"), "json or console", flag="zap-encoder")
@@ -24,7 +24,7 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSettings:
-    """The process, and what outlives it."""
+    """State of the process that survives its restart."""
 
     state_dir: str = option(
         "",

@@ -11,7 +11,7 @@ _ON_8082 = Address(host="127.0.0.1", port=8082)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShadowSettings:
-    """Running beside another autoscaler, to compare."""
+    """Shadow mode: the operator runs beside another autoscaler, to compare."""
 
     enabled: bool = option(
         False,

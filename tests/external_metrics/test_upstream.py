@@ -167,7 +167,7 @@ async def test_what_no_adapter_answers_is_a_503_and_never_an_empty_list(adapter,
     adapter.says(body, status, Location="http://127.0.0.1:1/")
     refusal = await adapter.refusal()
     assert (refusal.code, refusal.reason) == (503, "ServiceUnavailable")
-    assert "nginx.net.requests is no metric of keda-py's, and its upstream " in refusal.message
+    assert "nginx.net.requests is not a metric of keda-py, and its upstream " in refusal.message
     assert len(adapter.server.asked) == 1
 
 

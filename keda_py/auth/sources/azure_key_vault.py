@@ -1,6 +1,7 @@
-"""`azureKeyVault`: secrets of Azure Key Vault, as a service principal or by workload identity. Failures are raised.
+"""Source `azureKeyVault`: secrets of Azure Key Vault, as a service principal or by workload identity.
 
-The token is of `keda_py/cloud/azure.py`, which asks whether the operator's own identity may go to login and vault.
+Failures are raised. The token is from `keda_py/cloud/azure.py`, which checks whether the operator's own identity may go
+to login and vault.
 """
 
 from pydantic import SecretStr
@@ -27,7 +28,7 @@ _FIELD = "spec.azureKeyVault"
 
 
 async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, SecretStr]:
-    """Raises ConfigError for what the user must fix, ScalerError when Azure refuses or does not answer."""
+    """Read the secrets. Raises ConfigError for errors of the user, ScalerError if Azure refuses or does not answer."""
     authority, resource = _cloud_of(vault.cloud)
     source = await azure.token_source(
         ResolvingContext(lookup),
@@ -56,7 +57,7 @@ async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: Secret
 
 
 def _cloud_of(cloud: AzureKeyVaultCloud | None) -> tuple[str, str]:
-    """Where to log in, and for which resource."""
+    """Return the address of the login and the resource to log in for."""
     kind = cloud.type if cloud else "AzurePublicCloud"
     if cloud and kind.lower() == "private":
         for name, value in (

@@ -1,6 +1,6 @@
-"""Bytes of a watch -> lines of JSON, whatever the chunks' borders.
+"""Split the bytes of a watch into lines of JSON, wherever the chunks end.
 
-aiohttp's own line reader stops at its buffer's size, and a ConfigMap of etcd's largest size is longer than that.
+aiohttp's own line reader fails above its buffer's size, which a ConfigMap of etcd's largest size exceeds.
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ LINE_LIMIT = 32 * 2**20
 
 
 class LineSplitter:
-    """Feed chunks, get whole lines; what is left at the end of a stream was cut and is not a line."""
+    """Buffer that takes chunks and returns whole lines; an unfinished line at the end of a stream is discarded."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self._length = 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The lines that `chunk` completes. Raises Unavailable for a line over LINE_LIMIT bytes."""
+        """Yield the lines that `chunk` completes. Raises Unavailable for a line over LINE_LIMIT bytes."""
         head, *rest = chunk.split(b"\n")
         self._hold(head)
         for piece in rest:

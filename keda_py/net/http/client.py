@@ -1,4 +1,4 @@
-"""`http_client`: one `httpx.AsyncClient` for a whole process; the engine opens it and closes it."""
+"""HTTP client of a process: one `httpx.AsyncClient` that the engine opens and closes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,15 +18,16 @@ from keda_py.net.proxies import Proxies
 from keda_py.net.tls import TlsContexts, TlsSettings
 
 MAX_REDIRECTS = 10
-"""As Go's client; where they may lead, `redirects.py` says."""
+"""As in Go's client; `redirects.py` decides which ones are followed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpClientSpec:
-    """`timeout` in seconds (KEDA_HTTP_DEFAULT_TIMEOUT), `keep_alive` False for KEDA_HTTP_DISABLE_KEEP_ALIVE.
+    """Settings of the client.
 
-    `connections` bounds how many there are, `idle_seconds` is how long an unused one is kept, `answers` the bytes of
-    answers.
+    `timeout` in seconds is KEDA_HTTP_DEFAULT_TIMEOUT; `keep_alive` is False for KEDA_HTTP_DISABLE_KEEP_ALIVE.
+    `connections` bounds the connections, `answers` the bytes of answers; `idle_seconds` is how long an unused
+    connection is kept.
     """
 
     timeout: float = 3.0
@@ -44,7 +45,7 @@ def http_client(
     tls: TlsContexts,
     observe: Callable[[HttpExchange], None] = lambda _: None,
 ) -> httpx.AsyncClient:
-    """The shared client; `tls` serves requests that bring no context of their own, `observe` hears of each exchange."""
+    """Make the shared client; `tls` serves requests without a context of their own, `observe` gets each exchange."""
     transport = AiohttpTransport(
         clock=clock,
         trust=Trust(
@@ -64,7 +65,7 @@ def http_client(
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,
         trust_env=False,
-        # A cookie stands for who was given it, and all tenants share this client: none is kept.
+        # A cookie identifies the tenant that received it, and all tenants share this client: none is stored.
         cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=())),
         headers={"User-Agent": spec.user_agent, "Accept-Encoding": "gzip, deflate"},
     )

@@ -1,6 +1,6 @@
-"""Listening sockets, and the descriptors that connections need.
+"""Listening sockets, and the limit on open files that connections need.
 
-A socket is opened here and served elsewhere, maybe by another process, so that a port that is taken is known at once.
+A socket is opened here and served elsewhere, possibly by another process, so that a port in use is noticed at start.
 """
 
 import asyncio
@@ -14,9 +14,10 @@ WANTED_DESCRIPTORS = 65_536
 
 
 async def listen(host: str, port: int) -> list[socket.socket]:
-    """One for each address of `host`, "" being every interface; of port 0 all have the same free one.
+    """Open a listening socket for each address of `host`, "" being every interface; with port 0 all share one free
+    port.
 
-    Raises OSError when one is taken; then none is open.
+    Raises OSError if one is in use; then none stays open.
     """
     found = await asyncio.get_running_loop().getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -36,7 +37,7 @@ async def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def _open(family: socket.AddressFamily, address: tuple[object, ...], *, alone: bool) -> socket.socket | None:
-    """None where this machine does not speak the family, IPv6 mostly."""
+    """Open one socket; None if this machine does not support the address family, mostly IPv6."""
     try:
         one = socket.socket(family, socket.SOCK_STREAM)
     except OSError:
@@ -58,7 +59,7 @@ def _open(family: socket.AddressFamily, address: tuple[object, ...], *, alone: b
 
 
 def raise_descriptor_limit() -> None:
-    """As many open files as the process may have without rights of its own; containers often begin with 1024."""
+    """Raise the limit on open files as far as an unprivileged process may; containers often start with 1024."""
     if sys.platform == "win32":
         return
     import resource  # not on Windows
@@ -70,7 +71,7 @@ def raise_descriptor_limit() -> None:
 
 
 def descriptors() -> int:
-    """How many open files the process may have."""
+    """Return the limit on open files."""
     if sys.platform == "win32":
         return 512
     import resource  # not on Windows

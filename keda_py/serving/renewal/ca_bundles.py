@@ -1,7 +1,7 @@
-"""Objects that lead to us and name our authority: APIServices, webhook configuration and such, watched and put right.
+"""Upkeep of the objects that carry our CA: APIServices, webhook configurations and such, watched and corrected.
 
-Only the replica that leads does this, so that two never write against each other. What is right is a pure function of
-the live object and our CA; it comes with each `Guarded`. Behaviour reference, section 13.4.
+Only the leader does this, so that two replicas never write against each other. The correction is a pure function of the
+live object and our CA; it comes with each `Guarded`. Behaviour reference, section 13.4.
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from keda_py.serving.server_tls import ServerTls
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""Another client that writes the same object is not answered faster than that."""
+"""Least time between two writes of one object, so that another client's writes cannot start a fast loop."""
 
 Correct = Callable[[Obj | None, bytes], Obj | None]
-"""(live object or None if missing, our CA as PEM) -> what to write; None when nothing is to be written.
+"""(live object or None if missing, our CA as PEM) -> object to write, or None if it is correct.
 
-Raises ConfigError where only a human can put it right.
+Raises ConfigError if only a human can correct it.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
-    """One object that leads to us, and how it should be; `namespace` "" at cluster scope."""
+    """Object that carries our CA, and its correction; `namespace` is "" at cluster scope."""
 
     resource: Resource
     name: str
@@ -44,13 +44,13 @@ class Guarded:
 
 
 class CaBundles:
-    """Keeps the guarded objects right, as often as a client changes them or our CA changes."""
+    """Corrects the guarded objects whenever a client changes them or our CA changes."""
 
     def __init__(self, client: KubeClient, tls: ServerTls, guarded: Sequence[Guarded]) -> None:
         self._client, self._tls, self._guarded = client, tls, tuple(guarded)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Watch and correct the objects until cancelled."""
         await self._tls.shown.wait()
         async with asyncio.TaskGroup() as tasks:
             for one in self._guarded:
@@ -71,15 +71,15 @@ class CaBundles:
             unsubscribe()
 
     async def _keep(self, one: Guarded, informer: Informer, changed: asyncio.Event) -> None:
-        known, told, backoff = False, "", Backoff()
+        known, logged, backoff = False, "", Backoff()
         while True:
             changed.clear()
             live = informer.get(one.namespace, one.name)
             known = known or live is not None
             wait, trouble = await self._attempt(one, live, backoff, deleted=known and live is None)
-            if trouble and trouble != told:
+            if trouble and trouble != logged:
                 log.error("the cluster cannot find or trust us", extra={"object": str(one), "error": trouble})
-            told = trouble
+            logged = trouble
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await changed.wait()
@@ -87,7 +87,9 @@ class CaBundles:
     async def _attempt(
         self, one: Guarded, live: Obj | None, backoff: Backoff, *, deleted: bool
     ) -> tuple[float | None, str]:
-        """Seconds until it has to be tried again, and what a human has to do about it ("": nothing)."""
+        """Correct one object; return the seconds until the next attempt, and an error that a human has to fix ("":
+        none).
+        """
         try:
             written = await self._correct(one, live)
         except Conflict:  # our copy is old; the newer one is on its way
@@ -95,12 +97,12 @@ class CaBundles:
         except ConfigError as error:
             return None, str(error)
         except KubeError as error:
-            return backoff.next(), f"cannot be put right: {error}"
+            return backoff.next(), f"cannot be corrected: {error}"
         backoff.reset()
         return None, "it was deleted; apply it again" if deleted and not written else ""
 
     async def _correct(self, one: Guarded, live: Obj | None) -> bool:
-        """True when something had to be written."""
+        """Write the corrected object; return whether it had to be written."""
         certificate = self._tls.certificate
         wanted = one.correct(live, certificate.ca) if certificate is not None and certificate.ca else None
         if wanted is None:
@@ -109,6 +111,6 @@ class CaBundles:
             await self._client.create(one.resource, wanted)
         else:
             await self._client.update(one.resource.named(one.namespace, one.name), wanted)
-        log.info("put right", extra={"object": str(one)})
+        log.info("corrected object that carries our CA", extra={"object": str(one)})
         await asyncio.sleep(PAUSE_SECONDS)
         return True
