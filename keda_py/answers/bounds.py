@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self, TypeVar, cast
 
 from keda_py.answers.ledger import MIB, ROOM, Ledger
-from keda_py.answers.process import Limits, Question
+from keda_py.answers.process import ParseJob, ParseLimits
 from keda_py.answers.workers import Workers
 from keda_py.errors import AnswerTooLong
 
@@ -32,7 +32,7 @@ class AnswerBounds:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
         self.ledger = Ledger(max(ROOM, _TIMES * max_bytes))
-        self._workers = Workers(Limits(cpu_seconds=_CPU_SECONDS, memory=_OWN_MEMORY + _TIMES * max_bytes))
+        self._workers = Workers(ParseLimits(cpu_seconds=_CPU_SECONDS, memory=_OWN_MEMORY + _TIMES * max_bytes))
 
     async def __aenter__(self) -> Self:
         return self
@@ -54,7 +54,7 @@ class AnswerBounds:
 
         `function` is found there by its module and name; `arguments` and its value are plain (JSON).
         """
-        question = Question(function=f"{function.__module__}:{function.__qualname__}", arguments=arguments, text=text)
+        question = ParseJob(function=f"{function.__module__}:{function.__qualname__}", arguments=arguments, text=text)
         # A str comes from an object in a cache, so it takes no additional memory.
         held = self.ledger.holding(tenant, len(text)) if isinstance(text, bytes) else nullcontext()
         with held:

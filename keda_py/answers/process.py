@@ -21,7 +21,7 @@ _FROM_ENVIRONMENT = ("LD_LIBRARY_PATH",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ParseLimits:
     """Limits of one job: seconds of CPU, bytes of memory."""
 
     cpu_seconds: float
@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ParseJob:
     """Job: a module-level function ("module:name"), its further arguments (plain values), and the text to parse."""
 
     function: str
@@ -40,12 +40,12 @@ class Question:
 class WorkerProcess:
     """Running worker, made by `start`. If `usable` is false after an `ask`, cancelled or not, end it with `kill`."""
 
-    def __init__(self, process: Process, limits: Limits) -> None:
+    def __init__(self, process: Process, limits: ParseLimits) -> None:
         self._process, self._limits = process, limits
         self._leaving = False
 
     @classmethod
-    async def start(cls, limits: Limits, bytecode_folder: str | None) -> "WorkerProcess":
+    async def start(cls, limits: ParseLimits, bytecode_folder: str | None) -> "WorkerProcess":
         """Start a worker. Raises ScalerError if the system refuses."""
         script = (
             f"import sys; sys.path[:] = {_search_path()!r}; from keda_py.answers.worker import serve; "
@@ -73,7 +73,7 @@ class WorkerProcess:
         """Return whether it accepts another job."""
         return self.running and not self._leaving
 
-    async def ask(self, question: Question) -> object:
+    async def ask(self, question: ParseJob) -> object:
         """Run a job and return its value. Raises ScalerError: the function's own, or the reason for its failure."""
         self._leaving = True  # after any failure or cancellation its pipes are out of step
         try:
@@ -91,7 +91,7 @@ class WorkerProcess:
         except (ValueError, RecursionError):
             raise ScalerError("the answer cannot be read: what its reader says is no JSON") from None
 
-    async def _exchange(self, question: Question) -> tuple[int, bytes]:
+    async def _exchange(self, question: ParseJob) -> tuple[int, bytes]:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None  # both are pipes
         assert stdout is not None

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Asked:
+class LastServer:
     """Server of the last request: host and port, or another name for errors; "" before the first."""
 
     server: str = ""
 
 
-_asked: ContextVar[Asked | None] = ContextVar("asked", default=None)
+_asked: ContextVar[LastServer | None] = ContextVar("asked", default=None)
 
 
 @contextmanager
-def noting() -> Iterator[Asked]:
+def noting() -> Iterator[LastServer]:
     """Record the server of the last request inside."""
-    asked = Asked()
+    asked = LastServer()
     token = _asked.set(asked)
     try:
         yield asked

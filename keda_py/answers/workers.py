@@ -9,7 +9,7 @@ import math
 import sys
 from collections import deque
 
-from keda_py.answers.process import Limits, Question, WorkerProcess
+from keda_py.answers.process import ParseJob, ParseLimits, WorkerProcess
 from keda_py.errors import ScalerError
 
 AT_ONCE = 2
@@ -21,7 +21,7 @@ _FORGOTTEN = 0.001
 class Workers:
     """Pool of worker processes of one event loop. Close it, because the processes do not end by themselves."""
 
-    def __init__(self, limits: Limits, bytecode_folder: str | None = sys.pycache_prefix) -> None:
+    def __init__(self, limits: ParseLimits, bytecode_folder: str | None = sys.pycache_prefix) -> None:
         """Make an empty pool; `bytecode_folder` has compiled modules, None if they are beside their sources."""
         self._limits, self._bytecode_folder = limits, bytecode_folder
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
@@ -36,7 +36,7 @@ class Workers:
         """Return how many are running."""
         return sum(process.running for process in self._processes)
 
-    async def ask(self, tenant: str, question: Question, seconds: float) -> object:
+    async def ask(self, tenant: str, question: ParseJob, seconds: float) -> object:
         """Return the value that the job's function makes of its text, in time. Raises ScalerError."""
         begun = False
         try:
@@ -60,7 +60,7 @@ class Workers:
         self._processes.clear()
         self._idle.clear()
 
-    async def _ask(self, question: Question) -> object:
+    async def _ask(self, question: ParseJob) -> object:
         process = await self._ready_process()
         try:
             return await process.ask(question)

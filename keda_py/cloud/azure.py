@@ -11,8 +11,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from keda_py.cloud.context import CloudContext
-from keda_py.cloud.questions import Question
-from keda_py.cloud.tokens import Token, TokenSource, ask_token, shared_source
+from keda_py.cloud.http_calls import HttpCall
+from keda_py.cloud.tokens import IssuedToken, TokenSource, ask_token, shared_source
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import CredentialKey, credential_digest
 from keda_py.net.operator_identity import Destination
@@ -79,9 +79,9 @@ async def token_source(
     who = _log_in(identity, login)
     http = context.http
 
-    async def fetch() -> Token:
+    async def fetch() -> IssuedToken:
         form = {"grant_type": "client_credentials", "scope": scope, **await who.form()}
-        return await ask_token(Question(url=who.url, form=form), http)
+        return await ask_token(HttpCall(url=who.url, form=form), http)
 
     async def make() -> TokenSource:
         return TokenSource(fetch)

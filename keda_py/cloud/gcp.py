@@ -20,8 +20,8 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from keda_py.clock import Clock
 from keda_py.cloud.context import CloudContext
 from keda_py.cloud.gcp_external import ExternalAccount, external_account, is_external
-from keda_py.cloud.questions import Question, ask
-from keda_py.cloud.tokens import Token, TokenSource, ask_token, shared_source
+from keda_py.cloud.http_calls import HttpCall, ask
+from keda_py.cloud.tokens import IssuedToken, TokenSource, ask_token, shared_source
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import CredentialKey, credential_digest
 from keda_py.net.keys.private_keys import rs256
@@ -109,7 +109,7 @@ async def project_of(context: CloudContext, identity: GcpIdentity) -> str:
         return account.project_id or _project_of_environment()
     if project := _project_of_environment():
         return project
-    question = Question(url=f"{_metadata_root()}/project/", query={"recursive": "true"}, headers=_FLAVOR)
+    question = HttpCall(url=f"{_metadata_root()}/project/", query={"recursive": "true"}, headers=_FLAVOR)
     return (await ask(question, context.http)).text("projectId") or ""
 
 
@@ -170,12 +170,12 @@ def _project_of_environment() -> str:
     return next((os.environ[name] for name in _PROJECT_VARIABLES if os.environ.get(name)), "")
 
 
-async def _of_metadata_server(http: httpx.AsyncClient) -> Token:
+async def _of_metadata_server(http: httpx.AsyncClient) -> IssuedToken:
     url = f"{_metadata_root()}/instance/service-accounts/default/token"
-    return await ask_token(Question(url=url, headers=_FLAVOR), http)
+    return await ask_token(HttpCall(url=url, headers=_FLAVOR), http)
 
 
-async def _of_account(http: httpx.AsyncClient, clock: Clock, account: _Account, scope: str) -> Token:
+async def _of_account(http: httpx.AsyncClient, clock: Clock, account: _Account, scope: str) -> IssuedToken:
     now = int(clock.now().timestamp())
     claims = {
         "iss": account.client_email,
@@ -185,7 +185,7 @@ async def _of_account(http: httpx.AsyncClient, clock: Clock, account: _Account, 
         "exp": now + _ASSERTION_SECONDS,
     }
     form = {"grant_type": _GRANT, "assertion": _signed(claims, account, "private_key")}
-    return await ask_token(Question(url=account.token_uri, form=form), http)
+    return await ask_token(HttpCall(url=account.token_uri, form=form), http)
 
 
 def _signed(claims: dict[str, object], account: _Account, field: str) -> str:

@@ -13,8 +13,8 @@ import httpx
 import orjson
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from keda_py.cloud.questions import Question, ask
-from keda_py.cloud.tokens import Token, ask_token, granted
+from keda_py.cloud.http_calls import HttpCall, ask
+from keda_py.cloud.tokens import IssuedToken, ask_token, granted
 from keda_py.errors import ConfigError, ScalerError
 
 _GRANT = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -57,7 +57,7 @@ class ExternalAccount:
         """Return the project that the file names; a federated identity has no other."""
         return self.document.project_id
 
-    async def token(self, http: httpx.AsyncClient, scope: str) -> Token:
+    async def token(self, http: httpx.AsyncClient, scope: str) -> IssuedToken:
         """Get a token of Google, of the impersonated service account if one is named. Raises ScalerError."""
         document = self.document
         foreign = await asyncio.to_thread(_read, document.credential_source)
@@ -70,17 +70,17 @@ class ExternalAccount:
             "subject_token_type": document.subject_token_type,
             "subject_token": foreign,
         }
-        token = await ask_token(Question(url=document.token_url, form=form), http)
+        token = await ask_token(HttpCall(url=document.token_url, form=form), http)
         return await self._impersonate(http, token, scope) if impersonates else token
 
-    async def _impersonate(self, http: httpx.AsyncClient, token: Token, scope: str) -> Token:
-        question = Question(
+    async def _impersonate(self, http: httpx.AsyncClient, token: IssuedToken, scope: str) -> IssuedToken:
+        question = HttpCall(
             url=self.document.service_account_impersonation_url,
             headers={"Authorization": f"Bearer {token.text.get_secret_value()}"},
             json={"scope": [scope], "lifetime": f"{_IMPERSONATED_SECONDS:g}s"},
         )
         answer = await ask(question, http)
-        return Token(text=granted(answer, "accessToken"), seconds=_IMPERSONATED_SECONDS)
+        return IssuedToken(text=granted(answer, "accessToken"), seconds=_IMPERSONATED_SECONDS)
 
 
 def is_external(text: SecretStr) -> bool:

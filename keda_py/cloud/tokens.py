@@ -13,7 +13,7 @@ import httpx
 from pydantic import SecretStr
 
 from keda_py.cloud.context import CloudContext, nothing_to_close
-from keda_py.cloud.questions import Answer, Question, ask
+from keda_py.cloud.http_calls import HttpCall, HttpReply, ask
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import CredentialKey
 
@@ -26,7 +26,7 @@ LONGEST_TOKEN = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class IssuedToken:
     """Token and its life from the moment of the request; with 0 s it serves only the callers that wait for it."""
 
     text: SecretStr
@@ -41,7 +41,7 @@ class Token:
 class TokenSource:
     """Cache of one token, fetched again shortly before it expires; concurrent callers share a fetch."""
 
-    def __init__(self, fetch: Callable[[], Awaitable[Token]]) -> None:
+    def __init__(self, fetch: Callable[[], Awaitable[IssuedToken]]) -> None:
         self._fetch, self._lock = fetch, asyncio.Lock()
         self._token, self._until = SecretStr(""), -math.inf
         self._failure = ""
@@ -80,14 +80,14 @@ async def shared_source(
     return await context.shared(key, make, nothing_to_close)
 
 
-async def ask_token(question: Question, http: httpx.AsyncClient) -> Token:
+async def ask_token(question: HttpCall, http: httpx.AsyncClient) -> IssuedToken:
     """Request a token from a token endpoint or a metadata server. Raises ScalerError."""
     answer = await ask(question, http)
     life = answer.body.get("expires_in", 0)
-    return Token(text=granted(answer, "access_token"), seconds=_seconds(life))
+    return IssuedToken(text=granted(answer, "access_token"), seconds=_seconds(life))
 
 
-def granted(answer: Answer, field: str) -> SecretStr:
+def granted(answer: HttpReply, field: str) -> SecretStr:
     """Return the token in a field of the answer. Raises ScalerError."""
     text = answer.text(field) if answer.status < 400 else None
     if not text or len(text) > LONGEST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:

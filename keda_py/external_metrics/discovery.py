@@ -12,7 +12,7 @@ import orjson
 import re2
 
 from keda_py import __version__
-from keda_py.external_metrics.question import Answer, Question
+from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,14 +158,14 @@ def _aggregated(version: str) -> Document:
 _AGGREGATED = {version: _aggregated(version) for version in ("v2", "v2beta1")}
 
 
-async def answer_document(question: Question) -> Answer:
+async def answer_document(question: AuthorisedRequest) -> ApiResponse:
     """Return the document at a path of DOCUMENTS, or 304 if the client has it already."""
     headers = question.asked.headers
     document = document_for(question.asked.wanted.path, headers.get("Accept", ""))
     cached = {"ETag": f'"{document.etag}"', "Vary": "Accept"}
     if document.etag in headers.get("If-None-Match", ""):
-        return Answer(body=b"", status=304, headers=cached)
-    return Answer(body=document.body, content_type=document.content_type, headers=cached)
+        return ApiResponse(body=b"", status=304, headers=cached)
+    return ApiResponse(body=document.body, content_type=document.content_type, headers=cached)
 
 
 def document_for(path: str, accept: str) -> Document:

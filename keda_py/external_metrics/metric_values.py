@@ -13,9 +13,9 @@ from keda_py.core.evaluation import MetricValue
 from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.quantity import print_milli
 from keda_py.core.values.times import write_time
+from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import GROUP_VERSION
 from keda_py.external_metrics.query import QueryError
-from keda_py.external_metrics.question import Answer, Question
 from keda_py.serving.statuses import bad_request, internal_error
 
 REMEMBERED = 1024
@@ -40,7 +40,7 @@ class ExternalMetrics:
     def __init__(self, query: Questions, clock: Clock) -> None:
         self._query, self._clock = query, clock
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: AuthorisedRequest) -> ApiResponse:
         """Return an ExternalMetricValueList. Raises StatusError, with KEDA's text if no ScaledObject is named."""
         asked = question.selection
         if asked.problem:
@@ -54,7 +54,7 @@ class ExternalMetrics:
                 values = await self._query.answer(*wanted)
             except QueryError as error:
                 raise internal_error(str(error)) from None
-        return Answer(body=_list_of(values, write_time(self._clock.now())))
+        return ApiResponse(body=_list_of(values, write_time(self._clock.now())))
 
 
 @lru_cache(maxsize=REMEMBERED)

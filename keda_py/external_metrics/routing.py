@@ -1,6 +1,6 @@
 """Routing: the fourth stage of `external_metrics/server.py` decides from values alone who answers a request.
 
-Comes from `external_metrics/question.py`. Next is the answer: `external_metrics/upstream.py` (another
+Comes from `external_metrics/authorised_request.py`. Next is the answer: `external_metrics/upstream.py` (another
 adapter), `operator/standby/forwarding.py` (the replica that holds the Lease), `external_metrics/metric_values.py`,
 `operator/explain/insight.py` or `external_metrics/discovery.py`. Rules: every replica knows which metrics are ours, so
 only those are forwarded to the holder; a forwarded request is never forwarded again.
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from keda_py.external_metrics.authorised_request import AuthorisedRequest
 from keda_py.external_metrics.discovery import DOCUMENTS, INSIGHT, JOB_INSIGHT, METRICS
-from keda_py.external_metrics.question import Question
-from keda_py.serving.asked import Asked
+from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.statuses import method_not_allowed, misdirected, not_found, unavailable
 
 _READS = ("GET", "HEAD")
@@ -39,10 +39,10 @@ class Routing:
     `owns(namespace, metric)` raises StatusError 503 while it is unknown; it is None without another adapter.
     """
 
-    answers: Callable[[Question], bool]
+    answers: Callable[[AuthorisedRequest], bool]
     owns: Callable[[str, str], bool] | None = None
 
-    def routes(self, question: Question) -> tuple[Route, ...]:
+    def routes(self, question: AuthorisedRequest) -> tuple[Route, ...]:
         """Return where to ask, in this order, until one answers.
 
         Raises StatusError: 404 and 405 if the path or method is not served, 421 for a replica's request if we do not
@@ -60,18 +60,18 @@ class Routing:
             return (Route.UPSTREAM,)
         return (own,) if not is_passed_on(asked) or self.answers(question) else (Route.HOLDER, own)
 
-    def _is_upstreams(self, question: Question) -> bool:
+    def _is_upstreams(self, question: AuthorisedRequest) -> bool:
         if self.owns is None or question.selection.is_ours:
             return False
         return not self.owns(question.namespace, question.metric)
 
 
-def is_passed_on(asked: Asked) -> bool:
+def is_passed_on(asked: ApiRequest) -> bool:
     """Return whether replicas forward such a request to each other."""
     return asked.method == "GET" and asked.wanted.path.startswith(_PASSED_ON)
 
 
-def _find(asked: Asked) -> Route:
+def _find(asked: ApiRequest) -> Route:
     """Return the part of our API that is requested. Raises StatusError 404 or 405."""
     found = _resource(asked) if asked.wanted.resource else Route.DOCUMENT if asked.wanted.path in DOCUMENTS else None
     if found is None:
@@ -81,7 +81,7 @@ def _find(asked: Asked) -> Route:
     return found
 
 
-def _resource(asked: Asked) -> Route | None:
+def _resource(asked: ApiRequest) -> Route | None:
     """Return the route of a path that is literally one of ours; the number of slashes must match."""
     wanted, slashes = asked.wanted, asked.path.count("/")
     if not wanted.namespace or asked.path.endswith("/"):

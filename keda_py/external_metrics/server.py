@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import orjson
 from aiohttp import web
 
+from keda_py.external_metrics.authorised_request import JSON, ApiResponse, AuthorisedRequest, question_of
 from keda_py.external_metrics.discovery import PROBES
-from keda_py.external_metrics.question import JSON, Answer, Question, question_of
 from keda_py.external_metrics.routing import Route
-from keda_py.serving.asked import Asked, read_request
+from keda_py.serving.api_request import ApiRequest, read_request
 from keda_py.serving.caller import Caller
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.connection import BareResponse
@@ -36,10 +36,10 @@ class Stages:
     `routes` returns which of `answers` to call, in order, until one does not return None.
     """
 
-    authenticate: Callable[[Asked], Awaitable[Caller]]
-    authorise: Callable[[Caller, Asked], Awaitable[None]]
-    routes: Callable[[Question], tuple[Route, ...]]
-    answers: Mapping[Route, Callable[[Question], Awaitable[Answer | None]]]
+    authenticate: Callable[[ApiRequest], Awaitable[Caller]]
+    authorise: Callable[[Caller, ApiRequest], Awaitable[None]]
+    routes: Callable[[AuthorisedRequest], tuple[Route, ...]]
+    answers: Mapping[Route, Callable[[AuthorisedRequest], Awaitable[ApiResponse | None]]]
 
 
 class MetricsServer:
@@ -76,7 +76,7 @@ class MetricsServer:
             body=answer.body, status=answer.status, content_type=answer.content_type, headers=answer.headers or None
         )
 
-    async def _answer(self, request: web.BaseRequest) -> Answer:
+    async def _answer(self, request: web.BaseRequest) -> ApiResponse:
         """Take a request through all stages. Raises StatusError."""
         stages = self._stages
         asked = read_request(request)
@@ -89,13 +89,13 @@ class MetricsServer:
                 return answer
         raise internal_error("no part of keda-py answers this question")
 
-    def _probe(self, request: web.BaseRequest) -> Answer:
+    def _probe(self, request: web.BaseRequest) -> ApiResponse:
         """Answer a probe without authentication."""
         if request.method not in ("GET", "HEAD"):
             raise method_not_allowed()
         reason = self._not_ready() if request.path == "/readyz" else ""
-        return Answer(body=(reason or "ok").encode(), status=500 if reason else 200, content_type="text/plain")
+        return ApiResponse(body=(reason or "ok").encode(), status=500 if reason else 200, content_type="text/plain")
 
 
-def _refusal(error: StatusError) -> Answer:
-    return Answer(body=orjson.dumps(error.body()), status=error.code, content_type=JSON)
+def _refusal(error: StatusError) -> ApiResponse:
+    return ApiResponse(body=orjson.dumps(error.body()), status=error.code, content_type=JSON)

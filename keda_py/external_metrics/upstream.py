@@ -22,8 +22,8 @@ from yarl import URL
 
 from keda_py import __version__
 from keda_py.errors import KedaPyError
+from keda_py.external_metrics.authorised_request import JSON, ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import GROUP_VERSION, ROOT
-from keda_py.external_metrics.question import JSON, Answer, Question
 from keda_py.serving.statuses import bad_request, unavailable
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Upstream:
     async def aclose(self) -> None:
         await self._session.close()
 
-    async def ask(self, namespace: str, metric: str, selector: str) -> Answer:
+    async def ask(self, namespace: str, metric: str, selector: str) -> ApiResponse:
         """Return the upstream's answer, a list or its refusal. Raises StatusError 503 without one, 400 for a bad
         name.
         """
@@ -100,7 +100,7 @@ class Upstream:
         path = f"{ROOT}/namespaces/{quote(namespace, safe='')}/{quote(metric, safe='')}"
         return URL(f"{self._peer.url}{path}{query}", encoded=True)
 
-    async def _exchange(self, url: URL) -> Answer:
+    async def _exchange(self, url: URL) -> ApiResponse:
         try:
             async with asyncio.timeout(self._seconds):
                 headers = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": "keda-py", "Via": _VIA}
@@ -138,7 +138,7 @@ class Delegation:
     upstream: Upstream
     owns: Callable[[str, str], bool]
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: AuthorisedRequest) -> ApiResponse:
         """Return the upstream's answer. Raises StatusError."""
         return await self.upstream.ask(question.namespace, question.metric, question.selection.text)
 
@@ -152,14 +152,14 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _passed_on(response: aiohttp.ClientResponse, body: bytes) -> Answer:
+def _passed_on(response: aiohttp.ClientResponse, body: bytes) -> ApiResponse:
     """Return the answer for our caller. A 401 is about our token, not the caller's, and so is an error."""
     if response.status == 401:
         raise UpstreamError("does not accept keda-py's token (401)")
     if not _is_usable(response.status, body):
         raise UpstreamError(f"answers {response.status} without an ExternalMetricValueList or a Status")
     headers = {name: response.headers[name] for name in ("Retry-After",) if name in response.headers}
-    return Answer(body=body, status=response.status, headers=headers)
+    return ApiResponse(body=body, status=response.status, headers=headers)
 
 
 def _is_usable(status: int, body: bytes) -> bool:

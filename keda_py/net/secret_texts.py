@@ -1,7 +1,7 @@
 """Texts that may be secrets, wrapped in SecretStr from the moment they leave a Secret, a file or a vault.
 
 What is read for a trigger (`auth/`) stays wrapped until `sdk/metadata.py` reads it into a field, or until it is sent
-(`cloud/questions.py`): a repr, a log record or a traceback of any value between shows stars. Rule: the code that
+(`cloud/http_calls.py`): a repr, a log record or a traceback of any value between shows stars. Rule: the code that
 needs the text calls `get_secret_value()` in one place and does not keep it.
 """
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import httpx
 
-from keda_py.answers.servers import Asked, noting
+from keda_py.answers.servers import LastServer, noting
 from keda_py.errors import ConfigError, KubeError, ScalerError, forget_frames
 from keda_py.sdk.http_failures import failure_of
 
@@ -29,7 +29,7 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
     connection is described as the built-in scalers do. Any other unexpected exception shows only its type, because its
     text may repeat a URL or header with a secret in it.
     """
-    asked = Asked()
+    asked = LastServer()
     try:
         with noting() as asked:
             async with asyncio.timeout(timeout):

@@ -10,26 +10,24 @@ to the engine.
 import asyncio
 import logging
 import math
-from collections import defaultdict
-from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.pacing.polling_grid import Grid, Phases
 from keda_py.core.reading import MetricReading, Outcome, Round
 from keda_py.core.spec import TriggersSpec
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.errors import ConfigError, ScalerError
+from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.batching import Engine, Sources
+from keda_py.readings.built_objects import BuiltObject, BuiltObjects
 from keda_py.readings.failures import Failures
 from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.pushes import Pushes
-from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
+from keda_py.readings.scaler_set import ScalerSet, ScalerSource
 from keda_py.readings.tracked_metrics import TrackedMetric, gather, known_to_poll, landed, round_of, when_done
 from keda_py.readings.zero_polls import ZeroPolls
 
@@ -38,18 +36,6 @@ log = logging.getLogger(__name__)
 UNOBSERVED = Unobserved()
 QUIET_SECONDS = 60.0
 """Between two warnings about one trigger."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Watched:
-    """An object whose scalers stand."""
-
-    scalers: ScalerSet
-    meters: tuple[TrackedMetric, ...]
-    grid: Grid
-    batch_key: SharingKey | None
-    source: Hashable
-    """Whose grid it is: the batch key, or the object itself."""
 
 
 class Readings:
@@ -70,7 +56,6 @@ class Readings:
     ) -> None:
         self._scalers, self._tasks, self._on_reading, self._observer = scalers, tasks, on_reading, observer
         self._clock = scalers.shared_context.clock
-        self._watched: dict[ObjectKey, _Watched] = {}
         self._failures = failures or Failures()
         engine = Engine(
             clock=self._clock,
@@ -80,11 +65,17 @@ class Readings:
             count_batch=observer.record_batch,
         )
         self._sources = Sources(engine)
+        self._objects = BuiltObjects(
+            scalers=scalers,
+            sources=self._sources,
+            observer=observer,
+            spawn=self._spawn,
+            follow=self._follow,
+            unfollow=self._unfollow,
+        )
         self._pushes = Pushes(self._spawn, self._read_pushed)
         self._zero_polls = ZeroPolls(engine, scalers.zero_polling_interval, self._read_pushed)
         self.formulas = FormulaTurns()
-        self._phases = Phases()
-        self._building: defaultdict[ObjectKey, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -95,65 +86,32 @@ class Readings:
             yield
 
     async def build(self, spec: TriggersSpec) -> MetricSet:
-        """The metrics of a spec; its scalers are built once per generation. Raises ConfigError or ScalerError.
-
-        The scalers of the generation before are closed once the new ones stand, and as well when these cannot be
-        built: an object that is wrong now is not scaled by what it once said.
-        """
-        key = spec.key
-        async with self._building[key]:
-            old = self._watched.get(key)
-            if old and (old.scalers.spec.uid, old.scalers.spec.generation) == (spec.uid, spec.generation):
-                old.scalers.spec = spec
-                return old.scalers.metrics
-            try:
-                with self._clock.busy():
-                    new = await build_set(spec, self._scalers)
-            except (ConfigError, ScalerError):
-                self._end(key)
-                raise
-            self._dismiss(key)
-            self._install(key, new)
-            return new.metrics
+        """Return the metrics of a spec, as `BuiltObjects.build` does. Raises ConfigError or ScalerError."""
+        return await self._objects.build(spec)
 
     async def renew(self, key: ObjectKey, triggers: Iterable[int]) -> bool:
-        """Renew the scalers of those triggers whose parameters have changed; True when one was.
-
-        Where that changes a metric's name or target, nothing stands any more: `built` is None and a `build` is due.
-        """
-        async with self._building[key]:
-            watched = self._watched.get(key)
-            if watched is None:
-                return False
-            known = range(len(watched.scalers.spec.triggers))
-            with self._clock.busy():
-                renewed = {index for index in triggers if index in known and await watched.scalers.renew(index)}
-                if renewed and not await watched.scalers.says_the_same():
-                    self._dismiss(key)
-            for meter in watched.meters:
-                if meter.metric.trigger_index in renewed:
-                    meter.last_at = -math.inf  # what the scaler before it read is not shared with anybody
-            return bool(renewed)
+        """Renew scalers as `BuiltObjects.renew` does; `built` is None afterwards if a `build` is due."""
+        return await self._objects.renew(key, triggers)
 
     def built(self, key: ObjectKey) -> ScalerSet | None:
         """The scalers of an object, None before `build` and after `forget`."""
-        watched = self._watched.get(key)
-        return watched.scalers if watched else None
+        built = self._objects.get(key)
+        return built.scalers if built else None
 
     def keys(self) -> tuple[ObjectKey, ...]:
         """The objects whose scalers stand."""
-        return tuple(self._watched)
+        return tuple(self._objects)
 
     def read_ahead(self, key: ObjectKey, changed: asyncio.Future[None] | None = None) -> asyncio.Future[None] | None:
         """Begin what `poll` would wait for; done when all of it, or `changed`, is. None: `poll` has all it needs."""
-        watched = self._watched.get(key)
-        flights = self._flights(watched.meters) if watched is not None else ()
+        built = self._objects.get(key)
+        flights = self._flights(built.meters) if built is not None else ()
         return when_done(flights, changed)
 
     def known_round(self, key: ObjectKey) -> Round | None:
         """What was read ahead, while the last of it is young; None where something has to be waited for or read."""
-        watched = self._watched.get(key)
-        return round_of(watched.meters, self._clock.monotonic()) if watched is not None else None
+        built = self._objects.get(key)
+        return round_of(built.meters, self._clock.monotonic()) if built is not None else None
 
     async def poll(
         self, key: ObjectKey, changed: asyncio.Future[None] | None = None, *, ahead: bool = False
@@ -188,8 +146,8 @@ class Readings:
 
     def has_news(self, key: ObjectKey, known: Round) -> bool:
         """Was something read after a round that its look should know, as by a push while the look went on?"""
-        watched = self._watched.get(key)
-        meters = watched.meters if watched is not None else ()
+        built = self._objects.get(key)
+        meters = built.meters if built is not None else ()
         return any(
             meter.news is meter.last is not reading for meter, reading in zip(meters, known.readings, strict=False)
         )
@@ -200,20 +158,20 @@ class Readings:
         With useCachedMetrics the last poll's outcome answers, error included; nothing is read, but before the first
         poll and by a replica that does not poll. Raises ScalerError when nothing is built.
         """
-        return await gather([self._answer(meter) for meter in _asked_for(self._get(key), metric_name)])
+        return await gather([self._answer(meter) for meter in self._get(key).meters_of(metric_name)])
 
     def known(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...] | None:
         """What `ask` would answer without waiting or reading; None where it has to, or nothing is built."""
-        watched = self._watched.get(key)
-        if watched is None:
+        built = self._objects.get(key)
+        if built is None:
             return None
-        known = [self._known(meter) for meter in _asked_for(watched, metric_name)]
+        known = [self._known(meter) for meter in built.meters_of(metric_name)]
         return None if None in known else tuple(filter(None, known))
 
     def health(self, key: ObjectKey) -> Mapping[str, FallbackState]:
         """Failures in a row by metric name; empty unless the object has a valid fallback."""
-        watched = self._watched.get(key)
-        counted = _counted_metrics(watched.scalers) if watched else ()
+        built = self._objects.get(key)
+        counted = built.counted_metrics if built else ()
         return self._failures.of(key, counted) if counted else {}
 
     def recount(self, kind: str) -> None:
@@ -229,10 +187,10 @@ class Readings:
 
         It holds for scalers that renewals put in their place, until another look finds otherwise.
         """
-        watched = self._watched.get(key)
-        if watched is not None:
-            self._pushes.note_idle(watched.scalers, idle=idle)
-            self._zero_polls.note_idle(watched.scalers, idle=idle)
+        built = self._objects.get(key)
+        if built is not None:
+            self._pushes.note_idle(built.scalers, idle=idle)
+            self._zero_polls.note_idle(built.scalers, idle=idle)
 
     def next_poll(self, key: ObjectKey, known: Round, now: float) -> float:
         """The same after a look, which knows of a round; 0.0, now, where it `has_news`."""
@@ -244,10 +202,8 @@ class Readings:
 
     async def forget(self, key: ObjectKey) -> None:
         """Close an object's scalers and drop everything known of it."""
-        async with self._building[key]:
-            self._end(key, seconds=0.0)
-            self._failures.forget(key)
-        self._building.pop(key, None)
+        await self._objects.forget(key)
+        self._failures.forget(key)
 
     async def aclose(self) -> None:
         """End every read and close every scaler."""
@@ -256,69 +212,37 @@ class Readings:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        for watched in self._watched.values():
-            for meter in watched.meters:
+        for key in self._objects:
+            for meter in self._get(key).meters:
                 self._abandon(meter)
-            await watched.scalers.aclose()
-        self._watched.clear()
+        await self._objects.aclose()
 
-    def _get(self, key: ObjectKey) -> _Watched:
-        watched = self._watched.get(key)
-        if watched is None:
+    def _get(self, key: ObjectKey) -> BuiltObject:
+        built = self._objects.get(key)
+        if built is None:
             raise ScalerError(f"the scalers of {key.namespace}/{key.name} are not built")
-        return watched
+        return built
 
-    def _install(self, key: ObjectKey, scalers: ScalerSet) -> None:
-        batch_key = next((one for one in scalers.batch_keys if one is not None), None)
-        source = key if batch_key is None else batch_key
-        interval = scalers.spec.polling_interval.total_seconds()
-        grid = self._phases.join(source, interval, self._clock.monotonic())
-        meters = tuple(TrackedMetric(key=key, scalers=scalers, metric=m, grid=grid) for m in scalers.metrics.external)
-        for meter in meters:
-            self._sources.join(meter)
-        self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key, source=source)
+    def _follow(self, built: BuiltObject) -> None:
+        scalers = built.scalers
         self._pushes.follow(scalers)
         scalers.on_renewed = partial(self._follow_renewed, scalers)
-        self._failures.keep(key, _counted_metrics(scalers))
-        self._observer.record_built(key, scalers)
+        self._failures.keep(scalers.spec.key, built.counted_metrics)
+
+    def _unfollow(self, scalers: ScalerSet) -> None:
+        scalers.on_renewed = None
+        self._pushes.end(scalers)
+        self._zero_polls.end(scalers)
 
     def _follow_renewed(self, scalers: ScalerSet, index: int) -> None:
         """Another scaler stands for a trigger: it is listened to, or asked often, as the one before was."""
         self._pushes.renew(scalers, index)
         self._zero_polls.renew(scalers)
 
-    def _end(self, key: ObjectKey, seconds: float | None = None) -> None:
-        """Dismiss an object's scalers, with none in their place."""
-        watched = self._watched.get(key)
-        if watched is not None:
-            self._dismiss(key, seconds)
-            self._observer.record_dismissed(key)
-
-    def _dismiss(self, key: ObjectKey, seconds: float | None = None) -> None:
-        """Who has asked has that long to be answered; by default as long as a question usually takes."""
-        watched = self._watched.pop(key, None)
-        if watched is None:
-            return
-        self._phases.leave(watched.source, watched.grid.group)
-        watched.scalers.on_renewed = None
-        self._pushes.end(watched.scalers)
-        self._zero_polls.end(watched.scalers)
-        for meter in watched.meters:
-            meter.retire(self._scalers.shared_context.http_timeout if seconds is None else seconds)
-        self._spawn(self._close_when_idle(watched))
-
-    async def _close_when_idle(self, watched: _Watched) -> None:
-        try:
-            await gather([meter.flight for meter in watched.meters if meter.flight])
-        finally:
-            for meter in watched.meters:
-                self._sources.leave(meter)
-            await watched.scalers.aclose()
-
     async def _read_pushed(self, scalers: ScalerSet, index: int) -> None:
         """Read a trigger whose source tells of work; `on_reading` tells of the answer."""
-        watched = self._watched.get(scalers.spec.key)
-        for meter in watched.meters if watched is not None and watched.scalers is scalers else ():
+        built = self._objects.get(scalers.spec.key)
+        for meter in built.meters if built is not None and built.scalers is scalers else ():
             if meter.metric.trigger_index == index:
                 if meter.flight:
                     await asyncio.wait([meter.flight])  # it may have begun before there was work
@@ -375,18 +299,6 @@ class Readings:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
-
-
-def _asked_for(watched: _Watched, metric_name: str) -> Sequence[TrackedMetric]:
-    """Under a formula each of them takes part."""
-    if watched.scalers.spec.modifiers is not None:
-        return watched.meters
-    wanted = metric_name.lower()
-    return [meter for meter in watched.meters if meter.metric.name.lower() == wanted]
-
-
-def _counted_metrics(scalers: ScalerSet) -> Collection[str]:
-    return scalers.metrics.external_names if has_valid_fallback(scalers.spec) else ()
 
 
 def _log_reading(meter: TrackedMetric, reading: MetricReading, now: float, *, failed_before: bool) -> None:

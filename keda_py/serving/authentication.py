@@ -1,7 +1,7 @@
 """Authentication: second stage of a request to `external_metrics/server.py`.
 
 In this order: another replica's certificate, a front proxy (certificate by the request-header CA, X-Remote-* headers),
-a client certificate, a bearer token. A caller without any of them is anonymous. Comes from `asked.py`; the next
+a client certificate, a bearer token. A caller without any of them is anonymous. Comes from `api_request.py`; the next
 stage is `authorisation.py`. Behaviour reference, section 7.1.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from keda_py.clock import Clock
-from keda_py.serving.asked import Asked
+from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.caller import ANONYMOUS, REPLICA, Caller
 from keda_py.serving.front_proxy import authenticated
@@ -33,7 +33,7 @@ class Authentication:
     ) -> None:
         self._config, self._tokens, self._clock, self._replicas = config, tokens, clock, replicas
 
-    async def caller(self, asked: Asked) -> Caller:
+    async def caller(self, asked: ApiRequest) -> Caller:
         """Return who sent a request. Raises StatusError 401 for a token that the API server does not know."""
         if asked.certificate is not None and (caller := self._certified(asked.certificate, asked.headers)) is not None:
             return caller

@@ -8,7 +8,7 @@ reference, section 7.1.
 from collections.abc import Callable
 
 from keda_py.errors import KubeError
-from keda_py.serving.asked import Asked
+from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.caller import ANONYMOUS, Caller
 from keda_py.serving.reviews import AccessReviews
 from keda_py.serving.statuses import forbidden, internal_error
@@ -17,10 +17,10 @@ from keda_py.serving.statuses import forbidden, internal_error
 class Authorisation:
     """Checks callers. `passed_on` tells whether a request is one that replicas forward to each other."""
 
-    def __init__(self, reviews: AccessReviews, passed_on: Callable[[Asked], bool]) -> None:
+    def __init__(self, reviews: AccessReviews, passed_on: Callable[[ApiRequest], bool]) -> None:
         self._reviews, self._passed_on = reviews, passed_on
 
-    async def check(self, caller: Caller, asked: Asked) -> None:
+    async def check(self, caller: Caller, asked: ApiRequest) -> None:
         """Return if the caller may do this. Raises StatusError 403, or 500 if the API server cannot be asked."""
         if caller.is_replica:
             if not self._passed_on(asked):

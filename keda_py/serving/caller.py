@@ -24,7 +24,7 @@ REPLICA = Caller(name="keda-py:replica", is_replica=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RequestAttributes:
     """Attributes of a request as RBAC sees it: a resource if `resource` is set, else a path."""
 
     verb: str

@@ -18,10 +18,9 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from keda_py.serving.ports.connection import BareResponse, Connection, hide_software
+from keda_py.serving.ports.connection import BUFFER_BYTES, BareResponse, Connection, SharedBufferProtocol, hide_software
 from keda_py.serving.ports.listening import descriptors, listen
-from keda_py.serving.ports.reading import BUFFER_BYTES, Reading
-from keda_py.serving.ports.table import Limits, Seat, Table
+from keda_py.serving.ports.table import PortLimits, Seat, Table
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +45,8 @@ class LimitedServer:
     20 us a request.
     """
 
-    def __init__(self, app: web.Application | Answering, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, app: web.Application | Answering, limits: PortLimits | None = None) -> None:
+        self._limits = limits or PortLimits()
         self._table = Table(min(self._limits.connections, descriptors() // 4))
         self._app = app
         self._runner: web.BaseRunner | None = None
@@ -163,7 +162,7 @@ class LimitedServer:
         assert self._runner is not None
         assert self._runner.server is not None
         connection = Connection(self._runner.server, seat, self._table, self._wires, self._limits.idle)
-        return Reading(connection, self._buffer) if self._tls is not None else connection
+        return SharedBufferProtocol(connection, self._buffer) if self._tls is not None else connection
 
     @web.middleware
     async def _answer(self, request: RequestT, handler: Callable[[RequestT], Awaitable[ResponseT]]) -> ResponseT:

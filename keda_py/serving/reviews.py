@@ -14,7 +14,7 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, Obj, Resource
 from keda_py.kube.transport import Request
-from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, Wanted
+from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, RequestAttributes
 from keda_py.serving.recent import Recent
 
 REMEMBER_SECONDS = 10.0
@@ -26,7 +26,7 @@ LONGEST_TOKEN = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class AccessDecision:
     """Answer of the authoriser: whether the caller is allowed, and its reason."""
 
     allowed: bool
@@ -74,39 +74,39 @@ class AccessReviews:
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
-        self._recent: Recent[tuple[Caller, Wanted], Verdict] = Recent(REMEMBER_SECONDS, REMEMBERED)
+        self._recent: Recent[tuple[Caller, RequestAttributes], AccessDecision] = Recent(REMEMBER_SECONDS, REMEMBERED)
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
-    async def decide(self, caller: Caller, wanted: Wanted) -> Verdict:
+    async def decide(self, caller: Caller, wanted: RequestAttributes) -> AccessDecision:
         """Return the authoriser's answer. Raises KubeError if it cannot be asked."""
         if MASTERS in caller.groups:
-            return Verdict(allowed=True)
+            return AccessDecision(allowed=True)
         if (
             wanted.resource
             and (await self._verdict(caller, _all_of(wanted.verb, wanted.group, wanted.version))).allowed
         ):
-            return Verdict(allowed=True)
+            return AccessDecision(allowed=True)
         return await self._verdict(caller, wanted)
 
-    async def _verdict(self, caller: Caller, wanted: Wanted) -> Verdict:
+    async def _verdict(self, caller: Caller, wanted: RequestAttributes) -> AccessDecision:
         if (known := self._recent.peek((caller, wanted))) is not None:
             return known
         return await self._recent.get((caller, wanted), lambda: self._ask(caller, wanted))
 
-    async def _ask(self, caller: Caller, wanted: Wanted) -> Verdict:
+    async def _ask(self, caller: Caller, wanted: RequestAttributes) -> AccessDecision:
         async with self._at_once:
             status = await _review(self._client, SUBJECT_ACCESS_REVIEWS, _question(caller, wanted))
         allowed = status.get("allowed") is True and status.get("denied") is not True
-        return Verdict(allowed=allowed, reason=str(status.get("reason") or ""))
+        return AccessDecision(allowed=allowed, reason=str(status.get("reason") or ""))
 
 
 @lru_cache(maxsize=64)
-def _all_of(verb: str, group: str, version: str) -> Wanted:
+def _all_of(verb: str, group: str, version: str) -> RequestAttributes:
     """Return the right to read all resources of the group in all namespaces, which the HPA controller has."""
-    return Wanted(verb=verb, group=group, version=version, resource="*")
+    return RequestAttributes(verb=verb, group=group, version=version, resource="*")
 
 
-def _question(caller: Caller, wanted: Wanted) -> Obj:
+def _question(caller: Caller, wanted: RequestAttributes) -> Obj:
     question: Obj = {"user": caller.name, "groups": list(caller.groups)}
     if caller.uid:
         question["uid"] = caller.uid

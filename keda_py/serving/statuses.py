@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from keda_py.serving.caller import Caller, Wanted
+from keda_py.serving.caller import Caller, RequestAttributes
 
 
 class StatusError(Exception):
@@ -36,7 +36,7 @@ def unauthorized() -> StatusError:
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
-def forbidden(caller: Caller, wanted: Wanted, reason: str = "") -> StatusError:
+def forbidden(caller: Caller, wanted: RequestAttributes, reason: str = "") -> StatusError:
     """Make a 403 with the message that RBAC's users know."""
     because = f": {reason}" if reason else ""
     if not wanted.resource:

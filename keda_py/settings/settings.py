@@ -32,8 +32,7 @@ from keda_py.settings.parsers import (
     parse_url,
     parse_wait,
 )
-from keda_py.settings.process import LogSettings, ProcessSettings
-from keda_py.settings.shadow import ShadowSettings
+from keda_py.settings.process import LogSettings, ProcessSettings, ShadowSettings
 from keda_py.settings.surroundings import service_account_namespace, with_service_tls
 
 _ON_8080: Address | None = Address(host="", port=8080)

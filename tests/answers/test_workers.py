@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.answers.process import Limits, Question
+from keda_py.answers.process import ParseJob, ParseLimits
 from keda_py.answers.workers import Workers
 from keda_py.errors import ScalerError
 from tests.answers import texts
 
-LIMITS = Limits(cpu_seconds=10.0, memory=96 * texts.MIB)
+LIMITS = ParseLimits(cpu_seconds=10.0, memory=96 * texts.MIB)
 """Of the CPU more than anything but a loop takes, on a busy machine, too."""
-BRIEF = Limits(cpu_seconds=0.3, memory=96 * texts.MIB)
+BRIEF = ParseLimits(cpu_seconds=0.3, memory=96 * texts.MIB)
 SOON = 20.0
 
 
@@ -33,8 +33,8 @@ async def brief_workers() -> AsyncIterator[Workers]:
     await workers.aclose()
 
 
-def question(function: Callable[..., object], text: bytes | str = b"1", *arguments: object) -> Question:
-    return Question(function=f"{function.__module__}:{function.__name__}", arguments=arguments, text=text)
+def question(function: Callable[..., object], text: bytes | str = b"1", *arguments: object) -> ParseJob:
+    return ParseJob(function=f"{function.__module__}:{function.__name__}", arguments=arguments, text=text)
 
 
 async def ask(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keda_py.apis.kinds.crds import build_crds, crd_of
-from keda_py.apis.kinds.kind import Column, Kind
+from keda_py.apis.kinds.kind import Kind, PrinterColumn
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.core.admission.checks import check_of
@@ -40,7 +40,7 @@ TOY = Kind(
     model=ScalingSchedule,
     webhook="vscalingschedule",
     short_names=("ss",),
-    columns=(Column(name="Region", path=".spec.region"),),
+    columns=(PrinterColumn(name="Region", path=".spec.region"),),
 )
 
 

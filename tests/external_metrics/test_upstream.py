@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import Unavailable
-from keda_py.external_metrics.question import Answer
+from keda_py.external_metrics.authorised_request import ApiResponse
 from keda_py.external_metrics.upstream import AT_ONCE, CONNECTIONS, LARGEST_ANSWER, Peer, Upstream
 from keda_py.serving.statuses import StatusError
 from tests.certificates import Authority
@@ -59,7 +59,7 @@ class Adapter:
         self.stack.push_async_callback(self.upstream.aclose)
 
     def says(self, body: object, status: int = 200, **headers: str) -> None:
-        """Answer every question like this from now on."""
+        """Answer all further requests like this."""
         data = body if isinstance(body, bytes) else orjson.dumps(body)
 
         async def answer(request: web.Request) -> web.Response:
@@ -67,7 +67,7 @@ class Adapter:
 
         self.server.answers[PATH] = answer
 
-    async def ask(self, metric: str = "nginx.net.requests", selector: str = "app=web") -> Answer:
+    async def ask(self, metric: str = "nginx.net.requests", selector: str = "app=web") -> ApiResponse:
         return await self.upstream.ask("shop", metric, selector)
 
     async def refusal(self) -> StatusError:

@@ -15,7 +15,7 @@ from aiohttp import web
 from keda_py.clock import SystemClock
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.https import LimitedServer
-from keda_py.serving.ports.table import Limits
+from keda_py.serving.ports.table import PortLimits
 from keda_py.serving.server_tls import ServerTls
 from tests.serving.conftest import QUESTION, ROOT, Served, accepted
 from tests.sweeps import size
@@ -71,12 +71,12 @@ async def _swallow(request: web.Request) -> web.Response:
 
 @pytest.fixture
 async def port() -> AsyncIterator[Port]:
-    async with opened(Limits(request=0.3)) as port:
+    async with opened(PortLimits(request=0.3)) as port:
         yield port
 
 
 @contextlib.asynccontextmanager
-async def opened(limits: Limits) -> AsyncIterator[Port]:
+async def opened(limits: PortLimits) -> AsyncIterator[Port]:
     certificate = make_certificate(["localhost"], SystemClock().now())
     tls = ServerTls()
     tls.show(certificate)
@@ -160,7 +160,7 @@ async def test_who_leaves_answers_once_more_on_each_connection_and_says_so(port)
 
 
 async def test_a_client_that_never_ends_its_handshake_is_cut_off():
-    async with opened(Limits(handshake=0.2)) as port:
+    async with opened(PortLimits(handshake=0.2)) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port.number)
         async with asyncio.timeout(3):
             assert await exchange(reader, writer, b"\x16\x03\x01", 3) == b""
@@ -182,7 +182,7 @@ async def test_what_is_too_large_is_refused(port, sent, status):
 
 
 async def test_whoever_is_idle_longest_makes_room():
-    async with opened(Limits(connections=5)) as port, contextlib.AsyncExitStack() as stack:
+    async with opened(PortLimits(connections=5)) as port, contextlib.AsyncExitStack() as stack:
         for _ in range(12):
             await stack.enter_async_context(port.connected())
         await eventually(lambda: port.server.connections == 5)

@@ -1,6 +1,6 @@
 """Who gives way on a full port."""
 
-from keda_py.serving.ports.table import Limits, Seat, Table
+from keda_py.serving.ports.table import PortLimits, Seat, Table
 
 
 def seat(address: str, now: float, *, idle: bool = False, answering: bool = False) -> Seat:
@@ -63,7 +63,7 @@ def test_who_left_by_being_dropped_is_not_counted_twice() -> None:
 
 
 def test_each_state_has_its_time() -> None:
-    limits = Limits(handshake=1, request=2, answer=3, idle=4)
+    limits = PortLimits(handshake=1, request=2, answer=3, idle=4)
 
     def late(one: Seat, now: float) -> bool:
         return one.is_too_slow(limits, 0.5, now)

@@ -4,13 +4,17 @@
 Field for field the result says what KEDA's CRDs say, so that its manifests apply unchanged; `status.kedaPy` is ours.
 """
 
-from collections.abc import Mapping
+import ast
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from keda_py.apis.kinds.descriptions import DescribedSchema
-from keda_py.apis.kinds.kind import VERSION, Column, Kind
+from keda_py.apis.kinds.kind import VERSION, Kind, PrinterColumn
 from keda_py.apis.kinds.table import KINDS
 
 Schema = dict[str, Any]
@@ -54,7 +58,7 @@ def crd_of(kind: Kind) -> Schema:
     }
 
 
-def _column(column: Column) -> Schema:
+def _column(column: PrinterColumn) -> Schema:
     found: Schema = {"name": column.name, "type": column.type, "jsonPath": column.path}
     return found | ({"priority": column.priority} if column.priority else {})
 
@@ -134,3 +138,44 @@ def _convert_text(resolved: Schema) -> Schema:
     if resolved.get("default"):
         found["default"] = resolved["default"]
     return found
+
+
+class DescribedSchema(GenerateJsonSchema):
+    """pydantic's generator with the text under a field as its description; one that is given in code is kept.
+
+    pydantic can collect these texts, too, but as it makes each class, which adds a tenth of a second to every start of
+    a process; only the CRDs need them.
+    """
+
+    def model_schema(self, schema: Any) -> JsonSchemaValue:  # pydantic_core's types are private
+        """The schema of one model, without those of the models in it."""
+        found, model = super().model_schema(schema), schema["cls"]
+        properties = found.get("properties", {})
+        for name, text in _descriptions(model).items():
+            field = model.model_fields.get(name)
+            if field is not None and (shown := properties.get(field.alias or name)) is not None:
+                shown.setdefault("description", text)
+        return found
+
+
+def _descriptions(model: type[BaseModel]) -> dict[str, str]:
+    """By field, those of the classes that it inherits from included."""
+    found: dict[str, str] = {}
+    for one in reversed(model.__mro__):
+        if issubclass(one, BaseModel) and one is not BaseModel:
+            found |= _of_module(one.__module__).get(one.__name__, {})
+    return found
+
+
+@cache
+def _of_module(module: str) -> Mapping[str, Mapping[str, str]]:
+    """By class and field."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: dict(_of_class(node)) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def _of_class(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for field, below in zip(node.body, node.body[1:], strict=False):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, inspect.cleandoc(text)

@@ -9,7 +9,7 @@ VERSION = "v1alpha1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class PrinterColumn:
     """A printer column: what `kubectl get` shows; priority 1 only with `-o wide`."""
 
     name: str
@@ -29,7 +29,7 @@ class Kind:
     model: type[BaseModel]
     group: str = "keda.sh"
     scope: Literal["Namespaced", "Cluster"] = "Namespaced"
-    columns: tuple[Column, ...]
+    columns: tuple[PrinterColumn, ...]
     short_names: tuple[str, ...] = ()
     webhook: str = ""
     has_triggers: bool = False

@@ -18,7 +18,7 @@ from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.cloud import azure
 from keda_py.cloud.azure_clouds import CLOUDS, scope_of
-from keda_py.cloud.questions import Question, ask, bearer
+from keda_py.cloud.http_calls import HttpCall, ask, bearer
 from keda_py.core.values.urls import path_segment
 from keda_py.errors import ConfigError
 from keda_py.net.operator_identity import Destination
@@ -44,7 +44,7 @@ async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, SecretSt
 async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: SecretStr, lookup: Lookup) -> SecretStr:
     version = path_segment("version", secret.version) if secret.version else ""
     path = f"secrets/{path_segment('name', secret.name)}/{version}".rstrip("/")
-    question = Question(
+    question = HttpCall(
         url=f"{vault.vault_uri.rstrip('/')}/{path}",
         query={"api-version": _API_VERSION},
         headers=bearer(token),

@@ -15,7 +15,7 @@ from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.cloud import gcp
-from keda_py.cloud.questions import Question, ask, bearer
+from keda_py.cloud.http_calls import HttpCall, ask, bearer
 from keda_py.core.values.urls import path_segment
 from keda_py.errors import ConfigError, ScalerError
 
@@ -72,7 +72,7 @@ async def _read(secret: GcpSecretManagerSecret, login: _ProjectToken, lookup: Lo
     project = path_segment("the project of the credential", login.project, safe=":")
     version = path_segment("version", secret.version or "latest")
     name = f"projects/{project}/secrets/{path_segment('id', secret.id)}/versions/{version}"
-    question = Question(url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers=bearer(login.token))
+    question = HttpCall(url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers=bearer(login.token))
     answer = await ask(question, lookup.around.http)
     data = answer.secret("payload", "data")
     if answer.status >= 400 or data is None:

@@ -17,7 +17,7 @@ from keda_py.apis.trigger_authentication import HashiCorpVault, VaultPkiData, Va
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.service_account_file import read_service_account_file
 from keda_py.auth.sources.service_account_token import LIFE_USED, request_token
-from keda_py.cloud.questions import Answer, Question, Sent, ask
+from keda_py.cloud.http_calls import HttpCall, HttpReply, Sent, ask
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import Secret
 from keda_py.net.operator_identity import Destination
@@ -77,7 +77,7 @@ class _Session:
             self.lookup.resolve_again_in(max(LIFE_USED * (ends - self.lookup.around.clock.now().timestamp()), 0.0))
         return data
 
-    def _question(self, path: str, form: Mapping[str, str] | None = None) -> Question:
+    def _question(self, path: str, form: Mapping[str, str] | None = None) -> HttpCall:
         return _question(self.vault, path, {"X-Vault-Token": self.login.token}, form)
 
 
@@ -86,10 +86,10 @@ def _question(
     path: str,
     headers: Sent,
     form: Sent | None = None,
-) -> Question:
+) -> HttpCall:
     namespace = {"X-Vault-Namespace": vault.namespace} if vault.namespace else {}
     url = f"{vault.address.rstrip('/')}/v1/{path.strip('/')}"
-    return Question(url=url, headers={"X-Vault-Request": "true", **namespace, **headers}, json=form)
+    return HttpCall(url=url, headers={"X-Vault-Request": "true", **namespace, **headers}, json=form)
 
 
 async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _VaultLogin:
@@ -147,7 +147,7 @@ def _refuse(field_name: str, text: str) -> NoReturn:
     raise ConfigError(f"hashiCorpVault.{field_name} {text}", field=f"{_FIELD}.{field_name}")
 
 
-def _data_of(answer: Answer) -> SecretData:
+def _data_of(answer: HttpReply) -> SecretData:
     if answer.status == 404:
         return SecretData({})
     if answer.status >= 400:

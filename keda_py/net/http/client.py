@@ -13,7 +13,7 @@ from keda_py.clock import Clock, SystemClock
 from keda_py.net.http.observed import HttpExchange, ObservedTransport
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.redirects import GuardedClient
-from keda_py.net.http.transport import AiohttpTransport, Limits, Trust
+from keda_py.net.http.transport import AiohttpTransport, ConnectionLimits, Trust
 from keda_py.net.proxies import Proxies
 from keda_py.net.tls import TlsContexts, TlsSettings
 
@@ -53,7 +53,7 @@ def http_client(
             own_subject_certificates=OwnSubjectCertificates(tls, SystemClock()),
         ),
         proxies=spec.proxies,
-        limits=Limits(
+        limits=ConnectionLimits(
             connections=spec.connections,
             idle_seconds=spec.idle_seconds if spec.keep_alive else 0.0,
         ),

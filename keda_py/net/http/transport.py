@@ -40,7 +40,7 @@ _UNKNOWN = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ConnectionLimits:
     """Bound on connections, and the seconds an idle one is kept (0: closed after each answer)."""
 
     connections: Connections
@@ -169,7 +169,9 @@ class _Body(httpx.AsyncByteStream):
 class AiohttpTransport(httpx.AsyncBaseTransport):
     """httpx transport over two aiohttp sessions, opened on first use because they need the running loop."""
 
-    def __init__(self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: Limits, answers: AnswerBounds) -> None:
+    def __init__(
+        self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: ConnectionLimits, answers: AnswerBounds
+    ) -> None:
         self._clock, self._trust, self._proxies, self._limits, self._answers = clock, trust, proxies, limits, answers
         self._sockets = Sockets(limits.connections.share // 2)
         self._sessions: dict[bool, aiohttp.ClientSession] = {}

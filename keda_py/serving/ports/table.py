@@ -14,7 +14,7 @@ BATCH = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class PortLimits:
     """Limits on the clients of one port; times in seconds."""
 
     handshake: float = 10.0
@@ -42,7 +42,7 @@ class Seat:
         self.drop: Callable[[], object] = lambda: None
         self.is_closing: Callable[[], bool] = lambda: False
 
-    def is_too_slow(self, limits: Limits, grace: float, now: float) -> bool:
+    def is_too_slow(self, limits: PortLimits, grace: float, now: float) -> bool:
         """Return whether it has exceeded its limit; `grace` bounds a connection that we closed and the client keeps
         open.
         """

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.selectors import LabelSelector
-from keda_py.serving.asked import Asked
+from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.caller import Caller
 
 REMEMBERED, LONGEST_REMEMBERED = 4096, 256
@@ -19,7 +19,7 @@ LONGEST = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class MetricSelection:
     """Parsed label selector of a request.
 
     `is_ours`: it has a requirement on ScaledObjects, of any kind, or is malformed. `scaled_object` is the name that it
@@ -33,21 +33,21 @@ class Selection:
     problem: str = ""
 
 
-def select(selector: str) -> Selection:
+def select(selector: str) -> MetricSelection:
     """Parse a selector; a malformed one has a `problem`."""
     return _remembered(selector) if len(selector) <= LONGEST_REMEMBERED else _read(selector)
 
 
-def _read(selector: str) -> Selection:
+def _read(selector: str) -> MetricSelection:
     if len(selector) > LONGEST:
-        return Selection(text=selector, is_ours=True, problem=f"the selector is longer than {LONGEST} characters")
+        return MetricSelection(text=selector, is_ours=True, problem=f"the selector is longer than {LONGEST} characters")
     try:
         requirements = LabelSelector.parse(selector).requirements
     except ValueError as error:
-        return Selection(text=selector, is_ours=True, problem=str(error))
+        return MetricSelection(text=selector, is_ours=True, problem=str(error))
     about = [requirement for requirement in requirements if requirement.key == NAME_LABEL]
     fixed = [found.values for found in about if found.operator == "in" and len(found.values) == 1]
-    return Selection(text=selector, is_ours=bool(about), scaled_object=next(iter(fixed[0])) if fixed else "")
+    return MetricSelection(text=selector, is_ours=bool(about), scaled_object=next(iter(fixed[0])) if fixed else "")
 
 
 _remembered = lru_cache(maxsize=REMEMBERED)(_read)
@@ -57,7 +57,7 @@ JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AuthorisedRequest:
     """Authorised request of `caller`; `metric` is any resource's name: for `.../scaledobjects/app` it is
     "scaledobjects".
 
@@ -65,14 +65,14 @@ class Question:
     """
 
     caller: Caller
-    asked: Asked
+    asked: ApiRequest
     namespace: str
     metric: str
-    selection: Selection
+    selection: MetricSelection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ApiResponse:
     """Response to the caller."""
 
     body: bytes
@@ -81,10 +81,10 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def question_of(caller: Caller, asked: Asked) -> Question:
+def question_of(caller: Caller, asked: ApiRequest) -> AuthorisedRequest:
     """Make the authorised request of a caller."""
     wanted = asked.wanted
-    return Question(
+    return AuthorisedRequest(
         caller=caller,
         asked=asked,
         namespace=wanted.namespace,

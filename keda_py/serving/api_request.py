@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from aiohttp import web
 from yarl import URL
 
-from keda_py.serving.caller import Wanted
+from keda_py.serving.caller import RequestAttributes
 from keda_py.serving.ports.connection import Connection
 from keda_py.serving.statuses import bad_request
 
@@ -26,12 +26,12 @@ REMEMBERED, LONGEST_REMEMBERED = 4096, 512
 class Target:
     """Meaning of a path and a query."""
 
-    wanted: Wanted
+    wanted: RequestAttributes
     selector: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ApiRequest:
     """Request to our API. `path` is as written, not decoded, without its query; `headers` may hold a bearer token.
 
     `certificate` is the client's, DER; None if it has shown none.
@@ -39,7 +39,7 @@ class Asked:
 
     method: str
     path: str
-    wanted: Wanted
+    wanted: RequestAttributes
     query: str = ""
     """As written, not decoded, without its question mark."""
     selector: str = ""
@@ -48,7 +48,7 @@ class Asked:
     certificate: bytes | None = field(default=None, repr=False)
 
 
-def read_request(request: web.BaseRequest) -> Asked:
+def read_request(request: web.BaseRequest) -> ApiRequest:
     """Read an HTTP request. Raises StatusError 400 for a path that is too long and for text that is not UTF-8."""
     path = request.rel_url.raw_path
     if len(path) > LONGEST_PATH:
@@ -57,7 +57,7 @@ def read_request(request: web.BaseRequest) -> Asked:
         raise bad_request("path and headers must be UTF-8")
     connection, query = request.protocol, request.rel_url.raw_query_string
     target = (_remembered if len(path) + len(query) <= LONGEST_REMEMBERED else _read)(request.method, path, query)
-    return Asked(
+    return ApiRequest(
         method=request.method,
         path=path,
         wanted=target.wanted,
@@ -86,7 +86,7 @@ def _read(method: str, path: str, query: str) -> Target:
 _remembered = lru_cache(maxsize=REMEMBERED)(_read)
 
 
-def wanted_of(method: str, raw_path: str, *, watches: bool = False) -> Wanted:
+def wanted_of(method: str, raw_path: str, *, watches: bool = False) -> RequestAttributes:
     """Read a path as Kubernetes does: `/apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE[/NAME[/SUBRESOURCE]]`.
 
     A metric is a resource without a name, so reading one is `list`. `raw_path` is not decoded: an escaped slash is
@@ -96,13 +96,13 @@ def wanted_of(method: str, raw_path: str, *, watches: bool = False) -> Wanted:
     while parts and not parts[-1]:
         parts.pop()
     if len(parts) < 4 or parts[0] != "apis":
-        return Wanted(verb=method.lower(), path=unquote(raw_path))
+        return RequestAttributes(verb=method.lower(), path=unquote(raw_path))
     _, group, version, *rest = parts
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 1:
         namespace, rest = rest[1], (rest[2:] or ["namespaces"])
     resource, name, subresource = (*rest, "", "")[:3]
-    return Wanted(
+    return RequestAttributes(
         verb=_verb(method, named=bool(name), watches=watches),
         path=unquote(raw_path),
         group=group,

@@ -21,7 +21,7 @@ Sent = Mapping[str, str | SecretStr]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class HttpCall:
     """One call: a GET, or a POST of a form or of JSON."""
 
     url: str
@@ -42,10 +42,10 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpReply:
     """Status and JSON of an answer; `body` is {} if it is not a JSON object."""
 
-    question: Question
+    question: HttpCall
     status: int
     body: Mapping[str, object] = field(repr=False)
 
@@ -71,7 +71,7 @@ def bearer(token: SecretStr) -> Mapping[str, SecretStr]:
     return {"Authorization": SecretStr(f"Bearer {token.get_secret_value()}")}
 
 
-async def ask(question: Question, http: httpx.AsyncClient) -> Answer:
+async def ask(question: HttpCall, http: httpx.AsyncClient) -> HttpReply:
     """Send a call and return its answer, whatever the status. Raises ScalerError without an answer, ConfigError for an
     invalid address.
     """
@@ -100,7 +100,7 @@ async def ask(question: Question, http: httpx.AsyncClient) -> Answer:
         body = orjson.loads(response.content)
     except ValueError:
         body = {}
-    return Answer(question=question, status=response.status_code, body=body if isinstance(body, dict) else {})
+    return HttpReply(question=question, status=response.status_code, body=body if isinstance(body, dict) else {})
 
 
 def _plain_json(fields: Mapping[str, object] | None) -> dict[str, object] | None:
