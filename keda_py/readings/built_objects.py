@@ -107,7 +107,7 @@ class BuiltObjects:
             known = range(len(found.scalers.spec.triggers))
             with self._clock.busy():
                 renewed = {index for index in triggers if index in known and await found.scalers.renew(index)}
-                if renewed and not await found.scalers.says_the_same():
+                if renewed and not await found.scalers.names_same_metrics():
                     self._dismiss(key)
             for meter in found.meters:
                 if meter.metric.trigger_index in renewed:

@@ -1,10 +1,10 @@
-"""Readings: asks scalers for all callers, so that each source is asked once for all of them.
+"""Readings: asks scalers on behalf of all callers, so that each source is asked once for all of them.
 
-The poll (`operator/scaled_objects/look.py`) and the HPA's question (`external_metrics/query.py`) come here. One read
-per trigger is on its way at a time and shared by all who ask meanwhile; it belongs to the engine, so a caller that
-gives up takes no other caller's answer away. A reading younger than two seconds is shared as well. A failed read is an
-error for both, and a good value is never served after it. Every completed reading is counted for the fallback and told
-to the engine.
+The poll (`operator/scaled_objects/look.py`) and the HPA's request (`external_metrics/query.py`) come here. One read per
+trigger is under way at a time and shared by concurrent callers; it belongs to the engine, so that a cancelled caller
+does not cancel it for the others. A reading younger than two seconds is shared as well. A failed read is an error for
+all callers, and an older good value is never used instead. Every completed reading is counted for the fallback and
+reported to the engine.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ log = logging.getLogger(__name__)
 
 UNOBSERVED = Unobserved()
 QUIET_SECONDS = 60.0
-"""Between two warnings about one trigger."""
+"""Seconds between two warnings about one trigger."""
 
 
 class Readings:
-    """Scalers of all objects. `on_reading` is called, on the loop, after a completed reading.
+    """Readings of all objects. `on_reading` is called on the loop after a completed reading.
 
-    Not for an answer to the HPA that there is no work: how soon a workload may stop is what `pollingInterval` says, so
-    the next poll finds that out. Reads run in `tasks`; close with `aclose` before that group ends.
+    It is not called if the HPA's request finds no work: `pollingInterval` decides how soon a workload may stop, so that
+    is left to the next poll. Reads run in `tasks`; call `aclose` before that group ends.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Readings:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Inside it, sources are listened to, or asked often about idle objects: for the replica that polls."""
+        """Follow push sources and poll idle objects often while inside; for the replica that polls."""
         with self._pushes.listening(), self._zero_polls.asking():
             yield
 
@@ -94,34 +94,38 @@ class Readings:
         return await self._objects.renew(key, triggers)
 
     def built(self, key: ObjectKey) -> ScalerSet | None:
-        """The scalers of an object, None before `build` and after `forget`."""
+        """Return the scalers of an object, None before `build` and after `forget`."""
         built = self._objects.get(key)
         return built.scalers if built else None
 
     def keys(self) -> tuple[ObjectKey, ...]:
-        """The objects whose scalers stand."""
+        """Return the objects whose scalers are built."""
         return tuple(self._objects)
 
     def read_ahead(self, key: ObjectKey, changed: asyncio.Future[None] | None = None) -> asyncio.Future[None] | None:
-        """Begin what `poll` would wait for; done when all of it, or `changed`, is. None: `poll` has all it needs."""
+        """Start the reads that `poll` would wait for; the future is done when they are, or `changed` is. None:
+        nothing to wait for.
+        """
         built = self._objects.get(key)
         flights = self._flights(built.meters) if built is not None else ()
         return when_done(flights, changed)
 
     def known_round(self, key: ObjectKey) -> Round | None:
-        """What was read ahead, while the last of it is young; None where something has to be waited for or read."""
+        """Return the round that was read ahead while it is young; None if something has to be read or awaited."""
         built = self._objects.get(key)
         return round_of(built.meters, self._clock.monotonic()) if built is not None else None
 
     async def poll(
         self, key: ObjectKey, changed: asyncio.Future[None] | None = None, *, ahead: bool = False
     ) -> Round | None:
-        """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built.
+        """Read every external metric; a trigger's failure is its outcome. Raises ScalerError if the object is not
+        built.
 
-        None: `changed` was done first; what is being read is for who asks next. `ahead`: this is the poll that
-        `read_ahead` has begun.
-        While all that is new is work that the HPA asked about, useCachedMetrics keeps its trigger's last reading: else
-        each question for another trigger would be one more for its source.
+        Returns None if `changed` is done first; the reads go on for the next caller. With `ahead`, this is the poll
+        that `read_ahead` has started.
+
+        While the only news is work that the HPA's request found, useCachedMetrics keeps its trigger's last reading:
+        otherwise each request for another trigger would cause a read of this one's source.
         """
         meters = self._get(key).meters
         if ahead and (known := self.known_round(key)) is not None:
@@ -145,7 +149,7 @@ class Readings:
         ]
 
     def has_news(self, key: ObjectKey, known: Round) -> bool:
-        """Was something read after a round that its look should know, as by a push while the look went on?"""
+        """Return whether a reading is newer than the round and was reported, for example a push during the look."""
         built = self._objects.get(key)
         meters = built.meters if built is not None else ()
         return any(
@@ -153,15 +157,16 @@ class Readings:
         )
 
     async def ask(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...]:
-        """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.
+        """Return the readings for a request of the HPA, none for an unknown metric; under scalingModifiers those of
+        all metrics.
 
-        With useCachedMetrics the last poll's outcome answers, error included; nothing is read, but before the first
-        poll and by a replica that does not poll. Raises ScalerError when nothing is built.
+        With useCachedMetrics the last poll's outcome is returned, an error too; a read happens only before the first
+        poll, and on a replica that does not poll. Raises ScalerError if the object is not built.
         """
         return await gather([self._answer(meter) for meter in self._get(key).meters_of(metric_name)])
 
     def known(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...] | None:
-        """What `ask` would answer without waiting or reading; None where it has to, or nothing is built."""
+        """Return what `ask` would, if it need not wait or read; otherwise None."""
         built = self._objects.get(key)
         if built is None:
             return None
@@ -169,23 +174,23 @@ class Readings:
         return None if None in known else tuple(filter(None, known))
 
     def health(self, key: ObjectKey) -> Mapping[str, FallbackState]:
-        """Failures in a row by metric name; empty unless the object has a valid fallback."""
+        """Return consecutive failures by metric name; empty without a valid fallback."""
         built = self._objects.get(key)
         counted = built.counted_metrics if built else ()
         return self._failures.of(key, counted) if counted else {}
 
     def recount(self, kind: str) -> None:
-        """Forget how often objects of a kind have failed: that is what the status says, until more is counted."""
+        """Drop the failure counts of a kind, so that counting starts from the status again."""
         self._failures.clear(kind)
 
     def batch_key(self, key: ObjectKey) -> SharingKey | None:
-        """What the object's polls are batched by, None where they are not."""
+        """Return the key of the batch that the object's polls belong to, None without one."""
         return self._get(key).batch_key
 
     def note_idle(self, key: ObjectKey, *, idle: bool) -> None:
-        """What a look found: whether the object has nothing to do, and none but this engine would find that out.
+        """Record whether a look found the object idle at zero, where only this engine can notice new work.
 
-        It holds for scalers that renewals put in their place, until another look finds otherwise.
+        It applies to renewed scalers too, until a look finds otherwise.
         """
         built = self._objects.get(key)
         if built is not None:
@@ -193,11 +198,13 @@ class Readings:
             self._zero_polls.note_idle(built.scalers, idle=idle)
 
     def next_poll(self, key: ObjectKey, known: Round, now: float) -> float:
-        """The same after a look, which knows of a round; 0.0, now, where it `has_news`."""
+        """Return the monotonic time of the next poll after a look; 0.0, at once, if it `has_news`."""
         return 0.0 if self.has_news(key, known) else self.next_phase(key, now)
 
     def next_phase(self, key: ObjectKey, at: float) -> float:
-        """Monotonic seconds of the next poll after a reading at `at`: on the key's grid, within a polling interval."""
+        """Return the monotonic time of the next poll after a reading at `at`: on the key's grid, within a polling
+        interval.
+        """
         return self._get(key).grid.next_after(at)
 
     async def forget(self, key: ObjectKey) -> None:
@@ -206,7 +213,7 @@ class Readings:
         self._failures.forget(key)
 
     async def aclose(self) -> None:
-        """End every read and close every scaler."""
+        """Cancel every read and close every scaler."""
         self._closed = True
         running = tuple(self._running)
         for task in running:
@@ -235,17 +242,17 @@ class Readings:
         self._zero_polls.end(scalers)
 
     def _follow_renewed(self, scalers: ScalerSet, index: int) -> None:
-        """Another scaler stands for a trigger: it is listened to, or asked often, as the one before was."""
+        """Follow a renewed scaler as the replaced one was."""
         self._pushes.renew(scalers, index)
         self._zero_polls.renew(scalers)
 
     async def _read_pushed(self, scalers: ScalerSet, index: int) -> None:
-        """Read a trigger whose source tells of work; `on_reading` tells of the answer."""
+        """Read a trigger whose source reports work; `on_reading` reports the result."""
         built = self._objects.get(scalers.spec.key)
         for meter in built.meters if built is not None and built.scalers is scalers else ():
             if meter.metric.trigger_index == index:
                 if meter.flight:
-                    await asyncio.wait([meter.flight])  # it may have begun before there was work
+                    await asyncio.wait([meter.flight])  # it may have started before the work arrived
                 meter.last_at, meter.polled_at = -math.inf, self._clock.monotonic()
                 self._request(meter, meter.polled_at)
 
@@ -264,7 +271,7 @@ class Readings:
         return self._request(meter, self._clock.monotonic(), asked=True) if known is None else landed(known)
 
     def _known(self, meter: TrackedMetric) -> MetricReading | None:
-        """What answers the HPA now."""
+        """Return the reading that answers the HPA without a read."""
         if meter.cached and meter.last and self._failures.counting(meter.key):
             return meter.last
         return None if meter.flight else meter.shared(self._clock.monotonic())
@@ -293,7 +300,7 @@ class Readings:
     def _spawn(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         try:
             task = self._tasks.create_task(work)
-        except RuntimeError:  # the group is ending, and so does its caller
+        except RuntimeError:  # the group is ending, and the caller with it
             work.close()
             raise
         self._running.add(task)
@@ -302,18 +309,19 @@ class Readings:
 
 
 def _log_reading(meter: TrackedMetric, reading: MetricReading, now: float, *, failed_before: bool) -> None:
-    """Told is when a trigger begins to fail and when that ends; of one that does so by turns, once in a while."""
-    is_told = failed_before or isinstance(reading.outcome, ScalerError)
-    if not (is_told or log.isEnabledFor(logging.DEBUG)):
-        return  # as nearly every reading
+    """Log when a trigger begins to fail and when it recovers; if it alternates, at most once in QUIET_SECONDS."""
+    # This runs for every reading: build no fields for the common case, a good one without debug logging.
+    is_notable = failed_before or isinstance(reading.outcome, ScalerError)
+    if not (is_notable or log.isEnabledFor(logging.DEBUG)):
+        return
     names = meter.key.log_fields | {"metric": meter.metric.name}
     if isinstance(reading.outcome, ScalerError):
         level = logging.DEBUG
-        if not failed_before and now - meter.told_at >= QUIET_SECONDS:
-            level, meter.told, meter.told_at = logging.WARNING, True, now
+        if not failed_before and now - meter.warned_at >= QUIET_SECONDS:
+            level, meter.warned, meter.warned_at = logging.WARNING, True, now
         log.log(level, "trigger cannot be read", extra={**names, "error": str(reading.outcome)})
     elif failed_before:
-        log.log(logging.INFO if meter.told else logging.DEBUG, "trigger can be read again", extra=names)
-        meter.told = False
+        log.log(logging.INFO if meter.warned else logging.DEBUG, "trigger can be read again", extra=names)
+        meter.warned = False
     else:
         log.debug("trigger read", extra={**names, "value": reading.outcome.value, "active": reading.outcome.active})

@@ -1,7 +1,7 @@
-"""The rows of the kinds of `keda-py.dev`, which stand in the table (`table.py`) behind KEDA's.
+"""Rows of the kinds of `keda-py.dev`; `table.py` appends them to KEDA's.
 
-`IN`, the time to the next change, has no column: a date of the future is shown as <invalid> by kubectl, and a text of
-it would be written each minute. The CLI shows it.
+The time to the next change has no column: kubectl shows a future date as <invalid>, and a text would have to be written
+each minute. The CLI shows it.
 """
 
 from keda_py.apis.environments.calendar import Calendar, ClusterCalendar

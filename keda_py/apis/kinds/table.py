@@ -1,9 +1,9 @@
-"""The one table of our kinds: a kind is a row here, and a package of the operator that works on it.
+"""Table of our kinds: a kind is a row here, and a package of the operator that works on it.
 
-From a row come its CustomResourceDefinition (`crds.py`), its path at the API server (`kube/resources.py`), its webhook
-(`operator/admission/webhook/paths.py`), that `keda-py validate` reads it and that `keda-py migrate` looks at it. The
-checks of an admission are a row of `core/admission/checks.py`; a kind without one is only read. A test compares the
-charts' webhooks and rights with the table.
+A row provides its CustomResourceDefinition (`crds.py`), its path at the API server (`kube/resources.py`) and its
+webhook (`operator/admission/webhook/paths.py`); `keda-py validate` and `keda-py migrate` read it too. The checks at
+admission are a row of `core/admission/checks.py`; a kind without one is only parsed. A test compares the charts'
+webhooks and rights with the table.
 """
 
 from pydantic import BaseModel
@@ -33,7 +33,7 @@ _NEXT_AND_WHY = (
     PrinterColumn(name="Next", path=".status.kedaPy.nextChange", priority=1),
     PrinterColumn(name="Why", path=".status.kedaPy.reason", priority=1),
 )
-"""Ours, behind KEDA's own: only with `-o wide`, and absent where KEDA's definitions are kept."""
+"""Our columns after KEDA's: only with `-o wide`, and missing if KEDA's CRDs are kept."""
 _SOURCES = (
     PrinterColumn(name="PodIdentity", path=".spec.podIdentity.provider"),
     PrinterColumn(name="Secret", path=".spec.secretTargetRef[*].name"),
@@ -100,5 +100,5 @@ KINDS = (*KEDA_KINDS, *ENVIRONMENT_KINDS)
 
 
 def kind_of(model: type[BaseModel]) -> Kind:
-    """The row of a model."""
+    """Return the row whose objects the model parses."""
     return next(kind for kind in KINDS if kind.model is model)
