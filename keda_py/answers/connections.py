@@ -51,6 +51,8 @@ class Connections:
         namespace = tenant()
         deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         with ExitStack() as held:
+            # The host first: a request that waits for a busy host must not occupy a place of the namespace's total
+            # meanwhile.
             for ledger, places in self._ledgers(host, held):
                 if not ledger.try_take(namespace, 1):
                     await _wait(ledger, namespace, deadline, places)

@@ -102,6 +102,7 @@ class WorkerProcess:
         stdin.write(text)
         await stdin.drain()
         what, size = ANSWER.unpack(await stdout.readexactly(ANSWER.size))
+        # The worker runs a plug-in's code on a tenant's text, so even its answer's length is checked.
         if size > _LONGEST:
             raise ScalerError(f"the answer cannot be read: it becomes a value of more than {_LONGEST} bytes")
         return what, await stdout.readexactly(size)

@@ -53,6 +53,7 @@ def serve(cpu_seconds: float, memory: int) -> None:
 def _limit(memory: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the operator, which ends this process
     os.nice(_NICENESS)
+    # A core dump of this process would contain a tenant's text.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError):  # only Linux has these; elsewhere the limit on time remains
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")

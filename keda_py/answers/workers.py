@@ -53,6 +53,7 @@ class Workers:
 
     async def aclose(self) -> None:
         """End every process. No job may be running."""
+        # First of all, so that a caller whose turn comes during the shutdown starts no new process.
         self._closed = True
         for process in self._processes:
             process.kill()

@@ -17,11 +17,11 @@ class LabelSelectorRequirement(Wire):
     """One expression of a selector."""
 
     key: str
-    """The label that it is about."""
+    """Key of the label."""
     operator: str
     """In, NotIn, Exists or DoesNotExist."""
     values: Annotated[list[str], Field(json_schema_extra=ATOMIC)] = []
-    """What In and NotIn compare with; empty for Exists and DoesNotExist."""
+    """Values for In and NotIn; empty for Exists and DoesNotExist."""
 
 
 class LabelSelector(Wire):
@@ -30,9 +30,9 @@ class LabelSelector(Wire):
     model_config = ConfigDict(json_schema_extra={"x-kubernetes-map-type": "atomic"})
 
     match_expressions: Annotated[list[LabelSelectorRequirement], Field(json_schema_extra=ATOMIC)] = []
-    """All of them have to hold."""
+    """Expressions that must all match."""
     match_labels: dict[str, str] = {}
-    """All of these labels with these values."""
+    """Labels that must all have these values."""
 
 
 class OnExitCodes(Wire):
@@ -130,7 +130,7 @@ class JobSpec(Wire):
     pod_failure_policy: PodFailurePolicy | None = None
     pod_replacement_policy: str = ""
     selector: LabelSelector | None = None
-    """Which pods belong to the Job."""
+    """Selector of the Job's pods."""
     success_policy: SuccessPolicy | None = None
     suspend: bool = False
     template: PodTemplate

@@ -18,7 +18,9 @@ class Wire(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         extra="ignore",
+        # Objects are shared between caches and tasks.
         frozen=True,
+        # pydantic's errors print the input, which may be a secret.
         hide_input_in_errors=True,
     )
 

@@ -87,7 +87,7 @@ class OwnedMeta(ObjectMeta):
 
 
 class CrossVersionObjectReference(Wire):
-    """Target of an HPA."""
+    """Reference to the object that an HPA scales."""
 
     api_version: str = ""
     kind: str = ""

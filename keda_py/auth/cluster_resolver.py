@@ -109,6 +109,7 @@ class ClusterResolver:
         if found is None or reference is None:
             return Resolved(env=env)
         if reference.kind == CLUSTER_KIND:
+            # Secrets of a ClusterTriggerAuthentication are in the operator's namespace, not in the trigger's.
             lookup.namespace, lookup.cluster_wide = self._around.object_namespace, True
         auth = await read_sources(found, reference.kind, pod, lookup)
         return Resolved(env=env, auth=auth, pod_identity=pod_identity_of(found.pod_identity, lookup))
@@ -129,6 +130,8 @@ class ClusterResolver:
     def _settle(self, lookup: Lookup) -> None:
         """Replace the trigger's dependencies by those of this resolution, and schedule the next one if it expires."""
         user, key = lookup.user, lookup.user[0]
+        # After a failed resolution too: the object that was missing is followed, and its creation triggers the next
+        # one.
         self._dependencies.keep_only(user, lookup.found)
         if lookup.index == 0:  # once per build of an object: the scan takes time proportional to its triggers
             self._dependencies.keep_triggers(key, len(lookup.spec.triggers))
@@ -181,7 +184,7 @@ def _uses_service_account(spec: TriggerAuthenticationSpec) -> bool:
 
 
 def _note_missing_variables(metadata: Mapping[str, str], env: Secrets, container: str, lookup: Lookup) -> None:
-    """As in KEDA such a key counts as empty, which is seldom meant."""
+    """Report keys that name a missing variable: as in KEDA they count as empty, which is seldom intended."""
     for key, variable in metadata.items():
         if key.endswith("FromEnv") and variable and variable not in env:
             about = {"kind": "container", "source": container, "key": variable, "reader": key}

@@ -52,6 +52,7 @@ def open_session(identity: AwsIdentity, region: str, timeout: float) -> AioSessi
             session.set_credentials(identity.key_id.get_secret_value(), identity.secret.get_secret_value(), token)
         case AssumedRole():
             role = _RoleCredentials(identity, region, timeout)
+            # botocore has no public way to set credentials that refresh themselves.
             session._credentials = AioDeferredRefreshableCredentials(role.refresh, "sts-assume-role")
     return session
 
@@ -127,6 +128,7 @@ class _RoleCredentials:
     async def refresh(self) -> dict[str, str]:
         """Return credentials in the shape of botocore's refreshable credentials. Raises one of AWS_ERRORS."""
         now = asyncio.get_running_loop().time
+        # Requests that queue for one lock in botocore would repeat a refused call one after the other.
         if self._failure is not None and now() < self._failed_at + FAILURE_SHARED_SECONDS:
             raise self._failure.with_traceback(None)
         self._failure = None

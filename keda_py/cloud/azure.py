@@ -86,6 +86,7 @@ async def token_source(
     async def make() -> TokenSource:
         return TokenSource(fetch)
 
+    # By path and not by content: the federated token in the file changes every hour, the identity does not.
     credential = credential_digest(who.url, who.client_id, who.secret, who.token_file)
     key = CredentialKey(tenant=context.namespace, credential=credential, what=("azure token", scope))
     return await shared_source(context, key, make)

@@ -96,6 +96,7 @@ async def token_source(
         _signed({}, account, f"{where}: private_key")  # reports an unusable key now, not at the first token
         return TokenSource(lambda: _of_account(http, clock, account, scope))
 
+    # The operator's own identity gets a key of its own, even if a tenant's key has the same text.
     whose = credential_digest("the operator" if isinstance(identity, OperatorIdentity) else "a key", where, text)
     key = CredentialKey(tenant=context.namespace, credential=whose, what=("gcp token", scope))
     return await shared_source(context, key, make)
@@ -136,6 +137,7 @@ def _read_key(file: KeyFile) -> SecretStr:
     try:
         if path.is_file():
             with path.open("rb") as opened:
+                # Bounded, because a tenant names the path, and a device or a file of /proc never ends.
                 text = SecretStr(opened.read(_LONGEST_KEY).decode())
             _Account.model_validate_json(text.get_secret_value())
             return text

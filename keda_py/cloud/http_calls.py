@@ -96,6 +96,7 @@ async def ask(question: HttpCall, http: httpx.AsyncClient) -> HttpReply:
             "the address of a vault or a login, or a header, has a character that HTTP does not allow"
         ) from None
     try:
+        # Bounded in depth and size of numbers before it is parsed on the loop.
         check_json(response.content)
         body = orjson.loads(response.content)
     except ValueError:

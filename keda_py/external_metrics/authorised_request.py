@@ -35,6 +35,7 @@ class MetricSelection:
 
 def select(selector: str) -> MetricSelection:
     """Parse a selector; a malformed one has a `problem`."""
+    # Long selectors are not cached, for the same reason as long paths in `serving/api_request.py`.
     return _remembered(selector) if len(selector) <= LONGEST_REMEMBERED else _read(selector)
 
 

@@ -82,7 +82,7 @@ def _in_group(api: Api) -> tuple[Api, ...]:
 
 
 def _openapi_v3(api: Api) -> object:
-    paths = {f"{one.root}{one.path}": {"get": _operation(one)} for one in _in_group(api)}
+    paths = {f"{resource.root}{resource.path}": {"get": _operation(resource)} for resource in _in_group(api)}
     return {"openapi": "3.0.0", "info": _INFO, "paths": paths}
 
 
@@ -108,8 +108,8 @@ def _group(api: Api) -> dict[str, object]:
 
 def _resources(api: Api) -> object:
     listed = [
-        {"name": one.resource, "singularName": "", "namespaced": True, "kind": one.kind, "verbs": ["get"]}
-        for one in _in_group(api)
+        {"name": resource.resource, "singularName": "", "namespaced": True, "kind": resource.kind, "verbs": ["get"]}
+        for resource in _in_group(api)
     ]
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api.group_version, "resources": listed}
 
@@ -118,13 +118,13 @@ def _discovered(api: Api) -> object:
     """Return a group in the form of aggregated discovery."""
     listed = [
         {
-            "resource": one.resource,
-            "responseKind": {"group": one.group, "version": one.version, "kind": one.kind},
+            "resource": resource.resource,
+            "responseKind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
             "scope": "Namespaced",
             "singularResource": "",
             "verbs": ["get"],
         }
-        for one in _in_group(api)
+        for resource in _in_group(api)
     ]
     versions = [{"version": api.version, "resources": listed, "freshness": "Current"}]
     return {"metadata": {"name": api.group, "creationTimestamp": None}, "versions": versions}
@@ -155,6 +155,7 @@ def _aggregated(version: str) -> Document:
     return _document(body, f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList")
 
 
+# Both versions, because Kubernetes 1.26 to 1.29 ask for v2beta1 and later ones for v2.
 _AGGREGATED = {version: _aggregated(version) for version in ("v2", "v2beta1")}
 
 

@@ -48,6 +48,7 @@ class ExternalMetrics:
         if not asked.scaled_object:
             raise internal_error("scaledObject name is not specified")
         wanted = question.namespace, question.metric, asked.scaled_object
+        # Answered here if the readings are still shared or cached: without a task switch, and with the rendered body.
         values = self._query.known(*wanted)
         if values is None:
             try:

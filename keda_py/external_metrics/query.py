@@ -66,6 +66,7 @@ class Query:
         self, *, readings: Readings, targets: TargetReader, specs: Callable[[ObjectKey], ScalingSpec | None]
     ) -> None:
         self._readings, self._targets, self._specs = readings, targets, specs
+        # Weak: cached values end with the scalers that they were read by.
         self._cached: WeakKeyDictionary[ScalerSet, dict[str, _CachedValues]] = WeakKeyDictionary()
 
     def known(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
@@ -124,6 +125,7 @@ class Query:
         if metrics.composite is None:
             return evaluate(spec, metrics, seen, health, replicas, ready)
         try:
+            # Evaluated on the loop, so a namespace has a share of time for its formulas: `readings/formula_turns.py`.
             async with asyncio.timeout(TURN_SECONDS), self._readings.formulas.turn(spec.namespace):
                 return evaluate(spec, metrics, seen, health, replicas, ready)
         except TimeoutError:

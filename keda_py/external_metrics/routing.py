@@ -53,6 +53,8 @@ class Routing:
             raise misdirected("this replica does not hold the Lease, or not the slot of this object")
         own = _find(asked)
         if own is Route.METRIC and self._is_upstreams(question):
+            # The upstream's Service selects our own pods: without this check a request would circulate until it times
+            # out.
             if "keda-py/" in asked.headers.get("Via", ""):
                 raise unavailable(
                     "--external-metrics-upstream leads back to keda-py; name the other adapter's own Service"

@@ -78,6 +78,7 @@ class Upstream:
         name.
         """
         url = self._url(namespace, metric, selector)
+        # A slow upstream must not pile up requests in this process; HPAs ask again within seconds.
         if self._asking >= AT_ONCE:
             raise unavailable(f"{AT_ONCE} questions are waiting for {self._peer.url} already; ask again later")
         self._asking += 1
@@ -103,6 +104,7 @@ class Upstream:
     async def _exchange(self, url: URL) -> ApiResponse:
         try:
             async with asyncio.timeout(self._seconds):
+                # "identity": the answer's size is bounded as it arrives, which compression would defeat.
                 headers = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": "keda-py", "Via": _VIA}
                 if authorization := await self._peer.authorization():
                     headers["Authorization"] = authorization

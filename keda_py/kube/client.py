@@ -92,7 +92,7 @@ class KubeClient:
         self._sending: Callable[[], AbstractContextManager[None]] = nullcontext
         self._writes = True
         self.one_by_one = asyncio.Lock()
-        """For a question that every informer has at the same moment after an outage: it takes one connection."""
+        """Lock around a request that all informers send at once after an outage, so that it takes one connection."""
 
     def guarded(
         self, may_write: Callable[[], bool], sending: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -199,6 +199,8 @@ class KubeClient:
         default = REQUEST_SECONDS if request.method == "GET" else self._write_seconds
         seconds = request.timeout or default
         with self.clock.busy():
+            # The time limit includes the wait for a place, so that a crowded namespace fails instead of queueing for
+            # ever.
             async with _bounded(request, seconds), self._place(request, seconds):
                 return await self._attempt(request, asyncio.get_running_loop().time() + seconds)
 

@@ -143,6 +143,7 @@ class Discovery:
 
     async def _refresh(self, api_version: str, known: _Known) -> None:
         """Ask the server for the version's resources, unless another caller did so within REFRESH_SECONDS."""
+        # A lock per version: a silent aggregated API must not delay the others.
         async with known.asking:
             now = asyncio.get_running_loop().time()
             if now - known.asked < REFRESH_SECONDS:

@@ -240,6 +240,7 @@ class EventRecorder:
 
     def _refuse(self, error: KubeError) -> None:
         self.dropped += 1
+        # Counts as written, so that the next repeat does not try the refused Event again at once.
         self._queue[0].written = self._queue[0].count
         log.debug("event refused", extra={"error": str(error)})
 
@@ -249,6 +250,7 @@ class EventRecorder:
             try:
                 await self._client.patch(_path(body), {"series": _wire_series(series)})
             except NotFound:  # the API server deletes Events after an hour
+                # The Event has expired: begin a new one, whose count starts again.
                 body["metadata"]["name"] = _unique_name(body["regarding"]["name"])
                 series.body, series.written = compact_json(body), 0
         if not series.written:

@@ -26,7 +26,7 @@ QUOTED_CHARACTERS = 200
 RETRY_AFTER_DEFAULT = 1.0
 
 _NO_RIGHT = re2.compile(r'cannot \S+ resource "')
-"""In the message of a 403 that the authoriser says; a quota and an admission webhook answer with that code, too."""
+"""Text in the authoriser's 403; quotas and admission webhooks answer with this code too, and need other remedies."""
 
 _CLASSES: dict[int, type[KubeError]] = {
     401: Unauthorized,

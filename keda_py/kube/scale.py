@@ -33,6 +33,7 @@ async def write_scale(
     client: KubeClient, target: ScaleTarget, namespace: str, name: str, replicas: int, resource_version: str
 ) -> Scale:
     """PUT `replicas` over `resource_version` and return the new Scale. Raises Conflict if the version is outdated."""
+    # An empty resourceVersion makes a PUT unconditional.
     if not resource_version:
         raise ValueError("resource_version: a blind write of replicas could undo another client's")
     body: Obj = {

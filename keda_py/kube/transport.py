@@ -76,6 +76,7 @@ class Transport:
         access = await self._current()
         access.in_flight += 1
         try:
+            # Counted in `in_flight` until the body is read: a reload must not close the session of an open stream.
             async with access.session.request(**await _arguments(access, request), timeout=timeout) as response:
                 yield response
         except (aiohttp.ClientError, OSError) as error:
@@ -100,6 +101,8 @@ class Transport:
             if self._access is not refused:
                 return True
             now = asyncio.get_running_loop().time()
+            # A server that refuses valid credentials would otherwise cause a reload, and an exec plugin's run, per
+            # request.
             if now - self._renewed < CHECK_SECONDS:
                 return False
             self._renewed = now

@@ -76,7 +76,7 @@ def _is_empty(part: Secret) -> bool:
         case SecretStr():
             return not part.get_secret_value()
         case tuple():
-            return all(_is_empty(one) for one in part)
+            return all(_is_empty(inner) for inner in part)
         case _:
             return not part
 
@@ -88,7 +88,8 @@ def _encode(part: Secret) -> bytes:
         case str():
             kind, body = b"s", part.encode("utf-8", "surrogatepass")
         case tuple():
-            kind, body = b"t", b"".join(_encode(one) for one in part)
+            kind, body = b"t", b"".join(_encode(inner) for inner in part)
         case _:
             kind, body = b"p", repr(part).encode()
+    # Type and length come first, so that no two different credentials are encoded to the same bytes.
     return b"%s%d:%s" % (kind, len(body), body)

@@ -127,7 +127,7 @@ class IdentityRule:
             message = f"{where}: the operator's {identity} goes over https only: write an https:// address"
             raise ConfigError(message, field=to.field)
         known = (*self.hosts, *(_OWN_HOSTS[to.service] if to.service else ()))
-        if not to.by_installation and not any(_matches(host, one) for one in known):
+        if not to.by_installation and not any(_matches(host, pattern) for pattern in known):
             raise ConfigError(
                 f"{to.field}: the operator's {identity} is not sent to host \"{host}\" on a tenant's word: "
                 "give a credential of your own, name the address in a ClusterTriggerAuthentication where that can, "
@@ -141,7 +141,9 @@ def _matches(host: str, pattern: str) -> bool:
     if pattern.startswith("*."):
         return host.endswith(pattern[1:])
     labels, wanted = host.split("."), pattern.split(".")
-    return len(labels) == len(wanted) and all(one in ("*", label) for label, one in zip(labels, wanted, strict=True))
+    return len(labels) == len(wanted) and all(
+        expected in ("*", label) for label, expected in zip(labels, wanted, strict=True)
+    )
 
 
 def _parse(identity: str, to: Destination) -> httpx.URL:
@@ -150,6 +152,7 @@ def _parse(identity: str, to: Destination) -> httpx.URL:
         url = httpx.URL(to.url)
     except httpx.InvalidURL:
         url = httpx.URL("")
+    # Libraries disagree on backslashes and "@" in an address: what is checked here must be where they all go.
     odd = set(url.raw_host.decode("ascii").lower()) - _IN_A_HOST or set("\\@") & set(to.url)
     if odd or not url.scheme or not url.host or not to.url.isprintable():
         message = f"{to.field}: is no plain address, and the operator's {identity} goes to none else"

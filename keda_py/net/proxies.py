@@ -42,6 +42,7 @@ class Proxies:
         return proxy
 
     def _is_direct(self, host: str, port: int | None) -> bool:
+        # As in Go: loopback never goes through a proxy, regardless of NO_PROXY.
         if host == "localhost" or _is_loopback(host):
             return True
         return any(_matches(item, host, port) for item in self.exceptions)

@@ -74,6 +74,7 @@ class TlsContexts:
 
     def get(self, settings: TlsSettings, tenant: str) -> ssl.SSLContext:
         """Return the context for these settings. Raises ConfigError for a malformed PEM text."""
+        # The client certificate is part of the key: connections are shared by context, and must not be across tenants.
         key = sharing_key(tenant, ("tls", settings.ca, settings.unsafe), *settings.credential)
         context = self._contexts.get(key)
         if context is None:

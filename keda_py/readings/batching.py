@@ -69,7 +69,7 @@ class Source:
         """Lower bound of the due times of members that have been read."""
 
     def add(self, meter: TrackedMetric) -> None:
-        """Add a member."""
+        """Add a meter, whose due time may be the earliest."""
         self.members[meter] = None
         self._note_due(meter)
 
@@ -91,6 +91,7 @@ class Source:
                 await asyncio.sleep(0)  # let the other keys that are due at this instant join the batch
                 self._join_due()
                 waiting, self._waiting = self._waiting, []
+                # Suspects first, in the lane: they must not wait for the batch, nor delay it.
                 self._read_alone([meter for meter in waiting if meter.suspect])
                 await self._read_together([meter for meter in waiting if not meter.suspect])
             self._asking = False
@@ -168,6 +169,7 @@ class Source:
             self._complete(meter, ScalerError(late))
             return
         outcome = await self._engine.measure(meter, left)
+        # One good answer proves that the source works, and one failure that it may not.
         self._failing = meter.suspect = isinstance(outcome, ScalerError)
         if isinstance(outcome, ScalerError):
             self._last_error = str(outcome)

@@ -83,6 +83,7 @@ class BuiltObjects:
         async with self._building[key]:
             old = self._built.get(key)
             if old and (old.scalers.spec.uid, old.scalers.spec.generation) == (spec.uid, spec.generation):
+                # Same generation, but the new spec may have other annotations or overlays.
                 old.scalers.spec = spec
                 return old.scalers.metrics
             try:

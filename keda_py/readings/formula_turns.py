@@ -50,9 +50,11 @@ class FormulaTurns:
         tab = self._tabs.get(namespace) or self._open(namespace)
         tab.users += 1
         try:
+            # Two locks: a namespace that waits for its share holds only its own, and the others go on.
             async with tab.lock:
                 await self._wait(namespace, tab)
                 async with self._lane:
+                    # CPU time of the thread, so that a formula is not charged for what other processes do.
                     began = thread_time()
                     try:
                         yield

@@ -43,6 +43,7 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
         server = f" from {asked.server}" if asked.server else ""
         raise ScalerError(f"{what}: no answer within {timeout:g} s{server}") from None
     except asyncio.CancelledError:
+        # A plug-in may cancel itself or its helpers; only a cancellation from outside may pass.
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise

@@ -114,6 +114,7 @@ class Pushes:
                 level = logging.DEBUG if failed_before else logging.WARNING
                 log.log(level, "a scaler's stream of activity failed", extra=names)
                 failed_before = True
+            # A stream that lived longer than the last pause has worked, so the next failure starts over.
             pause = AGAIN if loop.time() - began > pause else pause
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_AGAIN)

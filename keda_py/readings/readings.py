@@ -253,6 +253,7 @@ class Readings:
             if meter.metric.trigger_index == index:
                 if meter.flight:
                     await asyncio.wait([meter.flight])  # it may have started before the work arrived
+                # Invalidate the last reading: a shared one would hide the work that the source has just reported.
                 meter.last_at, meter.polled_at = -math.inf, self._clock.monotonic()
                 self._request(meter, meter.polled_at)
 
@@ -293,6 +294,7 @@ class Readings:
         self._observer.record_reading(meter.key, meter.scalers, reading)
         if has_valid_fallback(meter.scalers.spec):
             self._failures.count(meter.key, meter.metric.name, failed=isinstance(outcome, ScalerError))
+        # "No work" found by the HPA's request is not reported: with cooldown 0 it would stop a workload between polls.
         if not reading.asked or failed_before or reading.tells_of_work:
             meter.news = reading
             self._on_reading(meter.key)

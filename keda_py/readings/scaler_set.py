@@ -194,6 +194,7 @@ class ScalerSet:
         """
         async with self._renewing:
             old = self._opened[index]
+            # Several meters of one scaler fail together; the first one has renewed it already.
             if failed not in (None, old.scaler):
                 return True
             try:
@@ -207,6 +208,7 @@ class ScalerSet:
         log.info("scaler renewed with changed parameters", extra=self._names(index))
         if self.on_renewed is not None:
             self.on_renewed(index)
+        # After the switch, so that no read ever finds a closed scaler.
         await old.aclose()
         return True
 

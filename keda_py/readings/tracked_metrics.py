@@ -142,6 +142,7 @@ class TrackedMetric:
             seconds=_REAL_TIME.monotonic() - self.began,
             asked=self.asked,
         )
+        # Stored before the future is resolved: its callbacks look at the meter.
         self.last, self.last_at, self.due_at = reading, now, self.grid.next_after(now)
         flight, self.flight = self.flight, None
         if flight is not None and not flight.done():

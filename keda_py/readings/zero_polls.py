@@ -119,6 +119,8 @@ class ZeroPolls:
         loop, clock, fails = asyncio.get_running_loop(), self._engine.clock, 0.0
         pause = self._interval
         while True:
+            # The pause grows with the number of sources: MOST_A_SECOND bounds them all, and namespaces share it
+            # equally.
             await clock.sleep(max(pause, self._counts[source.namespace] * len(self._counts) / MOST_A_SECOND))
             if not source.members:
                 return
@@ -141,7 +143,7 @@ class ZeroPolls:
                 self._note(source, members, answers)
         except (ScalerError, ConfigError) as error:
             names = first.spec.key.log_fields | {"trigger": index, "error": str(error)}
-            log.debug("a source was not asked at zero", extra=names)
+            log.debug("short poll at zero failed", extra=names)
             return False
         return True
 

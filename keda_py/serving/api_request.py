@@ -56,6 +56,7 @@ def read_request(request: web.BaseRequest) -> ApiRequest:
     if not _is_utf8(request.raw_path, *request.headers.values()):
         raise bad_request("path and headers must be UTF-8")
     connection, query = request.protocol, request.rel_url.raw_query_string
+    # Only short lines are cached: the cache is bounded by entries, and long ones would let a client fill the memory.
     target = (_remembered if len(path) + len(query) <= LONGEST_REMEMBERED else _read)(request.method, path, query)
     return ApiRequest(
         method=request.method,
@@ -92,6 +93,7 @@ def wanted_of(method: str, raw_path: str, *, watches: bool = False) -> RequestAt
     A metric is a resource without a name, so reading one is `list`. `raw_path` is not decoded: an escaped slash is
     part of a name.
     """
+    # Split before decoding: an escaped slash belongs to a name, and must not become a separator that RBAC does not see.
     parts = [unquote(part) for part in raw_path.split("/")[1:]]
     while parts and not parts[-1]:
         parts.pop()

@@ -40,12 +40,14 @@ class Authentication:
         return await self._by_token(asked.headers)
 
     def _certified(self, der: bytes, headers: Mapping[str, str]) -> Caller | None:
+        # A replica's certificate is by our own authority, which the cluster's configuration does not list.
         if self._replicas is not None and self._replicas.is_peer(der):
             return REPLICA
         trust = self._config.trust
         certified = trust.certified(der, self._clock.now())
         if certified is None:
             return None
+        # A front proxy's headers count only with its certificate; without them it may still be a client of its own.
         if certified.is_front_proxy and (named := trust.front_proxy.caller(headers)) is not None:
             return named
         return authenticated(certified.client) if certified.client is not None else None

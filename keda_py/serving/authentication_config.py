@@ -71,6 +71,8 @@ class AuthenticationConfig:
             spec = read_trust(config_map.get("data") or {}, self._client_ca)
             if spec == self.trust.spec:
                 return
+            # The handshake first: if OpenSSL cannot load the authorities, the evaluation below must keep the old ones
+            # too.
             self._tls.trust(spec.authorities)
         except ConfigError as error:
             fields = {"configmap": f"{NAMESPACE}/{NAME}", "error": str(error)}

@@ -84,6 +84,7 @@ def _issue(
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:_LONGEST_COMMON_NAME])])
     leaf = (
         _builder(subject, issuer.subject, key.public_key(), now)
+        # A leaf that outlives its issuer fails verification with errors that name neither.
         .not_valid_after(min(now + LEAF_VALID_FOR, issuer.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)

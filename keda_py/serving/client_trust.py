@@ -89,13 +89,14 @@ class ClientTrust:
         self.spec = spec
         self.front_proxy = FrontProxy(spec.headers)
         self._front = read_bundle(spec.front_proxy_ca.encode())
-        self._clients = tuple(one for text in spec.client_cas for one in read_bundle(text.encode()))
+        self._clients = tuple(authority for text in spec.client_cas for authority in read_bundle(text.encode()))
         self._known: OrderedDict[bytes, Certified] = OrderedDict()
 
     def certified(self, der: bytes, now: datetime) -> Certified | None:
         """Return the meaning of a certificate (DER) at `now`; None if it is not valid then."""
         found = self._known.get(der)
         if found is None:
+            # Cached by the bytes of the certificate; its dates are checked at each call, below.
             found = self._known[der] = self._read(der)
             if len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
@@ -113,14 +114,15 @@ class ClientTrust:
             is_front_proxy=front is not None and allowed,
             client=Caller(name=name, groups=groups) if client is not None and name else None,
             begins=certificate.not_valid_before_utc,
-            ends=min((certificate.not_valid_after_utc, *(one.not_valid_after_utc for one in signers))),
+            # Invalid as soon as the certificate or one of its authorities expires.
+            ends=min((certificate.not_valid_after_utc, *(signer.not_valid_after_utc for signer in signers))),
         )
 
 
 def _signer(certificate: x509.Certificate, authorities: Sequence[x509.Certificate]) -> x509.Certificate | None:
     """Return the authority that signed the certificate directly: an intermediate CA must be in the bundle itself."""
-    return next((one for one in authorities if signed_by(certificate, one)), None)
+    return next((authority for authority in authorities if signed_by(certificate, authority)), None)
 
 
 def _texts(subject: x509.Name, oid: x509.ObjectIdentifier) -> tuple[str, ...]:
-    return tuple(str(one.value) for one in subject.get_attributes_for_oid(oid))
+    return tuple(str(attribute.value) for attribute in subject.get_attributes_for_oid(oid))

@@ -47,10 +47,12 @@ class LimitedServer:
 
     def __init__(self, app: web.Application | Answering, limits: PortLimits | None = None) -> None:
         self._limits = limits or PortLimits()
+        # A quarter of the descriptors at most: the API server's and sources' connections need the rest.
         self._table = Table(min(self._limits.connections, descriptors() // 4))
         self._app = app
         self._runner: web.BaseRunner | None = None
         self._tls: ssl.SSLContext | None = None
+        # One buffer for all TLS connections; see `SharedBufferProtocol`.
         self._buffer = memoryview(bytearray(BUFFER_BYTES))
         self._listeners: Sequence[socket.socket] = ()
         self._opening: set[asyncio.Task[None]] = set()
@@ -101,6 +103,7 @@ class LimitedServer:
             await self._runner.cleanup()
         for wire in tuple(self._wires):  # a graceful TLS close waits for the client, which may never answer
             wire.abort()
+        # One turn of the loop, in which the aborted connections report `connection_lost`.
         await asyncio.sleep(0)
 
     @property

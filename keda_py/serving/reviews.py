@@ -46,6 +46,7 @@ class TokenReviews:
         if len(token) > LONGEST_TOKEN or not token.isascii():
             return None
         try:
+            # Keyed by a digest, so that a dump of this process contains no token of the cache.
             found = await self._recent.get(hashlib.sha256(token.encode()).digest(), lambda: self._ask(token))
         except KubeError:
             return None
@@ -79,6 +80,7 @@ class AccessReviews:
 
     async def decide(self, caller: Caller, wanted: RequestAttributes) -> AccessDecision:
         """Return the authoriser's answer. Raises KubeError if it cannot be asked."""
+        # As in API servers: this group has every right, and must work while the authoriser does not.
         if MASTERS in caller.groups:
             return AccessDecision(allowed=True)
         if (

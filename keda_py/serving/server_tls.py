@@ -46,6 +46,8 @@ class ServerTls:
         mode = (ssl.CERT_REQUIRED if insists else ssl.CERT_OPTIONAL) if asks_clients else ssl.CERT_NONE
         if mode not in self._current:
             self._current[mode] = self._build(mode)
+        # The outer context has no certificate. At each handshake `hand_over` replaces it by the current inner one, so
+        # that a renewal needs no new listening socket.
         outer = self._bare(mode)
 
         def hand_over(connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
@@ -56,6 +58,7 @@ class ServerTls:
 
     def show(self, certificate: ServingCertificate) -> None:
         """Serve with another certificate from the next handshake on. Raises ConfigError and keeps the old one."""
+        # Built before anything changes: a pair that does not load leaves the old one in use.
         before, self._certificate = self._certificate, certificate
         try:
             self._rebuild()

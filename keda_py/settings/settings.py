@@ -348,6 +348,7 @@ GROUPS: dict[str, type] = {
 
 def load_settings(flags: Flags, env: Mapping[str, str]) -> Settings:
     """Read settings from flags and environment. Raises ConfigError that names every wrong value and its remedy."""
+    # All errors are collected, so that an installer corrects them in one go.
     env, wrong = with_service_tls(env), list[str]()
     settings = Settings(**{name: read_options(group, flags, env, wrong) for name, group in GROUPS.items()})
     wrong.extend(_contradictions(settings))

@@ -52,4 +52,5 @@ class CloudEventMetrics:
     def _show(self, namespace: str) -> None:
         counts = [count for source, count in self._queues.items() if source.namespace == namespace]
         series = self._queued.labels(namespace)
+        # A namespace without sources has no series; 0 would stay on the page for ever.
         series.set(sum(counts)) if counts else self._queued.remove(namespace)

@@ -58,6 +58,7 @@ class EnvironmentMetrics:
         self._count_saved(key, decision, monotonic)
 
     def _count_saved(self, key: ObjectKey, decision: EnvironmentDecision, monotonic: float) -> None:
+        # The interval since the previous look counts by what slept at its beginning, not by what sleeps now.
         since, slept = self._asleep.get(key, (monotonic, {}))
         for member, replicas in slept.items():
             kind, _, name = member.partition("/")
@@ -65,9 +66,9 @@ class EnvironmentMetrics:
             self._series.of(key, self._saved, labels, (_MEMBER,)).inc(replicas * max(monotonic - since, 0.0))
         members = decision.state.members.items()
         asleep = {
-            name: one.replicas
-            for name, one in members
-            if one.stage is Stage.DOWN and one.replicas and name.partition("/")[0] not in _ELSEWHERE
+            name: member.replicas
+            for name, member in members
+            if member.stage is Stage.DOWN and member.replicas and name.partition("/")[0] not in _ELSEWHERE
         }
         self._asleep[key] = (monotonic, asleep)
 

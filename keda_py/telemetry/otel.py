@@ -180,6 +180,7 @@ class _Series:
         keeps it.
         """
         known, self._counted = self._counted, set()
+        # Read in the exporter's thread while the loop may write; a family copies its series first.
         for family in self._metrics.registry.restricted_registry([self._exported.series]).collect():
             for sample in family.samples:
                 attributes = self._exported.attributes(sample.labels)

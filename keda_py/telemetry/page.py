@@ -37,6 +37,7 @@ class MetricsPage:
             if began >= self._good_until:
                 self._metrics.process.sample()
                 self._page = await asyncio.to_thread(generate_latest, self._metrics.registry)
+                # A slow render is reused for longer, so that rendering takes a tenth of the time at most.
                 self._good_until = began + max(RENDER_SECONDS, 10 * (loop.time() - began))
             return self._page
 

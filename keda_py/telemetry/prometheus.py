@@ -98,6 +98,7 @@ class OperatorMetrics:
             _series_labels(key, scalers, metric.trigger_index, metric.name) for metric in scalers.metrics.external
         }
         kept |= {*resources, _composite_labels(key), *((trigger.type,) for trigger in scalers.spec.triggers)}
+        # Before new series are written: a dashboard must not show metrics of the previous generation.
         self._series.keep(key, kept)
         for labels in resources:
             self._series.of(key, self._active, labels, labels).set(1)

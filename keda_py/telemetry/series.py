@@ -136,6 +136,8 @@ class Series:
         """Return the series of a metric with these labels, recorded as the object's."""
         known, wanted = self._by_owner[owner], (metric, labels, scope)
         if (found := known.get(wanted)) is None:
+            # A tenant chooses triggers and their names: without a bound one object could make the page too large to
+            # scrape.
             if self._lines[owner] + _lines(metric) > self._most:
                 return cast(One, self._left_out(owner, wanted))
             # Cached: the metric would take a lock and convert each label to text at every write.
@@ -157,26 +159,26 @@ class Series:
         known = self._by_owner.get(owner)
         if known is None:
             return
-        for one in ended:
-            del known[one]
-            self._lines[owner] -= _lines(one[0])
-            self._owners[one] -= 1
-            if not self._owners[one]:
-                del self._owners[one]
-                one[0].remove(*one[1])
+        for series in ended:
+            del known[series]
+            self._lines[owner] -= _lines(series[0])
+            self._owners[series] -= 1
+            if not self._owners[series]:
+                del self._owners[series]
+                series[0].remove(*series[1])
         if not known:
             del self._by_owner[owner], self._lines[owner]
             self._full.discard(owner)
 
-    def _left_out(self, owner: ObjectKey, one: _Known) -> Any:
-        """Return the series if another object has it, else one that is not shown."""
+    def _left_out(self, owner: ObjectKey, series: _Known) -> Any:
+        """Return the series if another object has it, else series that is not shown."""
         if owner not in self._full:
             self._full.add(owner)
             about = {"kind": owner.kind, "namespace": owner.namespace, "object": owner.name, "limit": self._most}
             log.warning("metrics of an object are left out, it has too many", extra=about)
-        if one in self._owners:
-            return _series_of(*one[:2])
-        kind: Any = type(one[0])
+        if series in self._owners:
+            return _series_of(*series[:2])
+        kind: Any = type(series[0])
         if kind not in self._nowhere:
             self._nowhere[kind] = Value() if kind is Family else kind("left_out", "is not shown", registry=None)
         return self._nowhere[kind]

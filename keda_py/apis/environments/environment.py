@@ -16,7 +16,7 @@ from keda_py.apis.wire import Condition, Count, Int32, Name, ObjectMeta, Positiv
 
 MOST_WAVES, MOST_KINDS = 20, 20
 MOST_WITH_DAYS = 100
-"""Of workloads whose accounts have days, too: with more of them the status would outgrow what an object may hold."""
+"""Workloads whose accounts include days; with more of them the status would exceed the size limit of an object."""
 Phase = Literal["", "Asleep", "Waking", "Awake", "FallingAsleep"]
 Stage = Literal["", "Falling", "Down", "Rising", "Kept", "Contested", "Pinned"]
 
@@ -41,9 +41,9 @@ class Wave(Wire):
     """Members that wake together."""
 
     name: Name
-    """What the status and messages call it; `rest` is taken by the members of no wave."""
+    """Name in the status and in messages; `rest` is reserved for the members without a wave."""
     selector: LabelSelector | None = None
-    """Which members wake in this wave, by the labels of the ScaledObject or workload itself, not of its pods."""
+    """Members of this wave, by the labels of the ScaledObject or workload itself, not of its pods."""
     timeout: str = ""
     """How long the next wave waits for this one to be ready; 5m by default."""
     pause: str = ""

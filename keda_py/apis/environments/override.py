@@ -37,7 +37,7 @@ class OverrideSpec(Wire):
     """A time, such as 2026-11-23T22:00:00+01:00, or NextChange: the calendar's next change."""
     for_: Annotated[str, Field(alias="for", description="How long, such as 3h or 1h30m.")] = ""
     reason: str = ""
-    """Why, for people; it is shown wherever the Override is."""
+    """Reason, shown to people wherever the Override is."""
 
 
 class OverrideStatus(Wire):

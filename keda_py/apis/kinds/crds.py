@@ -115,6 +115,7 @@ def _resolve(schema: Mapping[str, Any], definitions: Mapping[str, Schema]) -> Sc
 def _convert_object(resolved: Schema, definitions: Mapping[str, Schema]) -> Schema:
     extra = resolved.get("additionalProperties")
     if isinstance(extra, dict):
+        # A map with typed values, such as labels.
         return {"additionalProperties": _convert(extra, definitions)}
     if extra:
         return {"x-kubernetes-preserve-unknown-fields": True}
@@ -162,9 +163,9 @@ class DescribedSchema(GenerateJsonSchema):
 def _descriptions(model: type[BaseModel]) -> dict[str, str]:
     """Return the texts by field, inherited fields included."""
     found: dict[str, str] = {}
-    for one in reversed(model.__mro__):
-        if issubclass(one, BaseModel) and one is not BaseModel:
-            found |= _of_module(one.__module__).get(one.__name__, {})
+    for ancestor in reversed(model.__mro__):
+        if issubclass(ancestor, BaseModel) and ancestor is not BaseModel:
+            found |= _of_module(ancestor.__module__).get(ancestor.__name__, {})
     return found
 
 

@@ -42,6 +42,7 @@ async def read_container_env(pod: PodTemplate, name: str, lookup: Lookup) -> dic
     container = find_container(pod, name)
     if container is None:
         return {}
+    # In Kubernetes' order, because a later variable overrides an earlier one and may refer to it.
     env: dict[str, SecretStr] = {}
     for source in container.env_from:
         env |= await _read_source(source, lookup)

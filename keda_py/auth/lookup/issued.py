@@ -43,6 +43,7 @@ class Issued(Generic[V]):
         self._drop(question)
         self._entries[question] = _Entry(value, now + SHARED_SECONDS)
         self._counts[question.tenant] += 1
+        # Entries are ordered by age, so expired ones are at the front.
         while (first := next(iter(self._entries))) and self._entries[first].until <= now:
             self._drop(first)
         if self._counts[question.tenant] > MOST_OF_TENANT:

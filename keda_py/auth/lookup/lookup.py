@@ -84,6 +84,7 @@ class Lookup:
 
     def note(self, reference: Reference) -> None:
         """Record that the result depends on this object."""
+        # Noted before the read: if the object is missing or unreadable, its next change must reach this trigger.
         self.found.add(reference)
         self.dependencies.add(self.user, reference)
 

@@ -54,6 +54,7 @@ class TargetPods:
             if live is None:
                 raise NotFound(f'{resource.plural} "{target.name}" not found', status=404, reason="NotFound")
             return read_pod(keep_pod(live))
+        # Cached workloads are followed by their informer, which reports a changed pod template.
         lookup.note(Reference(resource, namespace, target.name))
         cached = informer.get(namespace, target.name)
         if cached is None:  # the target may be newer than the cache

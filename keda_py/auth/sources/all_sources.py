@@ -27,6 +27,7 @@ async def read_sources(
     """Read all parameters. Raises ConfigError, KubeError, or ScalerError if a vault does not answer."""
     found = await read_pod_identity(spec.pod_identity, pod, lookup)
     found |= await read_environment(spec.env, pod, lookup)
+    # As in KEDA, a file replaces everything that was found before it.
     if spec.file_path:
         return await read_file(spec.file_path, lookup, kind)
     found |= await read_config_maps(spec.config_map_target_ref, lookup)

@@ -35,6 +35,7 @@ async def read_file(path: str, lookup: Lookup, kind: str) -> dict[str, SecretStr
 def _read(root: Path, path: str) -> dict[str, SecretStr]:
     try:
         real = (root / path).resolve(strict=True)
+        # Checked after symlinks are resolved: a link inside the folder may point out of it.
         if not real.is_relative_to(root.resolve()):
             raise ConfigError(f'filePath "{path}": leads out of --filepath-auth-root-path', field=_FIELD)
         found = orjson.loads(real.read_bytes())

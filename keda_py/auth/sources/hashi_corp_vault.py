@@ -71,6 +71,7 @@ class _Session:
 
         details = (f"{name}={value}" for name, value in sorted(form.items()))
         what = ("vault certificate", self.vault.address, self.vault.namespace, secret.path, *details)
+        # By the credential and not by Vault's token, which differs at each login.
         key = self.lookup.key(what, *self.login.credential)
         data = await self.lookup.around.certificates.get(key, ask_for_it)
         if isinstance(ends := data.get_secret_value().get("expiration"), int | float):

@@ -31,6 +31,7 @@ def _read(path: Path) -> SecretStr:
         if not path.is_file():
             raise ConfigError(f"serviceAccount {path}: is not a regular file; name the file of a token", field=_FIELD)
         with path.open("rb") as file:
+            # One byte more than allowed tells a file that is too long from one that just fits.
             found = file.read(_LARGEST_TOKEN + 1)
         if len(found) > _LARGEST_TOKEN:
             raise ConfigError(f"serviceAccount {path}: is over {_LARGEST_TOKEN} bytes, so no token", field=_FIELD)

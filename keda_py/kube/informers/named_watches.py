@@ -180,6 +180,7 @@ class NamedWatches:
         informer = Informer(self._client, spec)
         informer.subscribe(notify)
         task = self._spawn(informer.run())
+        # A cancelled watch would otherwise leave readers waiting for its first list.
         task.add_done_callback(lambda _: informer.give_up())
         return _Watch(informer=informer, task=task)
 

@@ -47,6 +47,7 @@ def check_object(obj: Any, resource: Resource) -> Obj:
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict):
         raise Unavailable(f"an object of {resource.plural} came without metadata")
+    # Without these an object cannot be indexed, watched from or patched safely.
     needed = ("name", "uid", "resourceVersion", *(("namespace",) if resource.namespaced else ()))
     for name in needed:
         if not metadata.get(name) or not isinstance(metadata[name], str):

@@ -62,6 +62,7 @@ def http_client(
     return GuardedClient(
         transport=ObservedTransport(transport, observe),
         timeout=spec.timeout,
+        # `GuardedClient` checks each redirect; httpx itself never follows one here.
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,
         trust_env=False,

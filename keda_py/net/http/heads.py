@@ -51,6 +51,7 @@ class BoundedAnswers(ResponseHandler):
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         """Count a head that the parser has completed, and refuse the ones above the bounds."""
+        # aiohttp's parser calls this once per head, before the body.
         code = data[0].code
         self._interim += 1
         if self._refused or self._answered or self._interim > MOST_INTERIM + 1:
@@ -73,6 +74,7 @@ class BoundedAnswers(ResponseHandler):
             return
         self._refused = True
         if self.transport is not None:
+            # abort and not close, which would first wait until unsent data is written.
             self.transport.abort()
         self.set_exception(HttpProcessingError(message="too many heads of answers, or too long ones"))
 

@@ -49,9 +49,9 @@ class IssuedPath:
     def of(cls, authorities: Iterable[bytes]) -> Self | None:
         """Build for these authorities (DER). None without authorities; those that cannot be parsed are skipped."""
         loaded = []
-        for one in authorities:
+        for authority in authorities:
             with suppress(ValueError):
-                loaded.append(x509.load_der_x509_certificate(one))
+                loaded.append(x509.load_der_x509_certificate(authority))
         return cls(Store(loaded)) if loaded else None
 
     def ends(self, shown: bytes, host: str, now: datetime) -> datetime:
@@ -67,7 +67,7 @@ class IssuedPath:
             path = policy.build_server_verifier(_subject(host)).verify(leaf, [])
         except VerificationError as error:
             raise ValueError(str(error)) from None
-        return min(one.not_valid_after_utc for one in path)
+        return min(certificate.not_valid_after_utc for certificate in path)
 
 
 def _subject(host: str) -> x509.IPAddress | x509.DNSName:
@@ -149,8 +149,10 @@ class OwnSubjectCertificates:
             return False
         if used is context and refusal.verify_code != SELF_SIGNED:
             return False
+        # The server has changed its certificate: what was learnt about it is void.
         if self._own.get(server) is used:
             self._own.drop(server)
+        # One fetch per server at a time; the other requests share its result.
         async with self._looking.setdefault(server, asyncio.Lock()):
             if self._own.get(server) is None and not self._refused.get(server):
                 await self._look(server, self._path)

@@ -63,6 +63,7 @@ class GuardedClient(httpx.AsyncClient):
         """Send one request; a redirect's target is in `next_request`."""
         if request.url.userinfo:
             user, password = request.url.username, request.url.password
+            # Removed from the URL before anything can log it.
             request.url = request.url.copy_with(userinfo=b"")
             if auth is _DEFAULT and "Authorization" not in request.headers:  # as in Go, a header takes precedence
                 auth = httpx.BasicAuth(user, password)

@@ -26,6 +26,7 @@ class Sockets:
     @property
     def keeps(self) -> bool:
         """Return whether the current namespace may keep another idle connection; all together keep two shares."""
+        # Two shares for all together, so that many namespaces with a share each cannot exhaust the descriptors.
         return self._open[tenant()] < self._share and self._all < 2 * self._share
 
     def make(self, address: AddressInfo) -> socket.socket:

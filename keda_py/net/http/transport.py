@@ -188,6 +188,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             timeout = request.extensions.get("timeout", {}).get("read")
             deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
             body = _Body(answer, request, self._answers, deadline)
+            # From here on the body holds the connection and the virtual time, until it is closed.
             body.held = held.pop_all()
         headers = [(name, value) for name, value in answer.raw_headers if name.lower() not in _OF_THE_PACKED_BODY]
         extensions = {"http_version": b"HTTP/1.1", "reason_phrase": (answer.reason or "").encode("latin-1", "replace")}
@@ -204,6 +205,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
         url = URL(str(request.url), encoded=True)
+        # Plain HTTP needs no TLS context, and making the default one takes 45 ms.
         if url.scheme == "http" and self._proxies.for_url(url) is None:
             return await self._send_with(request, url, None)
         context = request.extensions.get("ssl") or self._trust.context
@@ -247,6 +249,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     def _open(self) -> aiohttp.ClientSession:
         """Return the session for the current namespace, by whether it may keep another connection."""
+        # A namespace above its share gets the session that closes each connection after its answer.
         keep = self._limits.idle_seconds if self._sockets.keeps else 0.0
         if bool(keep) not in self._sessions:
             self._names = self._names or AsyncResolver()  # asynchronous for the reason that net/names.py gives

@@ -102,6 +102,7 @@ def _checked(key: "PrivateKeyTypes") -> "PrivateKeyTypes":
     numbers = key.private_numbers()
     p, q, d, n, e = numbers.p, numbers.q, numbers.d, numbers.public_numbers.n, numbers.public_numbers.e
     fits = (
+        # RFC 8017's relations between the numbers of a key. They are cheap; a test of primality is not.
         n == p * q
         and min(p, q) > 2
         and n % 2 == 1

@@ -70,6 +70,7 @@ def _by_pbkdf2(password: bytes, salt: bytes, size: int, rest: list[Der]) -> byte
 
 def _by_scrypt(password: bytes, salt: bytes, size: int, costs: list[int]) -> bytes:
     n, r, p = costs
+    # Checked before hashing: N, r and p are the tenant's, and time and memory grow with their product.
     if min(costs) < 1 or n * r * p > _MOST_SCRYPT:
         raise Refused(f"scrypt takes more than {_MOST_SCRYPT} (N * r * p) for its password: {_OTHERWISE}")
     return hashlib.scrypt(password, salt=salt, n=n, r=r, p=p, maxmem=_SCRYPT_MEMORY, dklen=size)

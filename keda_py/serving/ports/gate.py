@@ -30,6 +30,7 @@ class Gate:
     @asynccontextmanager
     async def turn(self, address: str) -> AsyncIterator[None]:
         """Wait for the turn of this address and hold a place. Raises Crowded, at once or while waiting."""
+        # Behind waiting requests even if a place is free: it is about to be given to the next of them.
         if self._waiting or self._inside.total() >= self._at_once:
             await self._wait(address)
         else:

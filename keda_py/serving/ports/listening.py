@@ -27,9 +27,9 @@ async def listen(host: str, port: int) -> list[socket.socket]:
         sockets: list[socket.socket] = []
         for family, (name, _, *more) in addresses:
             chosen = port or (sockets[0].getsockname()[1] if sockets else 0)
-            one = _open(family, (name, chosen, *more), alone=len(addresses) == 1)
-            if one is not None:
-                sockets.append(opened.enter_context(one))
+            opened_socket = _open(family, (name, chosen, *more), alone=len(addresses) == 1)
+            if opened_socket is not None:
+                sockets.append(opened.enter_context(opened_socket))
         if not sockets:
             raise OSError(errno.EADDRNOTAVAIL, f"cannot listen on {host!r}, port {port}: no such address here")
         opened.pop_all()
@@ -39,23 +39,24 @@ async def listen(host: str, port: int) -> list[socket.socket]:
 def _open(family: socket.AddressFamily, address: tuple[object, ...], *, alone: bool) -> socket.socket | None:
     """Open one socket; None if this machine does not support the address family, mostly IPv6."""
     try:
-        one = socket.socket(family, socket.SOCK_STREAM)
+        listener = socket.socket(family, socket.SOCK_STREAM)
     except OSError:
         return None
     try:
-        one.setblocking(False)
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        one.bind(address)
-        one.listen(BACKLOG)
+            # Otherwise the IPv6 wildcard also takes the IPv4 port, and the IPv4 socket of the same host cannot bind.
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
     except OSError as error:
-        one.close()
+        listener.close()
         if error.errno == errno.EADDRNOTAVAIL and not alone:
             return None
         text = f"cannot listen on {address[0]!r}, port {address[1]}: {(error.strerror or str(error)).lower()}"
         raise OSError(error.errno, text) from None
-    return one
+    return listener
 
 
 def raise_descriptor_limit() -> None:

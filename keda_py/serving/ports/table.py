@@ -96,6 +96,7 @@ class Table:
         """Drop some connections. Return False if every one is being answered."""
         for seats in sorted(self._by_address.values(), key=len, reverse=True):
             waiting = (seat for seat in seats if seat.answering_since is None)
+            # nsmallest instead of a sort: a flood makes thousands of seats.
             if leaving := nsmallest(max(1, self._most // BATCH), waiting, key=lambda seat: seat.gives_way):
                 for seat in leaving:
                     self.leave(seat)

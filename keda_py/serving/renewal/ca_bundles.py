@@ -53,12 +53,12 @@ class CaBundles:
         """Watch and correct the objects until cancelled."""
         await self._tls.shown.wait()
         async with asyncio.TaskGroup() as tasks:
-            for one in self._guarded:
-                tasks.create_task(self._guard(one, tasks))
+            for guarded in self._guarded:
+                tasks.create_task(self._guard(guarded, tasks))
 
-    async def _guard(self, one: Guarded, tasks: asyncio.TaskGroup) -> None:
-        selection = Selection(fields=f"metadata.name={one.name}")
-        spec = InformerSpec(resource=one.resource, namespaces=(one.namespace,), selection=selection)
+    async def _guard(self, guarded: Guarded, tasks: asyncio.TaskGroup) -> None:
+        selection = Selection(fields=f"metadata.name={guarded.name}")
+        spec = InformerSpec(resource=guarded.resource, namespaces=(guarded.namespace,), selection=selection)
         informer = Informer(self._client, spec)
         changed = asyncio.Event()
         informer.subscribe(lambda old, new: changed.set())
@@ -66,33 +66,34 @@ class CaBundles:
         await informer.wait_synced()
         unsubscribe = self._tls.subscribe(changed.set)
         try:
-            await self._keep(one, informer, changed)
+            await self._keep(guarded, informer, changed)
         finally:
             unsubscribe()
 
-    async def _keep(self, one: Guarded, informer: Informer, changed: asyncio.Event) -> None:
+    async def _keep(self, guarded: Guarded, informer: Informer, changed: asyncio.Event) -> None:
         known, logged, backoff = False, "", Backoff()
         while True:
             changed.clear()
-            live = informer.get(one.namespace, one.name)
+            live = informer.get(guarded.namespace, guarded.name)
+            # An object that never existed is not missed: not every installation has a webhook.
             known = known or live is not None
-            wait, trouble = await self._attempt(one, live, backoff, deleted=known and live is None)
+            wait, trouble = await self._attempt(guarded, live, backoff, deleted=known and live is None)
             if trouble and trouble != logged:
-                log.error("the cluster cannot find or trust us", extra={"object": str(one), "error": trouble})
+                log.error("the cluster cannot find or trust us", extra={"object": str(guarded), "error": trouble})
             logged = trouble
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await changed.wait()
 
     async def _attempt(
-        self, one: Guarded, live: Obj | None, backoff: Backoff, *, deleted: bool
+        self, guarded: Guarded, live: Obj | None, backoff: Backoff, *, deleted: bool
     ) -> tuple[float | None, str]:
-        """Correct one object; return the seconds until the next attempt, and an error that a human has to fix ("":
+        """Correct guarded object; return the seconds until the next attempt, and an error that a human has to fix ("":
         none).
         """
         try:
-            written = await self._correct(one, live)
-        except Conflict:  # our copy is old; the newer one is on its way
+            written = await self._correct(guarded, live)
+        except Conflict:  # our copy is old; the newer guarded is on its way
             return backoff.next(), ""
         except ConfigError as error:
             return None, str(error)
@@ -101,16 +102,18 @@ class CaBundles:
         backoff.reset()
         return None, "it was deleted; apply it again" if deleted and not written else ""
 
-    async def _correct(self, one: Guarded, live: Obj | None) -> bool:
+    async def _correct(self, guarded: Guarded, live: Obj | None) -> bool:
         """Write the corrected object; return whether it had to be written."""
         certificate = self._tls.certificate
-        wanted = one.correct(live, certificate.ca) if certificate is not None and certificate.ca else None
+        wanted = guarded.correct(live, certificate.ca) if certificate is not None and certificate.ca else None
         if wanted is None:
             return False
         if live is None:
-            await self._client.create(one.resource, wanted)
+            await self._client.create(guarded.resource, wanted)
         else:
-            await self._client.update(one.resource.named(one.namespace, one.name), wanted)
-        log.info("corrected object that carries our CA", extra={"object": str(one)})
+            await self._client.update(guarded.resource.named(guarded.namespace, guarded.name), wanted)
+        log.info("corrected object that carries our CA", extra={"object": str(guarded)})
+        # Two controllers that correct guarded object would otherwise write against each other as fast as the API server
+        # allows.
         await asyncio.sleep(PAUSE_SECONDS)
         return True

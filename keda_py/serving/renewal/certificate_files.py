@@ -63,6 +63,7 @@ class FileCertificates:
         found = self._paths.read()
         if found is None or found == self._seen:
             return
+        # Set even if loading fails below, so that one broken pair is reported once and not every CHECK_SECONDS.
         self._seen = found
         fields = {"file": str(self._paths.certificate)}
         try:

@@ -98,6 +98,7 @@ class SecretCertificates:
         their CA.
         """
         now = self._clock.now()
+        # A lost Secret is restored from memory: with a new authority every client would have to learn a new CA at once.
         base = kept if kept is not None and is_usable(kept, now) else self._tls.certificate
         return settle(base, self._spec.hosts, now)
 

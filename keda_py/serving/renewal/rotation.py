@@ -44,10 +44,11 @@ def settle(kept: ServingCertificate | None, names: Sequence[str], now: datetime)
     if kept is None or authority is None or now >= authority.certificate.not_valid_after_utc:
         return make_certificate(names, now)
     trusted = read_bundle(kept.ca)
+    # First step of a rotation: the new authority is only announced, and the old leaf stays. `_refresh` switches later.
     if authority.certificate.not_valid_after_utc - now < REFRESH:
-        return with_authority(kept, make_authority(now), [one for one in trusted if now < one.not_valid_after_utc])
+        return with_authority(kept, make_authority(now), [ca for ca in trusted if now < ca.not_valid_after_utc])
     leaf = read_leaf(kept)
-    if leaf is None or now >= leaf.not_valid_after_utc or not any(signed_by(leaf, one) for one in trusted):
+    if leaf is None or now >= leaf.not_valid_after_utc or not any(signed_by(leaf, ca) for ca in trusted):
         return _reissue(kept, authority, names, now)
     return _refresh(kept, authority, leaf, (names, now))
 
@@ -71,6 +72,6 @@ def _refresh(
 
 def _reissue(kept: ServingCertificate, authority: Authority, names: Sequence[str], now: datetime) -> ServingCertificate:
     """Issue a new leaf and drop expired authorities from the bundle."""
-    trusted = [one for one in read_bundle(kept.ca)[1:] if now < one.not_valid_after_utc]
-    bundle = b"".join(pem(one) for one in (authority.certificate, *trusted))
+    trusted = [ca for ca in read_bundle(kept.ca)[1:] if now < ca.not_valid_after_utc]
+    bundle = b"".join(pem(ca) for ca in (authority.certificate, *trusted))
     return replace(issue(authority, names, now), ca=bundle)
