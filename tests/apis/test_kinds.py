@@ -1,4 +1,4 @@
-"""The one table of kinds: what a row brings, and that nothing else lists them."""
+"""The table of kinds: what a row provides, and that no other list of kinds exists."""
 
 import ast
 from typing import Any
@@ -23,13 +23,13 @@ ROWS = [pytest.param(kind, id=kind.name) for kind in KINDS]
 
 
 class ScalingScheduleSpec(Wire):
-    """A toy."""
+    """Spec with a single field."""
 
     region: str
 
 
 class ScalingSchedule(Wire):
-    """A kind that there may be one day."""
+    """Kind that could be added one day."""
 
     metadata: ObjectMeta
     spec: ScalingScheduleSpec

@@ -1,4 +1,4 @@
-"""One source for one credential: asked once, renewed in time, and believed within bounds."""
+"""One source per credential: fetched once, renewed in time, and bounded."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ from tests.http_server import HttpServer
 
 
 class Fetcher:
-    """Waits for `gate`, then gives what `outcome` says."""
+    """Fetch function that waits for `gate`, then returns or raises `outcome`."""
 
     def __init__(self, seconds: float = 3600.0) -> None:
         self.seconds, self.asked = seconds, 0

@@ -1,4 +1,4 @@
-"""Who answers a question, decided without a server: from who asks, what is asked, and whether this replica leads."""
+"""Routing of a request, decided without a server: by caller, path, and whether this replica leads."""
 
 from collections.abc import Callable
 

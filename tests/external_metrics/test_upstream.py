@@ -1,4 +1,4 @@
-"""Another adapter, asked over TLS for metrics that are not ours; and everything that it may answer."""
+"""Upstream adapter over TLS for metrics that are not ours, with every kind of answer."""
 
 import asyncio
 import gzip
@@ -38,7 +38,7 @@ STATUS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failu
 
 @dataclass
 class Adapter:
-    """The upstream, and us before it."""
+    """Upstream adapter, with our server in front of it."""
 
     server: HttpServer
     trust: ssl.SSLContext

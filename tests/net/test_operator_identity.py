@@ -1,4 +1,4 @@
-"""Where the operator's own identity may go."""
+"""Addresses that may receive the operator's own identity."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Who asks and what they may, told from values: no request, no server."""
+"""Authentication and authorisation of values: without HTTP requests and a server."""
 
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ JANE = Caller(name="jane")
 
 
 class Reviews:
-    """Lets jane do everything, and cannot be asked about tom."""
+    """Reviews that allow jane everything, and fail for tom."""
 
     async def decide(self, caller, wanted):
         if caller.name == "tom":

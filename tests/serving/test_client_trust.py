@@ -1,4 +1,4 @@
-"""What is read from extension-apiserver-authentication, and how a request is seen by RBAC."""
+"""Parsing of extension-apiserver-authentication, and of requests into RBAC attributes."""
 
 import pytest
 

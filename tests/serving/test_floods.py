@@ -51,7 +51,7 @@ async def plain(
 
 
 async def ask(port: int, request: bytes = PROBE, source: str = KUBELET) -> bytes:
-    """All that comes back."""
+    """Send a request and return all bytes of the answer."""
     async with asyncio.timeout(20):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
         try:
@@ -65,7 +65,7 @@ async def ask(port: int, request: bytes = PROBE, source: str = KUBELET) -> bytes
 
 @contextlib.contextmanager
 def half_open(port: int, count: int, source: str = ATTACKER, said: bytes = b"GET /hea") -> Iterator[None]:
-    """Connections that begin something, never end it, and take no answer."""
+    """Open connections that begin something, never end it, and read no answer."""
     with contextlib.ExitStack() as stack:
         for _ in range(count):
             one = stack.enter_context(socket.socket())
@@ -121,10 +121,12 @@ def tls_of_clients() -> ssl.SSLContext:
 
 
 async def test_the_kubelet_is_answered_while_an_address_keeps_the_port_full() -> None:
-    """Of the flood's address one connection after the other gives way; the kubelet's own stays until it is answered."""
+    """Connections of the flooding address are dropped one after the other; the kubelet's own stays until it is
+    answered.
+    """
     async with plain(PortLimits(connections=20)) as (server, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(KUBELET, 0))
-        writer.write(PROBE[:10])  # slow, but it comes
+        writer.write(PROBE[:10])  # slow, but complete
         await eventually(lambda: server.connections == 1)
         with half_open(port, 200):
             await eventually(lambda: server.connections == 20)

@@ -1,4 +1,4 @@
-"""TLS connections that are read into one buffer: each client's bytes reach its own request alone, whole and in order."""
+"""TLS connections with one shared buffer: each client's bytes reach its own request only, complete and in order."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from tests.serving.conftest import accepted
 
 
 async def tell_digest(request: web.BaseRequest) -> BareResponse:
-    """Of the body, which comes in many records."""
+    """Return the digest of the body, which arrives in many records."""
     digest = hashlib.sha256()
     async for part in request.content.iter_any():
         digest.update(part)
@@ -42,7 +42,7 @@ async def serving() -> AsyncIterator[tuple[LimitedServer, int, ssl.SSLContext]]:
 
 
 async def post(port: int, trust: ssl.SSLContext, body: bytes) -> bytes:
-    """All that is answered."""
+    """Send a body; return the whole answer."""
     reader, writer = await asyncio.open_connection("localhost", port, ssl=trust)
     head = f"POST /any HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     try:

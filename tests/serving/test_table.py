@@ -1,4 +1,4 @@
-"""Who gives way on a full port."""
+"""Connections that a full port drops."""
 
 from keda_py.serving.ports.table import PortLimits, Seat, Table
 
@@ -12,7 +12,7 @@ def seat(address: str, now: float, *, idle: bool = False, answering: bool = Fals
 
 
 def seated(most: int, *seats: Seat) -> tuple[Table, list[Seat]]:
-    """A table, and who has been dropped from it so far."""
+    """Make a table; return it with the list of dropped seats."""
     table, dropped = Table(most), list[Seat]()
     for one in seats:
         one.drop = lambda one=one: dropped.append(one)
