@@ -89,7 +89,7 @@ class WorkerProcess:
         try:
             return json.loads(said)
         except (ValueError, RecursionError):
-            raise ScalerError("the answer cannot be read: what its reader says is no JSON") from None
+            raise ScalerError("the answer cannot be read: the result of parsing it is not JSON") from None
 
     async def _exchange(self, question: ParseJob) -> tuple[int, bytes]:
         stdin, stdout = self._process.stdin, self._process.stdout

@@ -148,8 +148,8 @@ class ClusterResolver:
         who = lookup.user[0].log_fields | {"trigger": lookup.index}
         for trouble, about in lookup.troubles.items():
             if trouble not in before:
-                told = {name: text for name, text in about.items() if name != "message"}
-                log.warning(about["message"], extra=who | told)
+                fields = {name: text for name, text in about.items() if name != "message"}
+                log.warning(about["message"], extra=who | fields)
 
     def _follow(self) -> None:
         self._around.watches.subscribe(self._on_change)

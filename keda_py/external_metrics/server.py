@@ -87,7 +87,7 @@ class MetricsServer:
             answer = await stages.answers[route](question)
             if answer is not None:
                 return answer
-        raise internal_error("no part of keda-py answers this question")
+        raise internal_error("no part of keda-py answers this request")
 
     def _probe(self, request: web.BaseRequest) -> ApiResponse:
         """Answer a probe without authentication."""

@@ -156,7 +156,7 @@ class Discovery:
 
 def _path(api_version: str) -> str:
     if len(api_version) > LONGEST_VERSION:
-        text = f"apiVersion: {len(api_version)} characters are no GROUP/VERSION; correct the reference"
+        text = f"apiVersion: {len(api_version)} characters are too long for GROUP/VERSION; correct the reference"
         raise ConfigError(text, field="apiVersion")
     segments = [safe_segment("apiVersion", part) for part in api_version.split("/")]
     if len(segments) > 2:

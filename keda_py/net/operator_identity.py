@@ -129,7 +129,7 @@ class IdentityRule:
         known = (*self.hosts, *(_OWN_HOSTS[to.service] if to.service else ()))
         if not to.by_installation and not any(_matches(host, pattern) for pattern in known):
             raise ConfigError(
-                f"{to.field}: the operator's {identity} is not sent to host \"{host}\" on a tenant's word: "
+                f'{to.field}: the operator\'s {identity} is not sent to host "{host}" because a tenant names it: '
                 "give a credential of your own, name the address in a ClusterTriggerAuthentication where that can, "
                 "or start the operator with the host in --operator-identity-hosts",
                 field=to.field,
@@ -155,6 +155,6 @@ def _parse(identity: str, to: Destination) -> httpx.URL:
     # Libraries disagree on backslashes and "@" in an address: what is checked here must be where they all go.
     odd = set(url.raw_host.decode("ascii").lower()) - _IN_A_HOST or set("\\@") & set(to.url)
     if odd or not url.scheme or not url.host or not to.url.isprintable():
-        message = f"{to.field}: is no plain address, and the operator's {identity} goes to none else"
+        message = f"{to.field}: is not a plain address, and the operator's {identity} is sent to no other"
         raise ConfigError(f"{message}: write https://HOST/PATH", field=to.field)
     return url

@@ -32,11 +32,7 @@ class BuiltObject:
     batch_key: SharingKey | None
     source: Hashable
     """Owner of the grid's phase: the batch key, or the object itself."""
-
-    @property
-    def counted_metrics(self) -> Collection[str]:
-        """Return the metrics whose failures a fallback counts."""
-        return self.scalers.metrics.external_names if has_valid_fallback(self.scalers.spec) else ()
+    unfollow: Callable[[], None]
 
     def meters_of(self, metric_name: str) -> Sequence[TrackedMetric]:
         """Return the meters that answer for a metric, in any case; under a formula that is all of them."""
@@ -46,8 +42,13 @@ class BuiltObject:
         return [meter for meter in self.meters if meter.metric.name.lower() == wanted]
 
 
+def counted_metrics(scalers: ScalerSet) -> Collection[str]:
+    """Return the metrics whose failures a fallback counts."""
+    return scalers.metrics.external_names if has_valid_fallback(scalers.spec) else ()
+
+
 class BuiltObjects:
-    """All built objects by key. `follow` and `unfollow` are called as scalers come into use and go out of it."""
+    """All built objects by key. `follow` is called as scalers come into use; what it returns, as they go out of it."""
 
     def __init__(
         self,
@@ -56,11 +57,10 @@ class BuiltObjects:
         sources: Sources,
         observer: Observer,
         spawn: Callable[[Coroutine[object, None, None]], asyncio.Task[None]],
-        follow: Callable[[BuiltObject], None],
-        unfollow: Callable[[ScalerSet], None],
+        follow: Callable[[ScalerSet], Callable[[], None]],
     ) -> None:
-        self._scalers, self._sources, self._observer, self._spawn = scalers, sources, observer, spawn
-        self._follow, self._unfollow = follow, unfollow
+        self._scalers, self._sources, self._observer = scalers, sources, observer
+        self._spawn, self._follow = spawn, follow
         self._clock = scalers.shared_context.clock
         self._built: dict[ObjectKey, BuiltObject] = {}
         self._phases = Phases()
@@ -135,9 +135,14 @@ class BuiltObjects:
         meters = tuple(TrackedMetric(key=key, scalers=scalers, metric=m, grid=grid) for m in scalers.metrics.external)
         for meter in meters:
             self._sources.join(meter)
-        built = BuiltObject(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key, source=source)
-        self._built[key] = built
-        self._follow(built)
+        self._built[key] = BuiltObject(
+            scalers=scalers,
+            meters=meters,
+            grid=grid,
+            batch_key=batch_key,
+            source=source,
+            unfollow=self._follow(scalers),
+        )
         self._observer.record_built(key, scalers)
 
     def _end(self, key: ObjectKey, seconds: float | None = None) -> None:
@@ -152,7 +157,7 @@ class BuiltObjects:
         if found is None:
             return
         self._phases.leave(found.source, found.grid.group)
-        self._unfollow(found.scalers)
+        found.unfollow()
         for meter in found.meters:
             meter.retire(self._scalers.shared_context.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(found))

@@ -108,7 +108,7 @@ def _map(stack: ExitStack, file: int) -> mmap.mmap:
         os.ftruncate(file, 0)
         if os.pwrite(file, bytes(SIZE), 0) != SIZE:
             os.ftruncate(file, 0)
-            raise OSError(f"there is no room for {SIZE} bytes")
+            raise OSError(f"not enough space for {SIZE} bytes")
     return stack.enter_context(mmap.mmap(file, SIZE))
 
 

@@ -22,7 +22,7 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.batching import Engine, Sources
-from keda_py.readings.built_objects import BuiltObject, BuiltObjects
+from keda_py.readings.built_objects import BuiltObject, BuiltObjects, counted_metrics
 from keda_py.readings.failures import Failures
 from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
@@ -71,7 +71,6 @@ class Readings:
             observer=observer,
             spawn=self._spawn,
             follow=self._follow,
-            unfollow=self._unfollow,
         )
         self._pushes = Pushes(self._spawn, self._read_pushed)
         self._zero_polls = ZeroPolls(engine, scalers.zero_polling_interval, self._read_pushed)
@@ -176,7 +175,7 @@ class Readings:
     def health(self, key: ObjectKey) -> Mapping[str, FallbackState]:
         """Return consecutive failures by metric name; empty without a valid fallback."""
         built = self._objects.get(key)
-        counted = built.counted_metrics if built else ()
+        counted = counted_metrics(built.scalers) if built else ()
         return self._failures.of(key, counted) if counted else {}
 
     def recount(self, kind: str) -> None:
@@ -230,11 +229,11 @@ class Readings:
             raise ScalerError(f"the scalers of {key.namespace}/{key.name} are not built")
         return built
 
-    def _follow(self, built: BuiltObject) -> None:
-        scalers = built.scalers
+    def _follow(self, scalers: ScalerSet) -> Callable[[], None]:
         self._pushes.follow(scalers)
         scalers.on_renewed = partial(self._follow_renewed, scalers)
-        self._failures.keep(scalers.spec.key, built.counted_metrics)
+        self._failures.keep(scalers.spec.key, counted_metrics(scalers))
+        return partial(self._unfollow, scalers)
 
     def _unfollow(self, scalers: ScalerSet) -> None:
         scalers.on_renewed = None

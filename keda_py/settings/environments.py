@@ -16,7 +16,7 @@ def parse_downscaler_resources(text: str) -> tuple[str, ...]:
     """Parse plural names, comma separated."""
     names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
     if not names or not set(names) <= set(DOWNSCALER_RESOURCES):
-        raise ValueError(f"is no list of resources; use some of {','.join(DOWNSCALER_RESOURCES)}")
+        raise ValueError(f"is not a list of resources; use some of {','.join(DOWNSCALER_RESOURCES)}")
     return names
 
 

@@ -142,7 +142,7 @@ def parse_hosts(text: str) -> tuple[str, ...]:
             or any(character in "*/@ " for character in name)
             or (":" in name and not _is_address(name))
         ):
-            raise ValueError('is no list of hosts; use for example "vault.example.org,*.vault.svc.cluster.local"')
+            raise ValueError('is not a list of hosts; use for example "vault.example.org,*.vault.svc.cluster.local"')
     return hosts
 
 

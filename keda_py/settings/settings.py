@@ -171,7 +171,7 @@ class CertificateSettings:
     webhook_client_ca_file: str = option(
         "",
         str,
-        "CA of the certificates that callers of the webhook must show; empty: anybody may call",
+        "CA of the certificates that callers of the webhook must show; empty: any client may call",
         flag="webhook-client-ca-file",
     )
     webhook_client_names: tuple[str, ...] = option(

@@ -47,7 +47,7 @@ class MetricsPage:
             async with self._gate.turn(request.remote or ""), asyncio.timeout(TAKE_SECONDS):
                 return await self._send(request, await self.render())
         except Crowded:
-            raise web.HTTPServiceUnavailable(text="too many ask for this page; try again") from None
+            raise web.HTTPServiceUnavailable(text="too many requests for this page; try again") from None
 
     async def _send(self, request: web.Request, page: bytes) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE_LATEST, "Content-Length": str(len(page))})

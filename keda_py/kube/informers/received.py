@@ -57,7 +57,7 @@ def check_object(obj: Any, resource: Resource) -> Obj:
             raise Unavailable(f"an object of {resource.plural} came with a metadata.{name} of the wrong type")
     for name in _MAPS:
         if not isinstance(obj.get(name) or {}, dict):
-            raise Unavailable(f"an object of {resource.plural} came with a {name} that is no map")
+            raise Unavailable(f"an object of {resource.plural} came with a {name} that is not a map")
     found: Obj = obj
     return found
 
@@ -66,7 +66,7 @@ def items_of(answer: Obj, resource: Resource) -> list[Obj]:
     """Return the objects of one page of a list. Raises Unavailable for any other answer: it is not an empty cluster."""
     items = answer.get("items", "absent")
     if not str(answer.get("kind", "")).endswith("List") or not isinstance(items, list | None):
-        raise Unavailable(f"the answer to a list of {resource.plural} is no list")
+        raise Unavailable(f"the answer to a list of {resource.plural} is not a list")
     return [check_object(item, resource) for item in items or ()]
 
 

@@ -51,7 +51,7 @@ def rs256(text: str, message: bytes, field: str) -> bytes:
 
     key = _read(text, "", field)
     if not isinstance(key, RSAPrivateKey):
-        raise ConfigError(f"{field}: is no RSA key", field=field)
+        raise ConfigError(f"{field}: is not an RSA key", field=field)
     return key.sign(message, PKCS1v15(), SHA256())
 
 
