@@ -12,6 +12,7 @@ import orjson
 import yaml
 from aiohttp import web
 
+from keda_py.kube.informers.informer import Informer
 from tests.waiting import forever
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -194,3 +195,11 @@ class Shelf:
         if name not in self.objects:
             return status(404, "NotFound")
         return self.store(self.objects[name] | await request.json() | {"metadata": self.objects[name]["metadata"]})
+
+
+def versions(informer: Informer) -> dict[str, str]:
+    return {obj["metadata"]["name"]: obj["metadata"]["resourceVersion"] for obj in informer.objects()}
+
+
+def holds(informer: Informer, **expected: int) -> Callable[[], bool]:
+    return lambda: versions(informer) == {name: str(version) for name, version in expected.items()}
