@@ -1,4 +1,4 @@
-"""`python -m keda_py` and the console script `keda-py`; the commands are in `keda_py/cli`."""
+"""Entry point of `python -m keda_py` and of the console script `keda-py`; the commands are in `keda_py/cli`."""
 
 import sys
 

@@ -1,9 +1,9 @@
-"""The two kinds of time: `Clock` is for decisions; I/O time-outs run on the event loop's own time.
+"""Clocks: `Clock` is for decisions; time-outs of I/O run on the event loop's own time.
 
-Polls, schedules, cooldowns, HPA syncs and pod start-up ask a `Clock`, so that the demo and the simulator can run days
-in seconds. Time-outs of requests, keep-alive, TLS dates and Leases never do. This file is the only reader of the wall
-clock. `SystemClock` is real time, `SteppedClock` jumps to the next due time when nothing is in flight, `FakeClock`
-moves when a test says so.
+Polls, schedules, cooldowns, HPA syncs and pod start-up use a `Clock`, so that the demo and the simulator run days in
+seconds. Time-outs of requests, keep-alive, TLS dates and Leases never do. Only this file reads the wall clock.
+`SystemClock` is real time, `SteppedClock` jumps to the next due time when nothing is in flight, `FakeClock` moves when
+a test advances it.
 """
 
 import asyncio
@@ -17,22 +17,22 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """A callback that has not run yet."""
+    """Pending callback."""
 
     def cancel(self) -> None:
-        """Forget the callback; cancelling twice, or after it ran, does nothing."""
+        """Cancel the callback; cancelling twice, or after it ran, does nothing."""
         ...
 
 
 class Clock(Protocol):
-    """What a decision may know of time."""
+    """Time as decisions see it."""
 
     def now(self) -> datetime:
-        """The wall clock, aware, in UTC; it may be stepped by an administrator."""
+        """Return the wall clock, aware, in UTC; an administrator may step it."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary start; never goes back."""
+        """Return seconds since an arbitrary start; never goes back."""
         ...
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
@@ -40,40 +40,36 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Return once `seconds` of monotonic time have passed."""
+        """Wait until `seconds` of monotonic time have passed."""
         ...
 
     def busy(self) -> AbstractContextManager[None]:
-        """Work in flight: virtual time stands still inside. Real time does not care."""
+        """Mark work in flight: virtual time stands still inside, real time does not."""
         ...
 
 
 class SystemClock:
-    """Real time."""
+    """Real time: the machine's clocks and the loop's timers."""
 
     def now(self) -> datetime:
-        """The machine's wall clock."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """The machine's monotonic clock."""
         return time.monotonic()
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        """The running loop's timer."""
         return asyncio.get_running_loop().call_later(seconds, callback)
 
     async def sleep(self, seconds: float) -> None:
-        """The loop's sleep."""
         await asyncio.sleep(seconds)
 
     def busy(self) -> AbstractContextManager[None]:
-        """Nothing to hold: real time moves on by itself."""
+        """Do nothing: real time cannot be held."""
         return nullcontext()
 
 
 class _Due:
-    """A heap entry; cancelled entries stay until they are popped."""
+    """Heap entry; cancelled entries stay until they are popped."""
 
     __slots__ = ("callback", "order", "when")
 
@@ -89,10 +85,10 @@ class _Due:
 
 
 class FakeClock:
-    """Virtual time that moves only when `advance` says so."""
+    """Virtual time that moves only by `advance`."""
 
-    # A hop between tasks or over a loopback socket takes a few turns of the loop; this many quiet ones in a row
-    # mean that nothing is on its way any more.
+    # A hop between tasks or over a loopback socket takes a few turns of the loop. After this many without new work
+    # nothing is under way any more.
     QUIET_TURNS = 30
 
     def __init__(self, start: datetime) -> None:
@@ -107,15 +103,15 @@ class FakeClock:
         self._work_seen = 0
 
     def now(self) -> datetime:
-        """Virtual wall clock: start + elapsed + every `step`."""
+        """Return the virtual wall clock: start + elapsed + every `step`."""
         return self._start + timedelta(seconds=self._elapsed) + self._wall_offset
 
     def monotonic(self) -> float:
-        """Virtual seconds since the start."""
+        """Return the virtual seconds since the start."""
         return self._elapsed
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        """Queue `callback`; it runs when virtual time gets there."""
+        """Queue `callback` for its virtual time."""
         self._work_seen += 1
         due = _Due(self._elapsed + max(seconds, 0.0), next(self._order), callback)
         heapq.heappush(self._due, due)
@@ -135,7 +131,7 @@ class FakeClock:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Hold virtual time."""
+        """Hold virtual time while inside."""
         self._in_flight += 1
         self._work_seen += 1
         try:
@@ -145,11 +141,11 @@ class FakeClock:
             self._work_seen += 1
 
     def step(self, by: timedelta) -> None:
-        """An administrator sets the wall clock: `now` jumps, `monotonic` does not."""
+        """Step the wall clock as an administrator does: `now` jumps, `monotonic` does not."""
         self._wall_offset += by
 
     async def settle(self) -> None:
-        """Return when nothing is in flight and nothing new began for a while."""
+        """Wait until nothing is in flight and no work has begun for QUIET_TURNS turns of the loop."""
         quiet, seen = 0, self._work_seen
         while quiet < self.QUIET_TURNS:
             await asyncio.sleep(0 if not self._in_flight else 0.0005)
@@ -181,7 +177,7 @@ class FakeClock:
 
 
 class SteppedClock(FakeClock):
-    """Virtual time that jumps to the next due time by itself, whenever nothing is in flight."""
+    """Virtual time that jumps to the next due time whenever nothing is in flight."""
 
     async def run_until(self, end: datetime) -> None:
         """Jump from due time to due time until the virtual wall clock reads `end`."""

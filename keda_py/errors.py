@@ -1,9 +1,9 @@
-"""The error tree; each class says who can fix it.
+"""Error tree; each class tells who can fix the error.
 
     KedaPyError
     ├── ConfigError          the user edits an object; not retried until it changes
     ├── ScalerError          the source did not answer; the next poll retries, and it counts toward fallback
-    └── KubeError            the API server said no (status, reason, message as in a Kubernetes Status)
+    └── KubeError            the API server refused (status, reason, message as in a Kubernetes Status)
         ├── Unauthorized         401
         ├── Forbidden            403
         ├── NotFound             404
@@ -12,8 +12,8 @@
         ├── Gone                 410  the resource version is too old
         ├── Invalid              422
         ├── TooManyRequests      429  with `retry_after` seconds
-        ├── NotLeading           not asked: only the holder of the Lease writes, and that is not us any more
-        ├── ReadOnly             not asked: this process only reads (`--shadow`)
+        ├── NotLeading           not sent: this replica does not hold the Lease any more
+        ├── ReadOnly             not sent: this process only reads (`--shadow`)
         └── Unavailable          no answer at all, 5xx, or a broken connection
 
 Unknown is an exception, never 0, False or None. Log an error or raise it, not both. No message carries a secret.
@@ -23,29 +23,29 @@ from collections.abc import Sequence
 
 
 class KedaPyError(Exception):
-    """Everything this project raises on purpose."""
+    """Base of all errors that this project raises on purpose."""
 
 
 def forget_frames(error: BaseException) -> None:
-    """Let go of the frames that an error and those it came from have passed; for who turns it into another.
+    """Drop the frames of an error and its causes; for code that turns it into another error.
 
-    A library's frames often hold the error that passed them. Such a ring stays until Python looks for garbage: 10 KB
-    for each connection that is refused.
+    A library's frames often refer to the error that passed through them. Such a cycle stays in memory until the garbage
+    collector runs: 10 KB for each refused connection.
     """
     known: set[int] = set()
     left: list[BaseException | None] = [error]
     while left:
-        one = left.pop()
-        if one is not None and id(one) not in known:
-            known.add(id(one))
-            one.__traceback__ = None
-            left += one.__cause__, one.__context__
+        found = left.pop()
+        if found is not None and id(found) not in known:
+            known.add(id(found))
+            found.__traceback__ = None
+            left += found.__cause__, found.__context__
 
 
 class ConfigError(KedaPyError):
-    """A manifest, flag or referenced object is wrong: `field` names it, the text names value and remedy.
+    """Error in a manifest, flag or referenced object: `field` names it, the text names value and remedy.
 
-    `parts`: the mistakes of which the text tells, where they are several.
+    `parts` are the single errors, if the text lists several.
     """
 
     def __init__(self, message: str, *, field: str = "", parts: "Sequence[ConfigError]" = ()) -> None:
@@ -54,28 +54,28 @@ class ConfigError(KedaPyError):
 
     @property
     def each(self) -> "tuple[ConfigError, ...]":
-        """The mistakes one by one."""
+        """Return the single errors."""
         return self._parts or (self,)
 
 
 class ScalerError(KedaPyError):
-    """A metric source could not answer now."""
+    """Failure of a metric source to answer now."""
 
 
 class EmptyAnswer(ScalerError):
-    """A metric source answered, with nothing in it."""
+    """Answer of a metric source without any value."""
 
 
 class AnswerTooLong(ScalerError):
-    """A metric source answered with more than is read: where it can be asked for less, ask again."""
+    """Answer of a metric source above the size limit; a smaller request may succeed."""
 
 
 class AnswerTooCostly(ScalerError):
-    """Reading a text takes more CPU time or memory than it may: reading it again does not help."""
+    """Text that takes more CPU time or memory to parse than allowed; another attempt would fail too."""
 
 
 class KubeError(KedaPyError):
-    """The API server refused or failed; `status` 0 means that no answer came."""
+    """Refusal or failure of the API server; `status` is 0 without an answer."""
 
     def __init__(self, message: str, *, status: int = 0, reason: str = "") -> None:
         super().__init__(message)
@@ -83,15 +83,15 @@ class KubeError(KedaPyError):
 
 
 class Unauthorized(KubeError):
-    """401: who we are was not believed."""
+    """401: our credentials were not accepted."""
 
 
 class Forbidden(KubeError):
-    """403: we may not; RBAC must change."""
+    """403: our RBAC rights do not allow the request."""
 
 
 class NotFound(KubeError):
-    """404: the object or the resource is not there."""
+    """404: the object or the resource does not exist."""
 
 
 class Conflict(KubeError):
@@ -99,7 +99,7 @@ class Conflict(KubeError):
 
 
 class AlreadyExists(Conflict):
-    """409: an object of that name is there already."""
+    """409: an object of that name exists already."""
 
 
 class Gone(KubeError):
@@ -119,11 +119,11 @@ class TooManyRequests(KubeError):
 
 
 class NotLeading(KubeError):
-    """We do not hold the Lease any more: not sent. The replica that holds it does what is to be done."""
+    """Write that was not sent because this replica no longer holds the Lease; the new holder does the work."""
 
 
 class ReadOnly(KubeError):
-    """Not sent: this process only reads."""
+    """Write that was not sent because this process only reads."""
 
 
 class Unavailable(KubeError):

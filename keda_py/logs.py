@@ -1,8 +1,8 @@
-"""Log lines as KEDA's users know them: zap's JSON keys, or one readable line on a console.
+"""Log lines in a form that KEDA's users know: zap's JSON keys, or one readable line on a console.
 
-`configure` is called once by `keda_py/cli`; everybody else asks `logging.getLogger(__name__)` and passes data in
-`extra=`. Rules: the message is constant, so that logs can be grouped by it; one record is one line and is bounded;
-SecretStr prints as stars, and libraries that log URLs or credentials are heard from WARNING on only.
+`keda_py/cli` calls `configure` once; all other code uses `logging.getLogger(__name__)` and passes data in `extra=`.
+Rules: the message is constant, so that logs can be grouped by it; one record is one bounded line; SecretStr prints as
+stars, and libraries that log URLs or credentials are logged from WARNING on only.
 """
 
 import logging
@@ -17,7 +17,7 @@ Encoder = Literal["json", "console"]
 TimeEncoder = Callable[[float], str | float | int]
 
 LONGEST_TEXT = 4096
-"""Characters of one value; what is longer is cut, and says by how much."""
+"""Characters of one value; a longer one is cut, with a note of how much."""
 
 _LEVELS = {"DEBUG": "debug", "INFO": "info", "WARNING": "warn", "ERROR": "error", "CRITICAL": "panic"}
 _COLOURS = {"DEBUG": "2", "INFO": "36", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
@@ -53,14 +53,16 @@ def configure(level: int, encoder: Encoder, time_encoding: str, stream: TextIO |
 
 
 class JsonFormatter(logging.Formatter):
-    """`{"level":"info","ts":"2026-11-21T05:56:00Z","logger":"...","msg":"...", ...extras}`."""
+    """Formatter of lines such as `{"level":"info","ts":"2026-11-21T05:56:00Z","logger":"...","msg":"...",
+    ...extras}`.
+    """
 
     def __init__(self, encode_time: TimeEncoder) -> None:
         super().__init__()
         self._encode_time = encode_time
 
     def format(self, record: logging.LogRecord) -> str:
-        """One JSON object without a line break."""
+        """Return one JSON object without a line break."""
         fields: dict[str, object] = {
             "level": _LEVELS.get(record.levelname, record.levelname.lower()),
             "ts": self._encode_time(record.created),
@@ -73,14 +75,16 @@ class JsonFormatter(logging.Formatter):
 
 
 class ConsoleFormatter(logging.Formatter):
-    """`2026-11-21T05:56:00Z  INFO  keda_py.operator  message  {"extra": ...}`, coloured on a terminal."""
+    """Formatter of lines such as `2026-11-21T05:56:00Z  INFO  keda_py.operator  message  {"extra": ...}`, in colour
+    on a terminal.
+    """
 
     def __init__(self, encode_time: TimeEncoder, *, colour: bool) -> None:
         super().__init__()
         self._encode_time, self._colour = encode_time, colour
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line; a stack trace follows on lines of its own."""
+        """Return one line; a stack trace follows on lines of its own."""
         level = _LEVELS.get(record.levelname, record.levelname).upper()
         if self._colour:
             level = f"\x1b[{_COLOURS.get(record.levelname, '0')}m{level}\x1b[0m"
@@ -93,7 +97,7 @@ class ConsoleFormatter(logging.Formatter):
 
 
 def extras_of(record: logging.LogRecord) -> dict[str, object]:
-    """What was given as `extra=`."""
+    """Return the fields that were given as `extra=`."""
     return {key: value for key, value in vars(record).items() if key not in _OWN_ATTRIBUTES}
 
 
@@ -102,7 +106,7 @@ def _extras(record: logging.LogRecord) -> dict[str, object]:
 
 
 def _bounded(value: object) -> object:
-    """The value itself where it is small and JSON, else its text, cut."""
+    """Return the value if it is small and JSON, else its text, cut."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
@@ -130,5 +134,5 @@ def _cut(text: str) -> str:
 
 
 def _cut_front(trace: str) -> str:
-    """The end of a stack trace is the part that tells."""
+    """Cut a long stack trace at its beginning: the end names the error."""
     return trace if len(trace) <= 4 * LONGEST_TEXT else f"... {trace[-4 * LONGEST_TEXT :]}"

@@ -1,7 +1,8 @@
-"""For tests of scalers, this project's and yours: real contexts, objects of a cluster in memory, one contract check.
+"""Test support for scalers, this project's and yours: real contexts, objects of a cluster in memory, a contract
+check.
 
-`shared_context()` lends what the operator lends, on a FakeClock and with a real HTTP client; `check_scaler` tells
-whether a scaler class keeps the SDK's contract; `as_secrets` wraps the texts of a `Trigger`'s `env` and `auth`.
+`shared_context()` provides what the operator does, on a FakeClock and with a real HTTP client; `check_scaler` checks
+that a scaler class keeps the SDK's contract; `as_secrets` wraps the texts of a `Trigger`'s `env` and `auth`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,23 +38,23 @@ __all__ = [
 
 
 def pod(name: str, *, labels: Mapping[str, str], phase: str = "Running", node: str = "node-1") -> Object:
-    """A pod in the namespace `default`."""
+    """Make a pod in the namespace `default`."""
     metadata = {"name": name, "namespace": "default", "labels": dict(labels)}
     return {"metadata": metadata, "spec": {"nodeName": node}, "status": {"phase": phase}}
 
 
 def config_map(name: str, data: Mapping[str, str]) -> Object:
-    """A ConfigMap in the namespace `default`."""
+    """Make a ConfigMap in the namespace `default`."""
     return {"metadata": {"name": name, "namespace": "default"}, "data": dict(data)}
 
 
 def secret(name: str, data: Mapping[str, str]) -> Object:
-    """A Secret in the namespace `default`; `data` is base64, as on the wire."""
+    """Make a Secret in the namespace `default`; `data` is base64, as on the wire."""
     return {"metadata": {"name": name, "namespace": "default"}, "data": dict(data)}
 
 
 def endpoint_slice(service: str, addresses: Sequence[str], *, port: int, ready: bool = True) -> Object:
-    """An EndpointSlice of a Service in the namespace `default`."""
+    """Make an EndpointSlice of a Service in the namespace `default`."""
     labels = {"kubernetes.io/service-name": service}
     return {
         "metadata": {"name": f"{service}-abcde", "namespace": "default", "labels": labels},
@@ -63,7 +64,7 @@ def endpoint_slice(service: str, addresses: Sequence[str], *, port: int, ready: 
 
 
 async def check_scaler(scaler_class: type[AnyScaler], trigger: Trigger, context: EngineContext) -> None:
-    """Build a scaler of `trigger`, whose metadata has to be valid, and look at it; it is neither opened nor read.
+    """Build a scaler from `trigger`, whose metadata must be valid, and check it; it is neither opened nor read.
 
     Raises AssertionError that lists every broken promise: two fields that read one key, a `batch_key` that changes or
     is not made by `sharing_key`, no metric, a metric's name, target or activation that cannot be used.

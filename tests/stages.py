@@ -2,18 +2,18 @@
 
 from collections.abc import Awaitable, Callable
 
+from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import answer_document
-from keda_py.external_metrics.question import Answer, Question
 from keda_py.external_metrics.routing import Route, Routing
 from keda_py.external_metrics.server import Stages
-from keda_py.serving.asked import Asked
+from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.caller import Caller
 
 
 def stages(
-    authenticate: Callable[[Asked], Awaitable[Caller]],
-    authorise: Callable[[Caller, Asked], Awaitable[None]],
-    metrics: Callable[[Question], Awaitable[Answer]],
+    authenticate: Callable[[ApiRequest], Awaitable[Caller]],
+    authorise: Callable[[Caller, ApiRequest], Awaitable[None]],
+    metrics: Callable[[AuthorisedRequest], Awaitable[ApiResponse]],
 ) -> Stages:
     """Answers metrics and documents."""
     return Stages(

@@ -1,6 +1,6 @@
-"""`AnswerBounds`: what one process holds and reads of others' text, and how much of it. One per operator.
+"""Bounds of a process on answers: their size, their memory, and the parsing of large ones.
 
-The HTTP client asks it how long an answer may be, and for room; scalers read large text through it, by
+The HTTP client asks it for the longest answer and for room; scalers parse large text through it, by
 `ScalerContext.parse`.
 """
 
@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self, TypeVar, cast
 
 from keda_py.answers.ledger import MIB, ROOM, Ledger
-from keda_py.answers.process import Limits, Question
+from keda_py.answers.process import ParseJob, ParseLimits
 from keda_py.answers.workers import Workers
 from keda_py.errors import AnswerTooLong
 
@@ -21,16 +21,18 @@ SETTING = "KEDA_HTTP_MAX_RESPONSE_BYTES"
 _CPU_SECONDS = 2.0
 _OWN_MEMORY = 112 * MIB
 _TIMES = 16
-"""How many of the longest answers there is room for; and how much longer than its text a value may be in memory."""
+"""Longest answers that the room holds; also the largest ratio of a parsed value's memory to its text."""
 
 
 class AnswerBounds:
-    """`max_bytes` of one answer, after decompression. Use it as a context manager: it may have processes to end."""
+    """Bounds of one operator; `max_bytes` is for one answer after decompression. Leaving it ends its worker
+    processes.
+    """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
         self.ledger = Ledger(max(ROOM, _TIMES * max_bytes))
-        self._workers = Workers(Limits(cpu_seconds=_CPU_SECONDS, memory=_OWN_MEMORY + _TIMES * max_bytes))
+        self._workers = Workers(ParseLimits(cpu_seconds=_CPU_SECONDS, memory=_OWN_MEMORY + _TIMES * max_bytes))
 
     async def __aenter__(self) -> Self:
         return self
@@ -41,29 +43,29 @@ class AnswerBounds:
         await self._workers.aclose()
 
     def check(self, text: bytes | str) -> None:
-        """Raises ScalerError for a text that is longer than an answer may be."""
+        """Raise ScalerError if a text is longer than an answer may be."""
         if size_of(text) > self.max_bytes:
             raise AnswerTooLong(too_long(self.max_bytes))
 
     async def parse(
         self, tenant: str, function: Callable[..., T], text: bytes | str, arguments: tuple[object, ...], seconds: float
     ) -> T:
-        """`function(text, *arguments)` in another process, in time. Raises ScalerError.
+        """Call `function(text, *arguments)` in a worker process, within the time. Raises ScalerError.
 
         `function` is found there by its module and name; `arguments` and its value are plain (JSON).
         """
-        question = Question(function=f"{function.__module__}:{function.__qualname__}", arguments=arguments, text=text)
-        # Text of an object is in a cache anyway, and takes no more room for being read.
+        question = ParseJob(function=f"{function.__module__}:{function.__qualname__}", arguments=arguments, text=text)
+        # A str comes from an object in a cache, so it takes no additional memory.
         held = self.ledger.holding(tenant, len(text)) if isinstance(text, bytes) else nullcontext()
         with held:
             return cast(T, await self._workers.ask(tenant, question, seconds))
 
 
 def size_of(text: bytes | str) -> int:
-    """In bytes."""
+    """Return the length in bytes."""
     return len(text) if isinstance(text, bytes) or text.isascii() else len(text.encode())
 
 
 def too_long(max_bytes: int) -> str:
-    """For errors."""
+    """Write the error text for an answer above the limit."""
     return f"the answer is over {max_bytes} bytes: let the source say less, or set {SETTING} higher"

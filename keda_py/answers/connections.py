@@ -1,8 +1,8 @@
-"""Connections to sources: how many namespaces may have, and how they share them.
+"""Shares of connections to sources: how many each namespace may have.
 
-A ledger of places (`ledger.py`): what one namespace takes leaves as much for the next, in all and to each host, so
-sources that hang use up no other namespace's descriptors and keep no other namespace from a host that many ask. Where
-its share is taken, a namespace waits for its own.
+A ledger of places (`ledger.py`): what one namespace takes leaves as much for the next, in all and to each host. So
+sources that hang neither exhaust the descriptors nor keep other namespaces from a host that many use. A namespace with
+a full share waits for its own connections.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from keda_py.answers.ledger import Ledger, NoRoom
 from keda_py.answers.tenants import tenant
 
 SHARE, PER_HOST = 1000, 100
-"""Of one namespace while the others have none: in all, and to one host."""
+"""Connections of one namespace while the others have none: in all, and to one host."""
 PART_OF_DESCRIPTORS = 8
-"""The share of one namespace is so small a part of the descriptors that a process may have."""
+"""Divisor: one namespace gets at most this fraction of the descriptors of the process."""
 _ALONE = 3
-"""A ledger of so many places gives one to a tenant that is alone."""
+"""Places of a ledger for each place that a single tenant can take: it must leave as much as twice its own."""
 _MANY = 1_000_000
-"""They may wait: each is an object's question, which is in memory anyway."""
+"""Waiting requests; effectively unbounded, because each belongs to an object that is in memory anyway."""
 
 
 def _ledger(alone: int) -> Ledger:
@@ -27,7 +27,7 @@ def _ledger(alone: int) -> Ledger:
 
 
 class Connections:
-    """Who has how many. Belongs to one event loop."""
+    """Counts of connections by namespace and host. Belongs to one event loop."""
 
     def __init__(self, share: int = SHARE, per_host: int = PER_HOST) -> None:
         self.share, self._per_host = share, per_host
@@ -36,21 +36,23 @@ class Connections:
 
     @property
     def held(self) -> int:
-        """Of all namespaces."""
+        """Return the connections of all namespaces."""
         return self._all.held
 
     def waiting(self, namespace: str) -> int:
-        """How many wait for one of the namespace's share in all; who waits for a host is not counted."""
+        """Return how many requests wait for the namespace's share in all, not counting waits for a host."""
         return self._all.waiting(namespace)
 
     async def take(self, host: Hashable, seconds: float | None) -> Callable[[], None]:
-        """Wait for a connection to `host` (None: it counts in all only) and have it until what is returned is called.
+        """Wait for a connection to `host` (None: count it in all only); the returned function gives it back.
 
-        It is for the namespace that is acted for. Raises NoRoom, whose text says what to do, after so many seconds.
+        It is counted for the current namespace. Raises NoRoom with a remedy in its text after so many seconds.
         """
         namespace = tenant()
         deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         with ExitStack() as held:
+            # The host first: a request that waits for a busy host must not occupy a place of the namespace's total
+            # meanwhile.
             for ledger, places in self._ledgers(host, held):
                 if not ledger.try_take(namespace, 1):
                     await _wait(ledger, namespace, deadline, places)

@@ -1,4 +1,4 @@
-"""The bytes of all answers that a process holds at one time, and how tenants share that room.
+"""Ledger of the bytes of all answers that a process holds, and of how tenants share that room.
 
 A tenant may hold as much as it leaves free for the others. With a room of T, one tenant that takes all it can get holds
 T/2, and K of them hold T/(K+1) each: as much is left for the next tenant, however slow their answers are, so nothing
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 MIB = 1024 * 1024
 ROOM = 64 * MIB
 MOST_WAITING, FEWEST_WAITING = 256, 8
-"""Answers of one tenant that wait for room, alone and among many: each has up to 256 KiB in buffers of its socket."""
+"""Waiting answers of one tenant, alone and among many: each holds up to 256 KiB in socket buffers."""
 
 
 class NoRoom(Exception):
-    """Too many of a tenant's answers wait already, or for too long."""
+    """Refusal because too many of a tenant's answers wait already, or have waited too long."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +31,7 @@ class _Wait:
 
 
 class Ledger:
-    """Who holds how many bytes. Belongs to one event loop; tenants are namespaces."""
+    """Bytes held by each tenant (a namespace). Belongs to one event loop."""
 
     def __init__(self, room: int = ROOM, most_waiting: int = MOST_WAITING) -> None:
         self.room, self._most_waiting = room, most_waiting
@@ -41,28 +41,30 @@ class Ledger:
 
     @property
     def held(self) -> int:
-        """Bytes, of all tenants."""
+        """Return the bytes of all tenants."""
         return self.room - self._free
 
     def held_by(self, tenant: str) -> int:
-        """Bytes, of one tenant."""
+        """Return the bytes of one tenant."""
         return self._held.get(tenant, 0)
 
     def waiting(self, tenant: str) -> int:
-        """How many of its answers wait for room."""
+        """Return how many answers of the tenant wait for room."""
         return len(self._waiting.get(tenant, ()))
 
     def try_take(self, tenant: str, size: int, *, growing: bool = False) -> bool:
-        """Whether the tenant holds `size` more bytes now; `growing`: for an answer that has taken before."""
+        """Take `size` more bytes if there is room, and return whether there was; `growing`: the answer holds some
+        already.
+        """
         fits = tenant not in self._waiting and self._fits(tenant, size, growing=growing)
         if fits:
             self._add(tenant, size)
         return fits
 
     async def take(self, tenant: str, size: int, *, growing: bool = False) -> None:
-        """Return once `try_take` would have succeeded; the caller bounds the time, and gives back what it took.
+        """Wait until `try_take` succeeds; the caller bounds the time, and gives back what it took.
 
-        Raises NoRoom where too many wait.
+        Raises NoRoom if too many wait.
         """
         if self.try_take(tenant, size, growing=growing):
             return
@@ -80,12 +82,11 @@ class Ledger:
         except asyncio.CancelledError:
             if wait.granted.cancelled():
                 self._leave_queue(tenant, wait)
-            else:  # granted at the very instant at which the caller gave up
+            else:  # granted in the moment of the cancellation
                 self.give_back(tenant, wait.size)
             raise
 
     def give_back(self, tenant: str, size: int) -> None:
-        """Undo a `take`."""
         self._add(tenant, -size)
         if not self._held[tenant]:
             del self._held[tenant]
@@ -94,7 +95,7 @@ class Ledger:
 
     @contextmanager
     def holding(self, tenant: str, size: int) -> Iterator[None]:
-        """Count bytes that are here already."""
+        """Count bytes that are in memory already."""
         self._add(tenant, size)
         try:
             yield
@@ -102,6 +103,9 @@ class Ledger:
             self.give_back(tenant, size)
 
     def _fits(self, tenant: str, size: int, *, growing: bool) -> bool:
+        # A tenant may hold what it leaves free for the next one. A new answer needs twice that (half the rate), so that
+        # growing ones always find room to finish: otherwise answers of one tenant could wait for each other, each half
+        # read.
         left = self._free - size
         return self._held.get(tenant, 0) + size <= (left if growing else left // 2)
 
@@ -110,7 +114,9 @@ class Ledger:
         self._free -= size
 
     def _grant(self) -> None:
-        """To the tenants that hold least first. A tenant's own queue is FIFO, so that large requests do not starve."""
+        """Grant waiting requests, of the tenants that hold least first; a tenant's own are FIFO, so large ones do not
+        starve.
+        """
         for tenant in sorted(self._waiting, key=lambda tenant: self._held.get(tenant, 0)):
             queue = self._waiting[tenant]
             while queue and self._fits(tenant, queue[0].size, growing=queue[0].growing):

@@ -1,7 +1,7 @@
-"""One process that reads large text, as the operator sees it: asked one question at a time, and ended at any moment.
+"""Worker process that parses large text, from the operator's side: one job at a time, killed at any moment.
 
-`worker.py` is what runs there. Whatever ends it is an error in plain words; nothing that it says is trusted to be more
-than a short piece of JSON.
+`worker.py` runs in it. Every cause of its end becomes an error in plain words; its output is trusted to be a short
+piece of JSON and no more.
 """
 
 import asyncio
@@ -17,20 +17,20 @@ from keda_py.errors import AnswerTooCostly, ScalerError
 
 _LONGEST = 64 * 1024
 _FROM_ENVIRONMENT = ("LD_LIBRARY_PATH",)
-"""Some Pythons do not start without it; nothing else of the operator's environment is anybody's business there."""
+"""Variables that the worker gets: some Pythons do not start without this one, and the rest may hold secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one question may take: seconds of CPU, bytes of memory."""
+class ParseLimits:
+    """Limits of one job: seconds of CPU, bytes of memory."""
 
     cpu_seconds: float
     memory: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A module-level function ("module:name"), its further arguments (plain values), and the text it reads."""
+class ParseJob:
+    """Job: a module-level function ("module:name"), its further arguments (plain values), and the text to parse."""
 
     function: str
     arguments: tuple[object, ...]
@@ -38,21 +38,21 @@ class Question:
 
 
 class WorkerProcess:
-    """Made by `start`. Where `usable` is false after an `ask`, cancelled or not, end it with `kill`."""
+    """Running worker, made by `start`. If `usable` is false after an `ask`, cancelled or not, end it with `kill`."""
 
-    def __init__(self, process: Process, limits: Limits) -> None:
+    def __init__(self, process: Process, limits: ParseLimits) -> None:
         self._process, self._limits = process, limits
         self._leaving = False
 
     @classmethod
-    async def start(cls, limits: Limits, bytecode_folder: str | None) -> "WorkerProcess":
-        """Raises ScalerError where the system does not let us."""
+    async def start(cls, limits: ParseLimits, bytecode_folder: str | None) -> "WorkerProcess":
+        """Start a worker. Raises ScalerError if the system refuses."""
         script = (
             f"import sys; sys.path[:] = {_search_path()!r}; from keda_py.answers.worker import serve; "
             f"serve({limits.cpu_seconds!r}, {limits.memory!r})"
         )
         environment = {name: os.environ[name] for name in _FROM_ENVIRONMENT if name in os.environ}
-        # -I hides PYTHONPYCACHEPREFIX: without it, what the operator has compiled is compiled anew at each start.
+        # -I hides PYTHONPYCACHEPREFIX; without the prefix every start would compile the modules again.
         bytecode = ("-X", f"pycache_prefix={bytecode_folder}") if bytecode_folder else ()
         options = ("-I", "-B", "-X", "utf8", *bytecode, "-c", script)
         try:
@@ -66,17 +66,16 @@ class WorkerProcess:
 
     @property
     def running(self) -> bool:
-        """It has not ended yet."""
         return self._process.returncode is None
 
     @property
     def usable(self) -> bool:
-        """It takes another question."""
+        """Return whether it accepts another job."""
         return self.running and not self._leaving
 
-    async def ask(self, question: Question) -> object:
-        """The function's value. Raises ScalerError: the function's own, or why it gave no answer."""
-        self._leaving = True  # whatever happens on the way ends it
+    async def ask(self, question: ParseJob) -> object:
+        """Run a job and return its value. Raises ScalerError: the function's own, or the reason for its failure."""
+        self._leaving = True  # after any failure or cancellation its pipes are out of step
         try:
             what, said = await self._exchange(question)
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -90,9 +89,9 @@ class WorkerProcess:
         try:
             return json.loads(said)
         except (ValueError, RecursionError):
-            raise ScalerError("the answer cannot be read: what its reader says is no JSON") from None
+            raise ScalerError("the answer cannot be read: the result of parsing it is not JSON") from None
 
-    async def _exchange(self, question: Question) -> tuple[int, bytes]:
+    async def _exchange(self, question: ParseJob) -> tuple[int, bytes]:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None  # both are pipes
         assert stdout is not None
@@ -103,6 +102,7 @@ class WorkerProcess:
         stdin.write(text)
         await stdin.drain()
         what, size = ANSWER.unpack(await stdout.readexactly(ANSWER.size))
+        # The worker runs a plug-in's code on a tenant's text, so even its answer's length is checked.
         if size > _LONGEST:
             raise ScalerError(f"the answer cannot be read: it becomes a value of more than {_LONGEST} bytes")
         return what, await stdout.readexactly(size)
@@ -116,16 +116,16 @@ class WorkerProcess:
         return ScalerError(f"the answer cannot be read: the process that read it ended ({how})")
 
     def kill(self) -> None:
-        """End it now; `wait` tells when it has."""
+        """End the process now; `wait` returns when it has ended."""
         self._leaving = True
         if self.running:
             self._process.kill()
 
     async def wait(self) -> None:
-        """Until it has ended and its pipes are closed, which asyncio does only once they are read to their end."""
+        """Wait until it has ended and its pipes are closed, which asyncio does only once they are read to the end."""
         await self._process.communicate()
 
 
 def _search_path() -> list[str]:
-    """Where this process imports from, whatever folder the other one starts in."""
+    """Return this process's import path as absolute paths: the worker starts in another folder."""
     return [os.path.abspath(folder) for folder in sys.path]

@@ -1,7 +1,7 @@
-"""Which server is asked: known where a question leaves, needed where it is ended because no answer comes.
+"""Name of the server that a request goes to: recorded as a request is sent, read when it times out.
 
-Between the two lies a plug-in's code, so the knowledge travels in a context variable. Tasks that the plug-in starts
-have a copy of it, and so the note itself is one object.
+A plug-in's code lies between the two, so the name travels in a context variable. Tasks that the plug-in starts have a
+copy of the variable; therefore it holds one mutable object.
 """
 
 from collections.abc import Iterator
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Asked:
-    """`server`: host and port, or what else errors call it; "": none was asked yet."""
+class LastServer:
+    """Server of the last request: host and port, or another name for errors; "" before the first."""
 
     server: str = ""
 
 
-_asked: ContextVar[Asked | None] = ContextVar("asked", default=None)
+_asked: ContextVar[LastServer | None] = ContextVar("asked", default=None)
 
 
 @contextmanager
-def noting() -> Iterator[Asked]:
-    """What is asked last inside."""
-    asked = Asked()
+def noting() -> Iterator[LastServer]:
+    """Record the server of the last request inside."""
+    asked = LastServer()
     token = _asked.set(asked)
     try:
         yield asked
@@ -32,7 +32,7 @@ def noting() -> Iterator[Asked]:
 
 
 def note(server: str) -> None:
-    """This one is asked now."""
+    """Record that a request goes to this server."""
     asked = _asked.get()
     if asked is not None and server:
         asked.server = server

@@ -1,6 +1,6 @@
-"""For which namespace work is done: known where a scaler is asked, needed where its answer's bytes arrive.
+"""Namespace that work is done for: set when a scaler is asked, read when its answer's bytes arrive.
 
-Between the two lies a plug-in's code, so the knowledge travels in a context variable.
+A plug-in's code lies between the two, so it travels in a context variable.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _tenant: ContextVar[str] = ContextVar("tenant", default="")
 
 @contextmanager
 def acting_for(namespace: str) -> Iterator[None]:
-    """What is asked inside is asked for this namespace."""
+    """Do the work inside for this namespace."""
     token = _tenant.set(namespace)
     try:
         yield
@@ -21,5 +21,5 @@ def acting_for(namespace: str) -> Iterator[None]:
 
 
 def tenant() -> str:
-    """The namespace, "" for the operator's own work."""
+    """Return the current namespace, "" for the operator's own work."""
     return _tenant.get()

@@ -1,8 +1,8 @@
-"""What runs in the process that reads large text: one question after another, within limits, until its input ends.
+"""Main loop of the process that parses large text: one job after another, within limits, until its input ends.
 
-`process.py` starts it. A question is a module-level function by name, plain arguments, and a text; the answer is a
-plain value as JSON, never a pickle. It may be ended at any moment: it opens nothing, keeps nothing and writes to its
-pipe only. CPU time is bounded by a timer for each question, since RLIMIT_CPU counts whole seconds of a whole life.
+`process.py` starts it. A job is a module-level function by name, plain arguments, and a text; the answer is a plain
+value as JSON, never a pickle. It may be killed at any moment: it opens nothing, keeps nothing and writes only to its
+pipe. CPU time is bounded by a timer per job, since RLIMIT_CPU counts whole seconds of the process's life.
 """
 
 import importlib
@@ -18,24 +18,24 @@ from pathlib import Path
 from keda_py.errors import ScalerError
 
 QUESTION = struct.Struct("!II")
-"""Bytes of the call, a JSON array [function, is text, arguments], and of the text; both follow."""
+"""Lengths of the call, a JSON array [function, is text, arguments], and of the text; both follow."""
 ANSWER = struct.Struct("!BI")
-"""What it is, and bytes of it, which follow."""
+"""Outcome, and length of the answer, which follows."""
 VALUE, REFUSED, BROKEN = range(3)
 LAST = 0x80
-"""Added to what it is: the process holds much memory now and takes no more questions."""
+"""Flag of the outcome: the process holds much memory now and takes no more jobs."""
 OUT_OF_MEMORY = 77
-"""Exit code."""
+"""Exit code of a worker that ran out of memory."""
 
 _NICENESS = 5
 _KEEPS = 64 * 2**20
-"""A process that goes on to hold more bytes than this makes room for a new one."""
+"""Bytes; a process that keeps more resident memory than this after a job is replaced."""
 
 
 def serve(cpu_seconds: float, memory: int) -> None:
-    """Answer until the input ends; `memory` in bytes, on top of what Python itself takes."""
+    """Run jobs until the input ends; `memory` in bytes, in addition to what Python itself takes."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a plug-in prints is no answer
+    os.dup2(2, 1)  # a plug-in's print must not end up in the answers
     _limit(memory)
     try:
         while len(head := sys.stdin.buffer.read(QUESTION.size)) == QUESTION.size:
@@ -51,8 +51,9 @@ def serve(cpu_seconds: float, memory: int) -> None:
 
 
 def _limit(memory: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the operator, and this process ends with it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the operator, which ends this process
     os.nice(_NICENESS)
+    # A core dump of this process would contain a tenant's text.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError):  # only Linux has these; elsewhere the limit on time remains
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
@@ -61,7 +62,7 @@ def _limit(memory: int) -> None:
 
 
 def _memory() -> tuple[int, int]:
-    """Bytes of address space, and of memory in use; 0 where the system does not tell."""
+    """Return the bytes of address space, and of resident memory; 0 if the system has no /proc."""
     try:
         total, resident, *_ = Path("/proc/self/statm").read_text(encoding="ascii").split()
     except OSError:

@@ -1,8 +1,7 @@
-"""Large text is read by other processes: at most two, started when first needed, and shared between tenants.
+"""Worker processes for large text: at most two, started on demand, shared between tenants.
 
-One question of a tenant at a time; of the tenants that wait, the one that has used the least time lately is next. So a
-tenant whose answers are hard to read waits behind those whose answers are not. Time-outs are the loop's own, as for
-every other I/O.
+A tenant has one job running at a time; of the waiting tenants the one with the least recent time is next. So a tenant
+whose answers are slow to parse waits behind the others. Time-outs are the loop's own, as for every other I/O.
 """
 
 import asyncio
@@ -10,20 +9,20 @@ import math
 import sys
 from collections import deque
 
-from keda_py.answers.process import Limits, Question, WorkerProcess
+from keda_py.answers.process import ParseJob, ParseLimits, WorkerProcess
 from keda_py.errors import ScalerError
 
 AT_ONCE = 2
 _HALF_LIFE = 30.0
-"""Seconds after which half of the time that a tenant has used is forgotten."""
+"""Seconds in which a tenant's recorded time decays by half."""
 _FORGOTTEN = 0.001
 
 
 class Workers:
-    """Belongs to one event loop. Close it: processes do not end by themselves."""
+    """Pool of worker processes of one event loop. Close it, because the processes do not end by themselves."""
 
-    def __init__(self, limits: Limits, bytecode_folder: str | None = sys.pycache_prefix) -> None:
-        """`bytecode_folder` has compiled modules; None where they are beside their sources."""
+    def __init__(self, limits: ParseLimits, bytecode_folder: str | None = sys.pycache_prefix) -> None:
+        """Make an empty pool; `bytecode_folder` has compiled modules, None if they are beside their sources."""
         self._limits, self._bytecode_folder = limits, bytecode_folder
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._working: dict[str, float] = {}
@@ -34,11 +33,11 @@ class Workers:
 
     @property
     def processes(self) -> int:
-        """How many run."""
+        """Return how many are running."""
         return sum(process.running for process in self._processes)
 
-    async def ask(self, tenant: str, question: Question, seconds: float) -> object:
-        """The value that the question's function makes of its text, in time. Raises ScalerError."""
+    async def ask(self, tenant: str, question: ParseJob, seconds: float) -> object:
+        """Return the value that the job's function makes of its text, in time. Raises ScalerError."""
         begun = False
         try:
             async with asyncio.timeout(seconds):
@@ -53,7 +52,8 @@ class Workers:
             raise ScalerError(f"{text} for more than {seconds:g} s") from None
 
     async def aclose(self) -> None:
-        """End every process. No question may be on its way."""
+        """End every process. No job may be running."""
+        # First of all, so that a caller whose turn comes during the shutdown starts no new process.
         self._closed = True
         for process in self._processes:
             process.kill()
@@ -61,7 +61,7 @@ class Workers:
         self._processes.clear()
         self._idle.clear()
 
-    async def _ask(self, question: Question) -> object:
+    async def _ask(self, question: ParseJob) -> object:
         process = await self._ready_process()
         try:
             return await process.ask(question)
@@ -90,14 +90,14 @@ class Workers:
         try:
             await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():  # given at the very instant at which the caller gave up
+            if not turn.cancelled():  # granted in the moment of the cancellation
                 self._end_turn(tenant)
             raise
 
     def _end_turn(self, tenant: str) -> None:
         now = asyncio.get_running_loop().time()
         used = self._used_by(tenant, now) + now - self._working.pop(tenant)
-        self._used = {one: use for one, use in self._used.items() if self._used_by(one, now) > _FORGOTTEN}
+        self._used = {name: use for name, use in self._used.items() if self._used_by(name, now) > _FORGOTTEN}
         self._used[tenant] = (used, now)
         self._give_turns()
 
@@ -107,15 +107,15 @@ class Workers:
             ready = [tenant for tenant in self._waiting if tenant not in self._working]
             if not ready:
                 return
-            tenant = min(ready, key=lambda one: self._used_by(one, now))
+            tenant = min(ready, key=lambda name: self._used_by(name, now))
             turn = self._waiting[tenant].popleft()
             if not self._waiting[tenant]:
                 del self._waiting[tenant]
-            if not turn.done():  # else the caller has given up
+            if not turn.done():  # otherwise the caller was cancelled
                 self._working[tenant] = now
                 turn.set_result(None)
 
     def _used_by(self, tenant: str, now: float) -> float:
-        """Seconds that a tenant has used lately."""
+        """Return the decayed sum of seconds that a tenant has used."""
         used, at = self._used.get(tenant, (0.0, now))
         return used * math.exp2((at - now) / _HALF_LIFE)

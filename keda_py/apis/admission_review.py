@@ -1,4 +1,4 @@
-"""AdmissionReview v1, the part of the question that the webhook reads."""
+"""AdmissionReview v1: the part of a request that the webhook reads."""
 
 from typing import Annotated, Any
 
@@ -8,16 +8,16 @@ from keda_py.apis.wire import Wire
 
 
 class UserInfo(Wire):
-    """Who writes, as the API server knows them."""
+    """User who sends the write, as the API server authenticated them."""
 
     username: Annotated[str, Field(max_length=1024)] = ""
 
 
 class AdmissionRequest(Wire):
-    """One write that the API server is about to store."""
+    """Write that the API server is about to store."""
 
     uid: Annotated[str, Field(min_length=1, max_length=128)]
-    """Echoed: it tells the API server which of its questions is answered."""
+    """Echoed in the response, which the API server matches by it."""
     operation: Annotated[str, Field(max_length=16)]
     """CREATE or UPDATE, as registered; anything else is allowed."""
     namespace: Annotated[str, Field(max_length=63)] = ""
@@ -28,6 +28,6 @@ class AdmissionRequest(Wire):
 
 
 class AdmissionReview(Wire):
-    """The envelope."""
+    """Envelope of a request."""
 
     request: AdmissionRequest

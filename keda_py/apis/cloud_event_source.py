@@ -1,4 +1,4 @@
-"""CloudEventSource and ClusterCloudEventSource: where our events go besides Kubernetes. Behaviour reference, 16."""
+"""CloudEventSource and ClusterCloudEventSource: receivers of our events besides Kubernetes. Behaviour reference, 16."""
 
 from typing import Literal
 
@@ -37,49 +37,49 @@ CloudEventType = Literal[
 
 
 class HttpDestination(Wire):
-    """A CloudEvents receiver over HTTP."""
+    """CloudEvents receiver over HTTP."""
 
     uri: str
 
 
 class AzureEventGridTopic(Wire):
-    """A custom topic of Azure Event Grid."""
+    """Custom topic of Azure Event Grid."""
 
     endpoint: str
 
 
 class Destination(Wire):
-    """Where events are sent; http wins where both are given."""
+    """Receiver of the events; http takes precedence if both are given."""
 
     http: HttpDestination | None = None
     azure_event_grid_topic: AzureEventGridTopic | None = None
 
 
 class EventSubscription(Wire):
-    """Which events are sent: those included, or all but those excluded."""
+    """Types of events that are sent: those included, or all but those excluded."""
 
     included_event_types: list[CloudEventType] = []
     excluded_event_types: list[CloudEventType] = []
 
 
 class CloudEventSourceSpec(Wire):
-    """Which events are sent where."""
+    """Types of events, and their receiver."""
 
     cluster_name: str = ""
-    """Part of the events' source; --k8s-cluster-name where it is left out."""
+    """Part of the events' source; --k8s-cluster-name by default."""
     destination: Destination
     authentication_ref: AuthenticationRef | None = None
     event_subscription: EventSubscription | None = None
 
 
 class CloudEventSourceStatus(Wire):
-    """Whether events can be sent."""
+    """Conditions that tell whether events can be sent."""
 
     conditions: list[Condition] = []
 
 
 class CloudEventSource(Wire):
-    """Sends our events to a CloudEvents receiver; set up by a namespace."""
+    """Sends the events of a namespace to a CloudEvents receiver."""
 
     metadata: ObjectMeta
     spec: CloudEventSourceSpec
@@ -87,7 +87,7 @@ class CloudEventSource(Wire):
 
 
 class ClusterCloudEventSource(Wire):
-    """Sends our events to a CloudEvents receiver; set up by the cluster's administrator."""
+    """Sends the events of the cluster to a CloudEvents receiver."""
 
     metadata: ObjectMeta
     spec: CloudEventSourceSpec

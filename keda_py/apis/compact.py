@@ -1,4 +1,4 @@
-"""JSON that is kept: in as many bytes as it has."""
+"""Compact JSON for caches: bytes objects without unused capacity."""
 
 from typing import Any
 
@@ -6,5 +6,5 @@ import orjson
 
 
 def compact_json(value: Any) -> bytes:
-    """Write a value of JSON to keep it. What orjson gives keeps the room that it was written in, 4 KiB for 80 bytes."""
+    """Write JSON to be kept in memory; orjson's own result keeps its write buffer, 4 KiB for 80 bytes."""
     return bytes(memoryview(orjson.dumps(value)))

@@ -1,4 +1,4 @@
-"""`external.metrics.k8s.io/v1beta1`: what the HPA controller gets when it asks for a metric.
+"""Wire types of `external.metrics.k8s.io/v1beta1`: the HPA controller's metrics.
 
 `external_metrics/server.py` answers with these.
 """
@@ -9,7 +9,7 @@ from keda_py.apis.wire import Wire
 
 
 class ExternalMetricValue(Wire):
-    """One value at one time; `value` is a Kubernetes quantity, `timestamp` RFC 3339."""
+    """Value at one time; `value` is a Kubernetes quantity, `timestamp` RFC 3339."""
 
     metric_name: str
     metric_labels: dict[str, str] | None = None
@@ -18,11 +18,11 @@ class ExternalMetricValue(Wire):
 
 
 class ListMeta(Wire):
-    """Metadata of a list that has none."""
+    """Empty metadata of a list."""
 
 
 class ExternalMetricValueList(Wire):
-    """The answer to one question."""
+    """Answer to a request for one metric."""
 
     kind: Literal["ExternalMetricValueList"] = "ExternalMetricValueList"
     api_version: Literal["external.metrics.k8s.io/v1beta1"] = "external.metrics.k8s.io/v1beta1"

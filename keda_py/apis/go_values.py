@@ -1,7 +1,8 @@
-"""Text as Go reads it: `strconv.ParseBool`, `strconv.ParseFloat` and `time.ParseDuration`, which KEDA obeys.
+"""Parsers of text as Go reads it: `strconv.ParseBool`, `strconv.ParseFloat` and `time.ParseDuration`, as KEDA uses
+them.
 
-Used by settings and by readers of KEDA's annotations or metadata. Rule: ValueError says what would have been
-accepted; the caller adds the name of the flag or field.
+Used by settings and by readers of KEDA's annotations or metadata. Rule: ValueError says what would have been accepted;
+the caller adds the name of the flag or field.
 """
 
 import math
@@ -27,12 +28,14 @@ _DECIMAL = re2.compile(r"(?i)[+-]?(inf|infinity|([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]
 _HEXADECIMAL = re2.compile(r"(?i)[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?[0-9]+")
 _PART = re2.compile(r"([0-9]{1,19}\.?[0-9]{0,19}|\.[0-9]{1,19})" "(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 _LONGEST_DURATION = 400
-"""Characters: re2 looks at a text from its beginning for each part, so that 100 000 of them would take a minute."""
+"""Characters. re2 scans the text from its beginning for each part, so that 100 000 parts would take a minute."""
 _LONGEST_MICROSECONDS = Decimal(2**63 - 1) / 1000  # Go counts nanoseconds in an int64: about 292 years
 
 
 def parse_bool(text: str) -> bool:
-    """Go's truth: 1 t T TRUE true True, 0 f F FALSE false False. Raises ValueError for all else, "yes" and "" too."""
+    """Parse Go's booleans: 1 t T TRUE true True, 0 f F FALSE false False. Raises ValueError for "yes", "" and all
+    others.
+    """
     if text in _TRUE:
         return True
     if text in _FALSE:
@@ -41,7 +44,9 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_float(text: str) -> float:
-    """Go's number: "1e3", ".5", "inf", "0x1p-2"; not "1_000" or " 1", which Python takes. Raises ValueError."""
+    """Parse Go's numbers: "1e3", ".5", "inf", "0x1p-2"; not "1_000" or " 1", which Python accepts. Raises
+    ValueError.
+    """
     if len(text) > _LONGEST_NUMBER or not (_DECIMAL.fullmatch(text) or _HEXADECIMAL.fullmatch(text)):
         raise ValueError("is not a number; write digits with a decimal point, such as 5 or 0.25")
     lower = text.lower()
@@ -55,7 +60,9 @@ def parse_float(text: str) -> float:
 
 
 def parse_duration(text: str) -> timedelta:
-    """Go's duration: "1m30s", "1.5h", "300ms", "-2s", "0"; to the microsecond. Raises ValueError, for "5" too."""
+    """Parse Go's durations: "1m30s", "1.5h", "300ms", "-2s", "0"; to the microsecond. Raises ValueError, also for
+    "5".
+    """
     sign, unsigned = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     if unsigned == "0":
         return timedelta(0)

@@ -1,7 +1,8 @@
-"""`behavior` of an `autoscaling/v2` HorizontalPodAutoscaler, for the CRD; the operator hands it to the HPA as it is.
+"""Schema of `behavior` of an `autoscaling/v2` HorizontalPodAutoscaler, for the CRD; the operator copies it to the
+HPA.
 
-Bounds (window 0..3600, periods 1..1800, policy names) are the API server's own and it applies them to the HPA: as with
-KEDA, a value out of them is accepted in the ScaledObject and shows as Ready=False there.
+Bounds (window 0..3600, periods 1..1800, policy names) are the API server's own, which applies them to the HPA: as in
+KEDA, a value outside of them is accepted in the ScaledObject and reported there as Ready=False.
 """
 
 from typing import Annotated
@@ -13,7 +14,7 @@ from keda_py.apis.wire import Int32, Wire
 
 
 class HPAScalingPolicy(Wire):
-    """How much may change within a period."""
+    """Limit on the change within a period."""
 
     type: str
     """Pods or Percent."""
@@ -34,7 +35,7 @@ class HPAScalingRules(Wire):
 
 
 class HorizontalPodAutoscalerBehavior(Wire):
-    """How fast the HPA scales in each direction."""
+    """Speed of the HPA's scaling in each direction."""
 
     scale_down: HPAScalingRules | None = None
     scale_up: HPAScalingRules | None = None

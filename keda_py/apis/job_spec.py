@@ -1,8 +1,8 @@
-"""`jobTargetRef` of a ScaledJob, a `batch/v1` JobSpec, for the CRD; Jobs are made of it as it came.
+"""Schema of `jobTargetRef` of a ScaledJob, a `batch/v1` JobSpec, for the CRD; Jobs are made from the raw object.
 
 KEDA's CRD repeats the whole pod schema of one Kubernetes version. Here the Job's own fields and the shape of the
-template are described; inside containers and pod spec every field is kept, whatever the cluster's version knows, and
-the API server checks them when the Job is created.
+template are described; inside containers and pod spec every field is kept, so that each version of Kubernetes can bring
+its own, and the API server checks them when the Job is created.
 """
 
 from typing import Annotated
@@ -17,11 +17,11 @@ class LabelSelectorRequirement(Wire):
     """One expression of a selector."""
 
     key: str
-    """The label that it is about."""
+    """Key of the label."""
     operator: str
     """In, NotIn, Exists or DoesNotExist."""
     values: Annotated[list[str], Field(json_schema_extra=ATOMIC)] = []
-    """What In and NotIn compare with; empty for Exists and DoesNotExist."""
+    """Values for In and NotIn; empty for Exists and DoesNotExist."""
 
 
 class LabelSelector(Wire):
@@ -30,13 +30,13 @@ class LabelSelector(Wire):
     model_config = ConfigDict(json_schema_extra={"x-kubernetes-map-type": "atomic"})
 
     match_expressions: Annotated[list[LabelSelectorRequirement], Field(json_schema_extra=ATOMIC)] = []
-    """All of them have to hold."""
+    """Expressions that must all match."""
     match_labels: dict[str, str] = {}
-    """All of these labels with these values."""
+    """Labels that must all have these values."""
 
 
 class OnExitCodes(Wire):
-    """Exit codes a failure rule matches."""
+    """Exit codes that a failure rule matches."""
 
     container_name: str = ""
     operator: str
@@ -44,14 +44,14 @@ class OnExitCodes(Wire):
 
 
 class OnPodCondition(Wire):
-    """A pod condition a failure rule matches."""
+    """Pod condition that a failure rule matches."""
 
     type: str
     status: str = ""
 
 
 class PodFailurePolicyRule(Wire):
-    """What a matching failure means for the Job."""
+    """Consequence of a matching pod failure for the Job."""
 
     action: str
     on_exit_codes: OnExitCodes | None = None
@@ -65,7 +65,7 @@ class PodFailurePolicy(Wire):
 
 
 class SuccessPolicyRule(Wire):
-    """When the Job has succeeded."""
+    """Condition under which the Job has succeeded."""
 
     succeeded_count: Int32 | None = None
     succeeded_indexes: str = ""
@@ -78,7 +78,7 @@ class SuccessPolicy(Wire):
 
 
 class Container(Wire):
-    """A container; all its fields are kept."""
+    """Container; all its fields are kept."""
 
     model_config = ConfigDict(json_schema_extra=PRESERVE)
 
@@ -87,14 +87,14 @@ class Container(Wire):
 
 
 class PodSpec(Wire):
-    """A pod; all its fields are kept."""
+    """Pod; all its fields are kept."""
 
     model_config = ConfigDict(json_schema_extra=PRESERVE)
 
     containers: Annotated[list[Container], Field(json_schema_extra=BY_NAME)]
     init_containers: Annotated[list[Container], Field(json_schema_extra=BY_NAME)] = []
     restart_policy: str = ""
-    """OnFailure where it is left out."""
+    """OnFailure by default."""
     service_account_name: str = ""
 
 
@@ -109,14 +109,14 @@ class TemplateMeta(Wire):
 
 
 class PodTemplate(Wire):
-    """The pods of a Job."""
+    """Template of a Job's pods."""
 
     metadata: TemplateMeta | None = None
     spec: PodSpec | None = None
 
 
 class JobSpec(Wire):
-    """The Job to create for waiting work, as in batch/v1."""
+    """Job to create for waiting work, as in batch/v1."""
 
     active_deadline_seconds: Int64 | None = None
     backoff_limit: Int32 | None = None
@@ -130,7 +130,7 @@ class JobSpec(Wire):
     pod_failure_policy: PodFailurePolicy | None = None
     pod_replacement_policy: str = ""
     selector: LabelSelector | None = None
-    """Which pods belong to the Job."""
+    """Selector of the Job's pods."""
     success_policy: SuccessPolicy | None = None
     suspend: bool = False
     template: PodTemplate

@@ -1,8 +1,8 @@
-"""A JSON object -> its model, or a ConfigError in plain words.
+"""Parsing of a JSON object into its model, with errors in plain words.
 
-The API server has checked objects against the CRD before we see them, but a file, an older CRD or a webhook request
-may hold anything. Rule: never the text of a pydantic error, which repeats values; only numbers, and words where a
-choice of words was offered, are shown.
+The API server has checked objects against the CRD before we see them, but a file, an older CRD or a webhook request may
+hold anything. Rule: the text of a pydantic error is never shown, because it repeats values; only numbers are, and words
+if the field is a choice of words.
 """
 
 from collections.abc import Mapping
@@ -27,26 +27,27 @@ _EXPECTED = {
     "string_too_short": "must not be empty",
 }
 
-MOST_TOLD = 10
-"""Of an object that is wrong all over."""
+MOST_SHOWN = 10
+"""Errors shown for one object."""
 LONGEST_WORD = 253
-"""Characters of a key or a word that is shown."""
+"""Characters of a key or word in an error text."""
 
 
 def parse_object(model: type[M], body: Mapping[str, Any]) -> M:
-    """The typed object. Raises ConfigError that names every wrong field and how to mend it; `field` is the first."""
+    """Parse an object. Raises ConfigError that names every wrong field and its remedy; `field` is the first."""
     try:
         return model.model_validate(body)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=True)
-        told = [f"{_path(detail)}: {_sentence(detail)}" for detail in details[:MOST_TOLD]]
-        text = "; ".join([*told, *([f"and {len(details) - len(told)} more"] if len(details) > len(told) else [])])
+        shown = [f"{_path(detail)}: {_sentence(detail)}" for detail in details[:MOST_SHOWN]]
+        text = "; ".join([*shown, *([f"and {len(details) - len(shown)} more"] if len(details) > len(shown) else [])])
         field = _path(details[0])
+    # Raised outside of the handler: as __context__ the pydantic error would print its input in a traceback.
     raise ConfigError(text, field=field)
 
 
 def parse_manifest(model: type[M], body: Mapping[str, Any]) -> M:
-    """The same of what its user has written alone: another client's status makes no object unreadable."""
+    """Parse an object without its status, so that another client's status cannot make the object unreadable."""
     return parse_object(model, {name: value for name, value in body.items() if name != "status"})
 
 
@@ -77,7 +78,7 @@ def _sentence(detail: ErrorDetails) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """One that can be shown: Python refuses to write integers of many digits."""
+    """Return whether a value is a number that can be shown: Python refuses to print integers of many digits."""
     if isinstance(value, int):
         return not isinstance(value, bool) and value.bit_length() <= 64
     return isinstance(value, float)

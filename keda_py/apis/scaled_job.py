@@ -1,6 +1,6 @@
 """ScaledJob as users write it: a Job for each piece of waiting work.
 
-Behaviour reference, section 10. The Job itself is kept as it came; `job_spec.py` describes it for the CRD.
+Behaviour reference, section 10. The Job itself is kept unparsed; `job_spec.py` describes it for the CRD.
 """
 
 from typing import Annotated, Any, Literal
@@ -14,19 +14,19 @@ from keda_py.apis.wire import Condition, Count, Int32, ObjectMeta, Positive, Wir
 
 
 class Rollout(Wire):
-    """What happens to running Jobs when the ScaledJob changes."""
+    """Treatment of running Jobs when the ScaledJob changes."""
 
     strategy: Literal["", "gradual", "immediate"] = ""
-    """immediate where it is left out."""
+    """immediate by default."""
     propagation_policy: Literal["", "foreground", "background"] = ""
-    """background where it is left out."""
+    """background by default."""
 
 
 class ScalingStrategy(Wire):
-    """How many Jobs the waiting work is worth."""
+    """Number of Jobs for the waiting work."""
 
     strategy: Literal["", "default", "custom", "accurate", "eager"] = ""
-    """default where it is left out."""
+    """default by default."""
     custom_scaling_queue_length_deduction: Int32 | None = None
     """Strategy custom: subtracted from the queue length."""
     custom_scaling_running_job_percentage: str = ""
@@ -34,47 +34,47 @@ class ScalingStrategy(Wire):
     pending_pod_conditions: list[str] = []
     """A Job whose pods lack one of these conditions counts as pending."""
     multiple_scalers_calculation: Literal["", "min", "avg", "sum", "max"] = ""
-    """max where it is left out."""
+    """max by default."""
 
 
 class ScaledJobSpec(Wire):
-    """Which Job, on which triggers, how many at once."""
+    """Job to create, triggers, and limits."""
 
     job_target_ref: Annotated[dict[str, Any], SchemaOf(JobSpec)]
     polling_interval: Positive | None = None
-    """Seconds between two looks at the triggers; 30 where it is left out."""
+    """Seconds between two looks at the triggers; 30 by default."""
     successful_jobs_history_limit: Count | None = None
-    """100 where it is left out."""
+    """100 by default."""
     failed_jobs_history_limit: Count | None = None
-    """100 where it is left out."""
+    """100 by default."""
     rollout_strategy: Literal["", "gradual", "immediate"] = ""
     """Deprecated; use rollout.strategy."""
     rollout: Rollout | None = None
     env_source_container_name: str = ""
-    """Container whose environment triggers read; the first where it is left out."""
+    """Container whose environment triggers read; the first by default."""
     min_replica_count: Count | None = None
-    """0 where it is left out."""
+    """0 by default."""
     max_replica_count: Positive | None = None
-    """100 where it is left out."""
+    """100 by default."""
     scaling_strategy: ScalingStrategy | None = None
     triggers: Annotated[list[ScaleTrigger], Field(min_length=1, max_length=MOST_TRIGGERS)]
 
 
 class ScaledJobStatus(Wire):
-    """What keda-py observed and did."""
+    """Observed state, and what keda-py did."""
 
     last_active_time: Timestamp = ""
     conditions: list[Condition] = []
     paused: Annotated[str, Field(alias="Paused")] = ""
-    """Never used."""
+    """Unused; part of KEDA's CRD."""
     triggers_types: str = ""
     authentications_types: str = ""
     external_metric_names: list[str] = []
     triggers_activity: dict[str, TriggerActivity] = {}
     keda_py: DecisionStatus | None = None
-    """Only while it is held back."""
+    """Present only while it is held back."""
     keda_py_history: list[ChangeStatus] = []
-    """The changes of the last day, bounded, as `keda-py explain --since` tells them; up to five minutes late."""
+    """Changes of the last day, bounded, for `keda-py explain --since`; up to five minutes late."""
 
 
 class ScaledJob(Wire):

@@ -1,6 +1,6 @@
-"""ScaledObject as users write it: what scales, on which triggers, between which bounds.
+"""ScaledObject as users write it: a workload, its triggers and its bounds.
 
-First of the seven files a newcomer reads; the next is `core/spec.py`, which makes of this wire model the frozen
+First of the seven files a newcomer reads; the next is `core/spec.py`, which turns this wire model into the frozen
 `ScalingSpec` that everything else works with. `kinds/crds.py` generates the CRD from it; `wire.py` states the rules of
 such models. Field names and bounds: behaviour reference, section 2.
 """
@@ -14,7 +14,7 @@ from keda_py.apis.schema_marks import SchemaOf, Timestamp, rule
 from keda_py.apis.wire import AuthenticationRef, Condition, Count, Int32, Int64, Name, ObjectMeta, Positive, Wire
 
 MOST_TRIGGERS = 500
-"""Of one object: each is built, read and shown by itself."""
+"""Triggers of one object, each of which is built, read and shown on its own."""
 
 FallbackBehavior = Literal[
     "static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower", "scalingModifiers"
@@ -22,27 +22,27 @@ FallbackBehavior = Literal[
 
 
 class ScaleTargetRef(Wire):
-    """The workload to scale; anything with a scale subresource."""
+    """Workload to scale, of any kind with a scale subresource."""
 
     name: Name
     api_version: str = ""
-    """apps/v1 where it is left out."""
+    """apps/v1 by default."""
     kind: str = ""
-    """Deployment where it is left out."""
+    """Deployment by default."""
     env_source_container_name: str = ""
-    """Container whose environment triggers read; the first where it is left out."""
+    """Container whose environment triggers read; the first by default."""
 
 
 class HorizontalPodAutoscalerConfig(Wire):
-    """What the HPA that keda-py owns is to be like."""
+    """Settings of the HPA that keda-py owns."""
 
     name: str = ""
-    """keda-hpa-NAME where it is left out."""
+    """keda-hpa-NAME by default."""
     behavior: Annotated[dict[str, Any], SchemaOf(HorizontalPodAutoscalerBehavior)] | None = None
 
 
 class ScalingModifiers(Wire):
-    """One formula over all named triggers in place of each trigger's own target."""
+    """Formula over all named triggers, in place of each trigger's own target."""
 
     formula: str = ""
     """Expression over trigger names, such as (queue + backlog) / 2."""
@@ -52,16 +52,16 @@ class ScalingModifiers(Wire):
 
 
 class AdvancedConfig(Wire):
-    """Everything a simple ScaledObject can do without."""
+    """Settings that most ScaledObjects do not need."""
 
     horizontal_pod_autoscaler_config: HorizontalPodAutoscalerConfig | None = None
     restore_to_original_replica_count: bool = False
-    """On deletion give the workload the replicas it had before."""
+    """On deletion restore the replicas that the workload had before."""
     scaling_modifiers: ScalingModifiers | None = None
 
 
 class ScaleTrigger(Wire):
-    """One source of load; `metadata` is read by the scaler of that `type`."""
+    """Source of load; the scaler of `type` reads `metadata`."""
 
     type: Name
     name: str = ""
@@ -74,16 +74,16 @@ class ScaleTrigger(Wire):
 
 
 class Fallback(Wire):
-    """How many replicas to have while a trigger cannot be read."""
+    """Replicas while a trigger cannot be read."""
 
     failure_threshold: Count
-    """Failures in a row before the fallback begins."""
+    """Consecutive failures before the fallback begins."""
     replicas: Count
     behavior: FallbackBehavior = "static"
 
 
 class ScaledObjectSpec(Wire):
-    """What scales, on which triggers, between which bounds."""
+    """Workload, triggers and bounds."""
 
     model_config = ConfigDict(
         json_schema_extra=rule(
@@ -95,24 +95,24 @@ class ScaledObjectSpec(Wire):
 
     scale_target_ref: ScaleTargetRef
     polling_interval: Positive | None = None
-    """Seconds between two looks at the triggers; 30 where it is left out."""
+    """Seconds between two looks at the triggers; 30 by default."""
     initial_cooldown_period: Count | None = None
     """Seconds after creation before the first scale to zero."""
     cooldown_period: Count | None = None
-    """Seconds from the last activity to zero; 300 where it is left out."""
+    """Seconds from the last activity to zero; 300 by default."""
     idle_replica_count: Count | None = None
     """Replicas while no trigger is active; lower than minReplicaCount."""
     min_replica_count: Count | None = None
-    """0 where it is left out."""
+    """0 by default."""
     max_replica_count: Positive | None = None
-    """100 where it is left out."""
+    """100 by default."""
     advanced: AdvancedConfig | None = None
     triggers: Annotated[list[ScaleTrigger], Field(min_length=1, max_length=MOST_TRIGGERS)]
     fallback: Fallback | None = None
 
 
 class GroupVersionKindResource(Wire):
-    """The resolved scale target."""
+    """Resolved scale target."""
 
     group: str = ""
     version: str
@@ -121,7 +121,7 @@ class GroupVersionKindResource(Wire):
 
 
 class HealthStatus(Wire):
-    """Failures of one metric in a row; kept only under a valid fallback."""
+    """Consecutive failures of one metric; present only with a valid fallback."""
 
     number_of_failures: Int32 = 0
     status: str = ""
@@ -129,68 +129,68 @@ class HealthStatus(Wire):
 
 
 class TriggerActivity(Wire):
-    """Whether one metric was active at the last look."""
+    """Whether a metric was active at the last poll."""
 
     is_active: bool = False
 
 
 class HeldBackStatus(Wire):
-    """Work on the object was under way when a process of the operator died; every replica leaves it alone."""
+    """Hold on an object that was being worked on when a process of the operator died; no replica works on it."""
 
     deaths: Int32 = 0
-    """How many of them it is blamed for."""
+    """Deaths of processes attributed to it."""
     generation: Int64 = 0
-    """The spec that this is about; another one is tried at once."""
+    """Generation of the spec that is held back; another one is tried at once."""
     until: Timestamp = ""
-    """When it is tried again."""
+    """Time of the next attempt."""
 
 
 class SavingsMonth(Wire):
-    """Sums of a month, UTC."""
+    """Accounts of a month in UTC."""
 
     name: str = ""
-    """Such as 2026-11."""
+    """For example 2026-11."""
     seconds: Int64 = 0
-    """How long it was observed."""
+    """Seconds for which it was observed."""
     asleep_seconds: Int64 = 0
     replica_seconds: Int64 = 0
     saved_seconds: Int64 = 0
-    """Replica-seconds that the HPA alone would have had while it slept."""
+    """Replica-seconds that an HPA without keda-py would have used while it slept."""
     failing_seconds: Int64 = 0
-    """How long it had replicas because its sources failed."""
+    """Seconds for which it had replicas because its sources failed."""
 
 
 class SavingsDay(Wire):
-    """Sums of a day, UTC."""
+    """Accounts of a day in UTC, with fewer figures than a month's."""
 
     name: str = ""
-    """Such as 2026-11-20."""
+    """For example 2026-11-20."""
     seconds: Int64 = 0
     asleep_seconds: Int64 = 0
     replica_seconds: Int64 = 0
 
 
 class SavingsStatus(Wire):
-    """What was saved against the HPA alone, which has no less than minReplicaCount, and 1 at least."""
+    """Savings against an HPA alone, which never has less than minReplicaCount, and at least 1."""
 
     at: Timestamp = ""
-    """Up to when it is accounted."""
+    """Time up to which it is accounted."""
     replicas: Int32 = 0
-    """Since then."""
+    """Replicas since then."""
     instead: Int32 = 0
-    """What the HPA alone would have at least."""
+    """Replicas that an HPA alone would have at least."""
     failing: bool = False
-    """It has replicas because its sources fail."""
+    """Whether it has replicas because its sources fail."""
     month: SavingsMonth | None = None
     previous: SavingsMonth | None = None
     days: list[SavingsDay] = []
-    """Fifteen at most, oldest first."""
+    """At most fifteen, the oldest first."""
     total_replica_seconds: Int64 = 0
     total_saved_seconds: Int64 = 0
 
 
 class TriggerChange(Wire):
-    """What one trigger said then."""
+    """Value and state of one trigger at a change."""
 
     metric: str = ""
     value: float | None = None
@@ -200,52 +200,52 @@ class TriggerChange(Wire):
 
 
 class ReplicaChange(Wire):
-    """Replicas of the workload before and after; left out where they could not be read."""
+    """Replicas of the workload before and after; absent if they could not be read."""
 
     before: Int32 | None = None
     after: Int32 | None = None
 
 
 class JobChange(Wire):
-    """Unfinished Jobs before, and what was added."""
+    """Unfinished Jobs before a change, and Jobs created."""
 
     running: Int32 = 0
     created: Int32 = 0
 
 
 class ChangeStatus(Wire):
-    """A decision that differed from the one before, or scaled."""
+    """Decision that differed from the previous one, or scaled."""
 
     time: Timestamp = ""
     reason: str = ""
     triggers: list[TriggerChange] = []
-    """Those that were active or failed, three at most."""
+    """Triggers that were active or failed, at most three."""
     replicas: ReplicaChange | None = None
     jobs: JobChange | None = None
     notes: list[str] = []
-    """Of a sleep or a wake that no trigger asked for, who did."""
+    """For a sleep, or a wake without a trigger, the user who asked for it."""
     error: str = ""
 
 
 class DecisionStatus(Wire):
-    """Why the replicas are what they are."""
+    """Reason for the current replicas."""
 
     reason: str = ""
     since: Timestamp = ""
-    """When this reason began."""
+    """Time when this reason began."""
     next_change: Timestamp = ""
-    """When the replicas will change by themselves, as far as is known."""
+    """Time of the next automatic change of replicas, if known."""
     values: dict[str, str] = {}
     """Last value of each metric."""
     notes: list[str] = []
-    """Errors of triggers, and why a value is not what its source said, when this reason began."""
+    """Errors of triggers, and why a value differs from its source's, at the time when this reason began."""
     ruled_by: str = ""
-    """The Environment, Override or ScalingSchedule that lies over the manifest, and until when."""
+    """Environment, Override or ScalingSchedule that overrides the manifest, and until when."""
     held_back: HeldBackStatus | None = None
 
 
 class ScaledObjectStatus(Wire):
-    """What keda-py observed and did; `kedaPy`, `kedaPySavings` and `kedaPyHistory` are its own, the rest is KEDA's."""
+    """Observed state, and what keda-py did; `kedaPy`, `kedaPySavings` and `kedaPyHistory` are not KEDA's."""
 
     scale_target_kind: str = ""
     scale_target_gvkr: Annotated[GroupVersionKindResource | None, Field(alias="scaleTargetGVKR")] = None
@@ -265,7 +265,7 @@ class ScaledObjectStatus(Wire):
     keda_py: DecisionStatus | None = None
     keda_py_savings: SavingsStatus | None = None
     keda_py_history: list[ChangeStatus] = []
-    """The changes of the last day, bounded, as `keda-py explain --since` tells them; up to five minutes late."""
+    """Changes of the last day, bounded, for `keda-py explain --since`; up to five minutes late."""
 
 
 class ScaledObject(Wire):

@@ -1,4 +1,4 @@
-"""What a CRD must say and a Python type cannot: marks for the models, read when the schemas are generated."""
+"""Annotations for CRD schemas that Python types cannot express, read when the schemas are generated."""
 
 from typing import Annotated
 
@@ -29,20 +29,22 @@ Quantity = Annotated[
 """A Kubernetes quantity: `1`, `"0.1"`, `"500m"`."""
 
 Timestamp = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
-"""RFC 3339, as it came."""
+"""RFC 3339, unparsed."""
 
 
 class SchemaOf:
-    """`Annotated[dict[str, Any], SchemaOf(Model)]`: kept as it came, described in the CRD as the model."""
+    """Marker `Annotated[dict[str, Any], SchemaOf(Model)]`: the value is kept unparsed, the CRD describes it as the
+    model.
+    """
 
     def __init__(self, model: type[BaseModel]) -> None:
         self._model = model
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The model's schema in place of the dict's."""
+        """Return the model's schema in place of the dict's."""
         return handler(self._model.__pydantic_core_schema__)
 
 
 def rule(expression: str, message: str) -> JsonDict:
-    """A CEL rule on a model."""
+    """Make a CEL rule with its message."""
     return {"x-kubernetes-validations": [{"message": message, "rule": expression}]}

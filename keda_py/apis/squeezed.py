@@ -1,27 +1,27 @@
-"""Long JSON that is kept for a while and seldom read: compressed.
+"""Compression of long JSON that is kept for a while and seldom read.
 
-For the changes of each object, in its status (`kube/status.py`) and in the decision record.
+Used for the changes of each object, in its status (`kube/status.py`) and in the decision record.
 """
 
 import zlib
 
 SHORT, LONG = 1024, 16384
-"""Bytes of a text that is compressed. A new object's is written a few times, and is short; a longer one is none of
-ours, and another client's megabyte would hold up the loop for a tenth of a second."""
+"""Lengths in bytes between which a text is compressed. A short one gains little; a longer one was not written by us,
+and compressing another client's megabyte would block the loop for a tenth of a second."""
 _SQUEEZED = b"z"
-"""No JSON begins so."""
+"""Marker of compressed text; no JSON begins with it."""
 _WINDOW, _EFFORT = -11, 3
-"""zlib's for 2 KiB to look back on and a state of 12 KB: its own would be 256 KB, made anew for each text."""
+"""zlib parameters: a window of 2 KiB and a state of 12 KB; its default allocates 256 KB for each text."""
 
 
 def squeeze(text: bytes) -> bytes:
-    """Compressed if long: 4 KB of changes become 0.5 in 12 us."""
+    """Compress a long text: 4 KB of changes become 0.5 KB in 12 us."""
     if not SHORT < len(text) <= LONG:
-        return bytes(memoryview(text))  # what orjson gives keeps the room that it was written in
+        return bytes(memoryview(text))  # a copy without the unused capacity of orjson's result
     squeezed = zlib.compressobj(1, zlib.DEFLATED, _WINDOW, _EFFORT)
     return _SQUEEZED + squeezed.compress(text) + squeezed.flush()
 
 
 def expand(kept: bytes) -> bytes:
-    """What `squeeze` was given."""
+    """Return the text that `squeeze` was given."""
     return zlib.decompress(kept[len(_SQUEEZED) :], _WINDOW) if kept.startswith(_SQUEEZED) else kept

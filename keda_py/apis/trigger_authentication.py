@@ -1,7 +1,7 @@
-"""TriggerAuthentication and ClusterTriggerAuthentication: where a trigger's credentials come from.
+"""TriggerAuthentication and ClusterTriggerAuthentication: sources of a trigger's credentials.
 
 `keda_py/auth` resolves them, one provider per file, in the order of behaviour reference section 11.1. Both kinds share
-a spec; `filePath` counts in the cluster-wide kind only. Values here are names and addresses, except a Vault token,
+a spec; `filePath` is allowed in the cluster-wide kind only. Values here are names and addresses, except a Vault token,
 which is a SecretStr.
 """
 
@@ -15,26 +15,26 @@ Provider = Literal["azure-workload", "gcp", "aws", "aws-eks", "none"]
 
 
 class SecretKeyRef(Wire):
-    """A key of a Secret."""
+    """Reference to one key of a Secret."""
 
     name: str
     key: str
 
 
 class ValueFromSecret(Wire):
-    """The only place such a value may come from."""
+    """Source of a secret value, which is always a Secret."""
 
     secret_key_ref: SecretKeyRef
 
 
 class SecretValue(Wire):
-    """A value kept in a Secret."""
+    """Value stored in a Secret."""
 
     value_from: ValueFromSecret
 
 
 class AuthPodIdentity(Wire):
-    """Identity that the pod has without any credential of its own."""
+    """Identity that a pod has without a credential of its own."""
 
     provider: Provider
     identity_id: str = ""
@@ -45,11 +45,11 @@ class AuthPodIdentity(Wire):
     external_id: Annotated[str, Field(alias="externalID")] = ""
     """External id demanded by the role's trust policy."""
     identity_owner: Literal["", "keda", "workload"] = ""
-    """Whose identity: the operator's (keda) or that of the scale target (workload)."""
+    """Owner of the identity: the operator (keda) or the scale target (workload)."""
 
 
 class AuthTargetRef(Wire):
-    """A trigger parameter from a key of a Secret or ConfigMap."""
+    """Trigger parameter from a key of a Secret or ConfigMap."""
 
     parameter: str
     name: str
@@ -57,23 +57,23 @@ class AuthTargetRef(Wire):
 
 
 class AuthEnvironment(Wire):
-    """A trigger parameter from the environment of the scale target."""
+    """Trigger parameter from the environment of the scale target."""
 
     parameter: str
     name: str
     container_name: str = ""
-    """The first container where it is left out."""
+    """The first container by default."""
 
 
 class BoundServiceAccountToken(Wire):
-    """A trigger parameter that is a short-lived token of a ServiceAccount."""
+    """Trigger parameter that is a short-lived token of a ServiceAccount."""
 
     parameter: str
     service_account_name: str
 
 
 class VaultCredential(Wire):
-    """How to log in to Vault."""
+    """Login to Vault: a token, or a ServiceAccount's."""
 
     token: SecretStr | None = None
     service_account: str = ""
@@ -83,7 +83,7 @@ class VaultCredential(Wire):
 
 
 class VaultPkiData(Wire):
-    """The certificate to be issued."""
+    """Parameters of a certificate to be issued."""
 
     common_name: str = ""
     alt_names: str = ""
@@ -95,7 +95,7 @@ class VaultPkiData(Wire):
 
 
 class VaultSecret(Wire):
-    """A trigger parameter from a Vault secret."""
+    """Trigger parameter from a Vault secret."""
 
     parameter: str
     path: str
@@ -117,7 +117,7 @@ class HashiCorpVault(Wire):
 
 
 class AzureKeyVaultSecret(Wire):
-    """A trigger parameter from a Key Vault secret."""
+    """Trigger parameter from a Key Vault secret."""
 
     parameter: str
     name: str
@@ -125,7 +125,7 @@ class AzureKeyVaultSecret(Wire):
 
 
 class AzureKeyVaultCredentials(Wire):
-    """A service principal."""
+    """Service principal with a client secret."""
 
     client_id: str
     tenant_id: str
@@ -133,7 +133,7 @@ class AzureKeyVaultCredentials(Wire):
 
 
 class AzureKeyVaultCloud(Wire):
-    """Which Azure cloud; addresses are for type Private."""
+    """Azure cloud; addresses are for type Private."""
 
     type: str
     key_vault_resource_url: Annotated[str, Field(alias="keyVaultResourceURL")] = ""
@@ -151,7 +151,7 @@ class AzureKeyVault(Wire):
 
 
 class GcpSecretManagerSecret(Wire):
-    """A trigger parameter from a Secret Manager secret."""
+    """Trigger parameter from a Secret Manager secret."""
 
     parameter: str
     id: str
@@ -159,7 +159,7 @@ class GcpSecretManagerSecret(Wire):
 
 
 class GcpCredentials(Wire):
-    """A service account's key file."""
+    """Key file of a service account."""
 
     client_secret: SecretValue
 
@@ -173,7 +173,7 @@ class GcpSecretManager(Wire):
 
 
 class AwsSecretManagerSecret(Wire):
-    """A trigger parameter from a Secrets Manager secret."""
+    """Trigger parameter from a Secrets Manager secret."""
 
     parameter: str
     name: str
@@ -184,7 +184,7 @@ class AwsSecretManagerSecret(Wire):
 
 
 class AwsSecretManagerCredentials(Wire):
-    """An access key."""
+    """Access key pair, with a session token if it is temporary."""
 
     access_key: SecretValue
     access_secret_key: SecretValue
@@ -201,7 +201,7 @@ class AwsSecretManager(Wire):
 
 
 class OAuth2(Wire):
-    """An access token by the client credentials grant."""
+    """Parameters of the client credentials grant."""
 
     type: Literal["clientCredentials"] = "clientCredentials"
     client_id: str
@@ -212,7 +212,7 @@ class OAuth2(Wire):
 
 
 class TriggerAuthenticationSpec(Wire):
-    """Sources of credentials; of two that give the same parameter the later one in KEDA's order wins."""
+    """Sources of credentials; for one parameter the last source in KEDA's order counts."""
 
     pod_identity: AuthPodIdentity | None = None
     env: list[AuthEnvironment] = []
@@ -229,7 +229,7 @@ class TriggerAuthenticationSpec(Wire):
 
 
 class TriggerAuthenticationStatus(Wire):
-    """Who uses it, comma separated."""
+    """Names of the objects that use it, comma separated."""
 
     scaledobjects: str = ""
     scaledjobs: str = ""

@@ -1,8 +1,8 @@
-"""Shapes shared by all kinds: how a model reads the wire, bounded integers, metadata, conditions.
+"""Shapes shared by all kinds: parsing rules, bounded integers, metadata, conditions.
 
-Rules of this package: models have no behaviour and no defaults that KEDA applies in code. A field left out is `None`,
-`""` or empty; any other default is written into the CRD. What the API server prunes is ignored. The text under a field
-is its description in the CRD, shown by `kubectl explain`. Next: `scaled_object.py`.
+Rules of this package: models have no behaviour and no defaults that KEDA applies in code. An omitted field is `None`,
+`""` or empty; any other default is written into the CRD. Fields that the API server prunes are ignored. The text under
+a field is its description in the CRD, shown by `kubectl explain`. Next: `scaled_object.py`.
 """
 
 from typing import Annotated, Literal
@@ -12,13 +12,15 @@ from pydantic.alias_generators import to_camel
 
 
 class Wire(BaseModel):
-    """A piece of a Kubernetes object: camelCase on the wire, unknown fields ignored, values never echoed."""
+    """Part of a Kubernetes object: camelCase on the wire, unknown fields ignored, values never echoed."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
         populate_by_name=True,
         extra="ignore",
+        # Objects are shared between caches and tasks.
         frozen=True,
+        # pydantic's errors print the input, which may be a secret.
         hide_input_in_errors=True,
     )
 
@@ -31,15 +33,15 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class AuthenticationRef(Wire):
-    """Which (Cluster)TriggerAuthentication is used."""
+    """Reference to a (Cluster)TriggerAuthentication."""
 
     name: str
     kind: Literal["", "TriggerAuthentication", "ClusterTriggerAuthentication"] = ""
-    """TriggerAuthentication where it is left out."""
+    """TriggerAuthentication by default."""
 
 
 class Condition(Wire):
-    """One entry of `status.conditions`."""
+    """Entry of `status.conditions`."""
 
     type: str
     status: str
@@ -49,7 +51,7 @@ class Condition(Wire):
 
 
 class ObjectMeta(Wire):
-    """The part of `metadata` that decisions and manifests need."""
+    """Part of `metadata` that decisions and manifests need."""
 
     name: str
     namespace: str = ""

@@ -1,6 +1,6 @@
-"""Kubernetes' own objects, as far as admission reads them: who scales what, and what containers request.
+"""Kubernetes' own objects as far as admission reads them: HPAs and their targets, and requests of containers.
 
-Not ours, so no CRD comes of them; only the fields that `core/admission/findings.py` asks for are there.
+No CRDs are generated from these; they have only the fields that `core/admission/findings.py` uses.
 """
 
 from typing import Annotated
@@ -14,46 +14,46 @@ Amounts = dict[str, Annotated[int | float | str, Field(union_mode="left_to_right
 
 
 class Resources(Wire):
-    """What a container asks for, and what it may use at most."""
+    """Requests and limits of a container."""
 
     requests: Amounts | None = None
     limits: Amounts | None = None
 
 
 class Container(Wire):
-    """One container of a pod."""
+    """Container with its resources."""
 
     name: str = ""
     resources: Resources | None = None
 
 
 class PodSpec(Wire):
-    """The containers of a pod; init containers do not count for an HPA."""
+    """Containers of a pod; init containers do not count for an HPA."""
 
     containers: list[Container] = []
 
 
 class PodTemplate(Wire):
-    """What a workload makes its pods of."""
+    """Template of a workload's pods."""
 
     spec: PodSpec = PodSpec()
 
 
 class WorkloadSpec(Wire):
-    """The part that all workloads share."""
+    """Part of the spec that all workloads share."""
 
     template: PodTemplate = PodTemplate()
 
 
 class Workload(Wire):
-    """A Deployment or StatefulSet."""
+    """Deployment or StatefulSet."""
 
     metadata: ObjectMeta
     spec: WorkloadSpec
 
 
 class LimitRangeItem(Wire):
-    """What containers get that ask for nothing."""
+    """Default requests and limits of containers without their own."""
 
     type: str = ""
     default: Amounts | None = None
@@ -61,7 +61,7 @@ class LimitRangeItem(Wire):
 
 
 class LimitRangeSpec(Wire):
-    """One item for each type of thing that is limited."""
+    """Items, one for each type of limited object."""
 
     limits: list[LimitRangeItem] = []
 
@@ -74,7 +74,7 @@ class LimitRange(Wire):
 
 
 class OwnerReference(Wire):
-    """Who made it."""
+    """Reference to the owner of an object."""
 
     kind: str
     name: str
@@ -87,7 +87,7 @@ class OwnedMeta(ObjectMeta):
 
 
 class CrossVersionObjectReference(Wire):
-    """What an HPA scales."""
+    """Reference to the object that an HPA scales."""
 
     api_version: str = ""
     kind: str = ""
@@ -95,13 +95,13 @@ class CrossVersionObjectReference(Wire):
 
 
 class AutoscalerSpec(Wire):
-    """The target alone."""
+    """Spec of an HPA, reduced to its target."""
 
     scale_target_ref: CrossVersionObjectReference
 
 
 class HorizontalPodAutoscaler(Wire):
-    """An HPA, made by us or by another client."""
+    """HPA, ours or another client's."""
 
     metadata: OwnedMeta
     spec: AutoscalerSpec

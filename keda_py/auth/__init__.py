@@ -1,1 +1,1 @@
-"""TriggerAuthentication -> parameters; one provider per file."""
+"""Authentication of triggers: TriggerAuthentications -> parameters; one provider per file."""

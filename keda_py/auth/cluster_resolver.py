@@ -1,8 +1,8 @@
-"""The resolver of an operator: a trigger's environment and the parameters of its (Cluster)TriggerAuthentication.
+"""Resolver of the operator: a trigger's environment and the parameters of its (Cluster)TriggerAuthentication.
 
-`readings/scaler_set.py` asks when it builds a scaler, and again when a reading failed; nothing is read per poll.
-Afterwards `subscribe` tells which triggers were built from an object that has changed since, so that a rotated secret
-reaches its scalers at once. Next: `sources/all_sources.py`, the order in which sources overwrite each other.
+`readings/scaler_set.py` calls it to build a scaler, and again after a failed reading; nothing is read per poll.
+`subscribe` reports which triggers were built from an object that has changed, so that a rotated secret reaches its
+scalers at once. Next: `sources/all_sources.py`, the order in which sources overwrite each other.
 """
 
 import logging
@@ -46,7 +46,7 @@ class ResolverCaches:
 
 
 class ClusterResolver:
-    """`Resolver` for the triggers of all objects of a cluster."""
+    """Resolver for the triggers of all objects of a cluster."""
 
     def __init__(self, around: Surroundings, caches: ResolverCaches, pods: TargetPods) -> None:
         self._around, self._caches, self._pods = around, caches, pods
@@ -57,13 +57,15 @@ class ClusterResolver:
         self._subscribers: list[Callable[[ObjectKey, int], None]] = []
 
     def subscribe(self, notify: Callable[[ObjectKey, int], None]) -> None:
-        """Call `notify(key, trigger index)` on the loop when something that a trigger was resolved from has changed."""
+        """Call `notify(key, trigger index)` on the loop when an object that the trigger was resolved from has
+        changed.
+        """
         if not self._subscribers:
             self._follow()
         self._subscribers.append(notify)
 
     def forget(self, key: ObjectKey) -> None:
-        """The object is gone: follow nothing for it any more."""
+        """Stop following anything for a deleted object."""
         self._dependencies.keep_triggers(key, 0)
         for user in [user for user in self._timers if user[0] == key]:
             self._timers.pop(user).cancel()
@@ -71,12 +73,12 @@ class ClusterResolver:
             del self._troubles[user]
 
     def troubles(self, key: ObjectKey) -> tuple[str, ...]:
-        """What was missing when the triggers of an object were last resolved; a sentence each, without any value."""
+        """Return the problems of the object's last resolution: a sentence each, without any value."""
         found = sorted((index, troubles) for (owner, index), troubles in self._troubles.items() if owner == key)
-        return tuple(f"trigger {index}: {tell_trouble(one)}" for index, each in found for one in each.values())
+        return tuple(f"trigger {index}: {tell_trouble(trouble)}" for index, each in found for trouble in each.values())
 
     async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
-        """Current values. Raises ConfigError, ScalerError where a vault does not answer, KubeError."""
+        """Resolve the current values. Raises ConfigError, KubeError, or ScalerError if a vault does not answer."""
         lookup = Lookup(
             around=self._around,
             dependencies=self._dependencies,
@@ -107,12 +109,13 @@ class ClusterResolver:
         if found is None or reference is None:
             return Resolved(env=env)
         if reference.kind == CLUSTER_KIND:
+            # Secrets of a ClusterTriggerAuthentication are in the operator's namespace, not in the trigger's.
             lookup.namespace, lookup.cluster_wide = self._around.object_namespace, True
         auth = await read_sources(found, reference.kind, pod, lookup)
         return Resolved(env=env, auth=auth, pod_identity=pod_identity_of(found.pod_identity, lookup))
 
     def _find(self, reference: AuthenticationRef, lookup: Lookup) -> TriggerAuthenticationSpec | None:
-        """What is referred to; None where it does not exist, which is told but, as in KEDA, no error."""
+        """Return the authentication referred to; None if it is missing, which is logged but, as in KEDA, no error."""
         if reference.kind == CLUSTER_KIND:
             namespace, informer = "", self._caches.cluster_authentications
         else:
@@ -125,10 +128,12 @@ class ClusterResolver:
         return parse_object(TriggerAuthentication, live).spec
 
     def _settle(self, lookup: Lookup) -> None:
-        """From now on the trigger depends on what was found this time, and is resolved again when that ends."""
+        """Replace the trigger's dependencies by those of this resolution, and schedule the next one if it expires."""
         user, key = lookup.user, lookup.user[0]
+        # After a failed resolution too: the object that was missing is followed, and its creation triggers the next
+        # one.
         self._dependencies.keep_only(user, lookup.found)
-        if lookup.index == 0:  # whenever an object is built: looking for what has gone takes as long as it has triggers
+        if lookup.index == 0:  # once per build of an object: the scan takes time proportional to its triggers
             self._dependencies.keep_triggers(key, len(lookup.spec.triggers))
         self._tell_troubles(lookup)
         if timer := self._timers.pop(user, None):
@@ -143,8 +148,8 @@ class ClusterResolver:
         who = lookup.user[0].log_fields | {"trigger": lookup.index}
         for trouble, about in lookup.troubles.items():
             if trouble not in before:
-                told = {name: text for name, text in about.items() if name != "message"}
-                log.warning(about["message"], extra=who | told)
+                fields = {name: text for name, text in about.items() if name != "message"}
+                log.warning(about["message"], extra=who | fields)
 
     def _follow(self) -> None:
         self._around.watches.subscribe(self._on_change)
@@ -179,7 +184,7 @@ def _uses_service_account(spec: TriggerAuthenticationSpec) -> bool:
 
 
 def _note_missing_variables(metadata: Mapping[str, str], env: Secrets, container: str, lookup: Lookup) -> None:
-    """As in KEDA such a key counts as empty, which is seldom meant."""
+    """Report keys that name a missing variable: as in KEDA they count as empty, which is seldom intended."""
     for key, variable in metadata.items():
         if key.endswith("FromEnv") and variable and variable not in env:
             about = {"kind": "container", "source": container, "key": variable, "reader": key}

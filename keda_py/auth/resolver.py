@@ -1,4 +1,4 @@
-"""What a trigger is given besides its own metadata: the contract between the engine and whatever resolves it."""
+"""Contract between the engine and the resolver of a trigger's environment and parameters."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,7 +10,7 @@ from keda_py.sdk.scaler_context import PodIdentity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """The environment of the target's container and the parameters of the TriggerAuthentication, by name."""
+    """Environment of the target's container and parameters of the TriggerAuthentication, by name."""
 
     env: Secrets = field(default_factory=dict)
     auth: Secrets = field(default_factory=dict)
@@ -18,16 +18,17 @@ class Resolved:
 
 
 class Resolver(Protocol):
-    """Finds environment and authentication parameters of one trigger."""
+    """Finder of environment and authentication parameters of one trigger."""
 
     async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
-        """Current values. Raises ConfigError for what the user must fix, KubeError where it cannot be known now."""
+        """Resolve the current values. Raises ConfigError for errors of the user, KubeError if a value is unknown
+        now.
+        """
         ...
 
 
 class NothingResolved:
-    """The resolver of a process without authentication: triggers have their own metadata, no more."""
+    """Resolver of a process without authentication: triggers have only their own metadata."""
 
     async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
-        """Nothing."""
         return Resolved()

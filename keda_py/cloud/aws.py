@@ -1,9 +1,9 @@
-"""AWS: a key pair, the operator's own credentials, or a role that these assume, as a session with fresh credentials.
+"""AWS sessions with fresh credentials: from an access key, the operator's own identity, or a role that it assumes.
 
     session = await aws.session(context, identity, region, to=...)
 
-The operator's own come from where AWS' libraries look: environment, web identity, EKS pod identity, instance. No AWS
-library is imported before the first session: see `aws_sessions.py`, which makes it, and what to open clients with.
+The operator's own credentials are found as AWS' libraries do: environment, web identity, EKS pod identity, instance. No
+AWS library is imported before the first session, which `aws_sessions.py` makes.
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class AmbientIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessKey:
-    """A key pair, with a token where it is temporary."""
+    """Access key pair, with a session token if it is temporary."""
 
     key_id: SecretStr
     secret: SecretStr
@@ -35,7 +35,7 @@ class AccessKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssumedRole:
-    """A role that the operator's own identity assumes; by web identity first, where the operator has one."""
+    """Role that the operator's own identity assumes; by web identity first, if the operator has one."""
 
     arn: str
     external_id: str = ""
@@ -48,13 +48,13 @@ AwsIdentity = AmbientIdentity | AccessKey | AssumedRole
 async def session(
     context: CloudContext, identity: AwsIdentity, region: str = "", *, to: Destination | None = None
 ) -> "AioSession":
-    """The session of this identity, shared within its tenant; its credentials renew themselves before they end.
+    """Return the session of this identity, shared within its tenant; its credentials are renewed before they expire.
 
-    `region` is where STS is asked for a role, "" the one of the operator's environment. `to` is where signed questions
-    will go, None for an address that AWS' library makes of the region. It asks nothing yet; what uses it raises one of
-    `aws_sessions.AWS_ERRORS`. Raises ConfigError where the operator's identity must not go.
+    `region` is where STS is asked for a role, "" the operator's own. `to` is the destination of signed requests, None
+    for an address that AWS' library derives from the region. Nothing is requested yet; using the session raises one of
+    `aws_sessions.AWS_ERRORS`. Raises ConfigError if the operator's identity must not go there.
     """
-    if to is not None and not isinstance(identity, AccessKey):  # that is the tenant's own
+    if to is not None and not isinstance(identity, AccessKey):  # an access key is the tenant's own
         context.check_identity("identity for AWS", to)
     timeout = context.http_timeout
 
@@ -69,7 +69,7 @@ async def session(
 
 
 def digest_of(identity: AwsIdentity) -> CredentialDigest:
-    """What sessions and clients of this identity are shared under."""
+    """Return the digest under which sessions and clients of this identity are shared."""
     match identity:
         case AmbientIdentity():
             return credential_digest("the operator's own")

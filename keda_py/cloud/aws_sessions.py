@@ -1,6 +1,6 @@
-"""Sessions of AWS' library, and what clients are opened with. Next: `scalers/shared/aws/aws_clients.py`.
+"""Sessions of AWS' library, and the configuration of its clients. Next: `scalers/shared/aws/aws_clients.py`.
 
-Importing aiobotocore costs 0.7 s and 25 MiB: this file is imported late, by those that always need AWS at once.
+Importing aiobotocore costs 0.7 s and 25 MiB, so this file is imported late, by code that is about to call AWS.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from botocore.parsers import ResponseParserError
 from keda_py.cloud.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity
 
 AWS_ERRORS = (BotoCoreError, ClientError, ResponseParserError, RecursionError, OSError, TimeoutError)
-"""What a call may raise; their texts name operation and endpoint, never a credential."""
+"""Errors that a call may raise; their texts name operation and endpoint, never a credential."""
 
 LONGEST_ANSWER = 64 * 1024
-"""Bytes. What is asked for is mostly a few counts or a credential, and it is parsed on the loop."""
+"""Bytes. Answers are mostly a few counts or a credential, and they are parsed on the loop."""
 
 FAILURE_SHARED_SECONDS = 1.0
-"""Who waited while a role was refused is told the same, instead of asking one after the other."""
+"""A refusal is shared this long: callers that waited for it would otherwise repeat the request one by one."""
 
 _SESSION_NAME = "keda-py"
 
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 def open_session(identity: AwsIdentity, region: str, timeout: float) -> AioSession:
-    """A session with the identity's credentials, renewed by themselves where they expire."""
+    """Make a session with the identity's credentials, which renew themselves if they expire."""
     session = _new_session()
     match identity:
         case AmbientIdentity():
@@ -52,12 +52,13 @@ def open_session(identity: AwsIdentity, region: str, timeout: float) -> AioSessi
             session.set_credentials(identity.key_id.get_secret_value(), identity.secret.get_secret_value(), token)
         case AssumedRole():
             role = _RoleCredentials(identity, region, timeout)
+            # botocore has no public way to set credentials that refresh themselves.
             session._credentials = AioDeferredRefreshableCredentials(role.refresh, "sts-assume-role")
     return session
 
 
 def _new_session() -> AioSession:
-    """Without anything of another one but what botocore's files say of the services: that is read once."""
+    """Make a session that shares nothing with others but botocore's service files, which are read once."""
     session = get_session()
     session.register_component("data_loader", _service_files())
     return session
@@ -65,12 +66,12 @@ def _new_session() -> AioSession:
 
 @functools.cache
 def _service_files() -> object:
-    """botocore's reader, which remembers what it parsed: megabytes of JSON, 30 ms and more on the loop."""
+    """Return botocore's loader with its cache: megabytes of JSON that take 30 ms and more to parse, on the loop."""
     return get_session().get_component("data_loader")
 
 
 async def credentials_of(session: AioSession) -> ReadOnlyCredentials:
-    """Credentials that are valid now. Raises one of AWS_ERRORS."""
+    """Return credentials that are valid now. Raises one of AWS_ERRORS."""
     credentials = await session.get_credentials()
     if credentials is None:
         raise NoCredentialsError
@@ -78,14 +79,14 @@ async def credentials_of(session: AioSession) -> ReadOnlyCredentials:
 
 
 class _ShortAnswers(AIOHTTPSession):  # type: ignore[misc]  # it has no types
-    """Reads no more of an answer than we have a use for: an endpoint may be whatever a trigger names."""
+    """HTTP session that bounds answers: a trigger may name any endpoint."""
 
     def __init__(self, *arguments: Any, longest: int, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._longest = longest
 
     async def send(self, request: AWSPreparedRequest) -> AioAWSResponse:
-        request.stream_output = True  # else it is read here, however long it is
+        request.stream_output = True  # otherwise the superclass reads the whole body, however long
         answer = await super().send(request)
         answer._content = await self._read(answer)
         return answer
@@ -105,7 +106,7 @@ class _ShortAnswers(AIOHTTPSession):  # type: ignore[misc]  # it has no types
 
 
 def client_config(timeout: float, longest_answer: int = LONGEST_ANSWER, **options: object) -> AioConfig:
-    """For every client: time-outs in seconds, one more try, and answers of so many bytes at most."""
+    """Return the configuration of every client: time-outs in seconds, one retry, bounded answers."""
     return AioConfig(
         http_session_cls=partial(_ShortAnswers, longest=longest_answer),
         connect_timeout=timeout,
@@ -117,7 +118,7 @@ def client_config(timeout: float, longest_answer: int = LONGEST_ANSWER, **option
 
 
 class _RoleCredentials:
-    """Asks STS for credentials of a role whenever the old ones are about to expire."""
+    """Provider of a role's credentials: asks STS whenever the old ones are about to expire."""
 
     def __init__(self, role: AssumedRole, region: str, timeout: float) -> None:
         self._role, self._region, self._timeout = role, region, timeout
@@ -125,8 +126,9 @@ class _RoleCredentials:
         self._failed_at = -math.inf
 
     async def refresh(self) -> dict[str, str]:
-        """In the shape of botocore's refreshable credentials. Raises one of AWS_ERRORS."""
+        """Return credentials in the shape of botocore's refreshable credentials. Raises one of AWS_ERRORS."""
         now = asyncio.get_running_loop().time
+        # Requests that queue for one lock in botocore would repeat a refused call one after the other.
         if self._failure is not None and now() < self._failed_at + FAILURE_SHARED_SECONDS:
             raise self._failure.with_traceback(None)
         self._failure = None
@@ -142,7 +144,7 @@ class _RoleCredentials:
             try:
                 return await self._by_web_identity(await asyncio.to_thread(_read_token, token_file))
             except (ClientError, OSError):
-                # As KEDA: a role that does not trust the token may still trust the operator's own role.
+                # As in KEDA: a role that does not trust the token may still trust the operator's own role.
                 log.debug(
                     "role does not trust the web identity; trying the operator's own", extra={"role": self._role.arn}
                 )
@@ -163,7 +165,6 @@ class _RoleCredentials:
             return _shape(answer)
 
     def _sts(self, config: AioConfig) -> Any:
-        """A client of STS as the operator, whatever it is."""
         return _new_session().create_client("sts", region_name=self._region or None, config=config)
 
 

@@ -1,7 +1,6 @@
-"""Azure: a client's secret, or the operator's federated token, exchanged for a token of Microsoft Entra ID.
+"""Azure tokens of Microsoft Entra ID, for a client secret or the operator's federated token.
 
-source = await azure.token_source(context, identity, scope, to=..., login=...)
-secret = await source.token()
+source = await azure.token_source(context, identity, scope, to=..., login=...) secret = await source.token()
 """
 
 import asyncio
@@ -12,8 +11,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from keda_py.cloud.context import CloudContext
-from keda_py.cloud.questions import Question
-from keda_py.cloud.tokens import Token, TokenSource, ask_token, shared_source
+from keda_py.cloud.http_calls import HttpCall
+from keda_py.cloud.tokens import IssuedToken, TokenSource, ask_token, shared_source
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import CredentialKey, credential_digest
 from keda_py.net.operator_identity import Destination
@@ -23,7 +22,7 @@ _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSecret:
-    """A service principal of the tenant's own."""
+    """Service principal of a tenant."""
 
     tenant_id: str
     client_id: str
@@ -32,10 +31,10 @@ class ClientSecret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadIdentity:
-    """The operator's own, by its federated token. What is not "" takes the place of the operator's environment.
+    """The operator's own identity, by its federated token. Fields that are not "" override its environment.
 
     `field` is the podIdentity's place in its object, for errors. `by_installation`: that object is a
-    ClusterTriggerAuthentication, so that its authority host is the installation's word.
+    ClusterTriggerAuthentication, so that its authority host is the installation's choice.
     """
 
     client_id: str = ""
@@ -49,8 +48,8 @@ AzureIdentity = ClientSecret | WorkloadIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Login:
-    """An identity with everything that its form needs; `token_file` "" where it has a secret."""
+class _EntraLogin:
+    """Identity with everything that the token request needs; `token_file` is "" if it has a secret."""
 
     url: str
     client_id: str
@@ -58,7 +57,7 @@ class _Login:
     token_file: str = ""
 
     async def form(self) -> dict[str, str]:
-        """What proves who asks. Raises ScalerError."""
+        """Return the fields that prove the identity. Raises ScalerError."""
         if not self.token_file:
             return {"client_id": self.client_id, "client_secret": self.secret.get_secret_value()}
         assertion = await asyncio.to_thread(_read, self.token_file)
@@ -68,32 +67,33 @@ class _Login:
 async def token_source(
     context: CloudContext, identity: AzureIdentity, scope: str, *, to: Destination, login: Destination | None = None
 ) -> TokenSource:
-    """The source of tokens for one scope, as in "https://vault.azure.net/.default".
+    """Return the source of tokens for one scope such as "https://vault.azure.net/.default".
 
     `to` is where the tokens will be sent, `login` the cloud's login and the field that names it. A ClientSecret needs
-    it; for a WorkloadIdentity those of the podIdentity and of the operator's environment go before it. Raises
-    ConfigError for what is missing, and where the operator's identity must not go; a file that cannot be read is a
-    ScalerError of the source.
+    it; for a WorkloadIdentity the podIdentity and the operator's environment take precedence. Raises ConfigError if
+    something is missing, or if the operator's identity must not go there; an unreadable file is a ScalerError of the
+    source.
     """
     if isinstance(identity, WorkloadIdentity):
         _check(context, identity, to, login)
     who = _log_in(identity, login)
     http = context.http
 
-    async def fetch() -> Token:
+    async def fetch() -> IssuedToken:
         form = {"grant_type": "client_credentials", "scope": scope, **await who.form()}
-        return await ask_token(Question(url=who.url, form=form), http)
+        return await ask_token(HttpCall(url=who.url, form=form), http)
 
     async def make() -> TokenSource:
         return TokenSource(fetch)
 
+    # By path and not by content: the federated token in the file changes every hour, the identity does not.
     credential = credential_digest(who.url, who.client_id, who.secret, who.token_file)
     key = CredentialKey(tenant=context.namespace, credential=credential, what=("azure token", scope))
     return await shared_source(context, key, make)
 
 
 def _check(context: CloudContext, identity: WorkloadIdentity, to: Destination, login: Destination | None) -> None:
-    """Raises ConfigError where login or service is an address that the operator's identity must not go to."""
+    """Check login and service. Raises ConfigError if the operator's identity must not go to one of them."""
     chosen = login if not os.environ.get("AZURE_AUTHORITY_HOST") else None
     if identity.authority_host:
         chosen = Destination(
@@ -107,11 +107,12 @@ def _check(context: CloudContext, identity: WorkloadIdentity, to: Destination, l
     context.check_identity("token of Azure", to)
 
 
-def _log_in(identity: AzureIdentity, login: Destination | None) -> _Login:
-    """Raises ConfigError that names what is missing."""
+def _log_in(identity: AzureIdentity, login: Destination | None) -> _EntraLogin:
+    """Collect the login's parts. Raises ConfigError that names the missing ones."""
     fallback = login.url if login is not None else ""
     if isinstance(identity, ClientSecret):
-        return _Login(url=_endpoint(fallback, identity.tenant_id), client_id=identity.client_id, secret=identity.secret)
+        url = _endpoint(fallback, identity.tenant_id)
+        return _EntraLogin(url=url, client_id=identity.client_id, secret=identity.secret)
     environment = os.environ
     found = {
         "AZURE_CLIENT_ID": identity.client_id or environment.get("AZURE_CLIENT_ID", ""),
@@ -124,7 +125,7 @@ def _log_in(identity: AzureIdentity, login: Destination | None) -> _Login:
         message = f"podIdentity azure-workload: {', '.join(missing)} is missing: set it in {where}"
         raise ConfigError(message, field=identity.field)
     client_id, tenant_id, authority, file = found.values()
-    return _Login(url=_endpoint(authority, tenant_id), client_id=client_id, token_file=file)
+    return _EntraLogin(url=_endpoint(authority, tenant_id), client_id=client_id, token_file=file)
 
 
 def _endpoint(authority: str, tenant_id: str) -> str:

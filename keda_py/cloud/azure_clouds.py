@@ -1,7 +1,7 @@
-"""The clouds of Azure: where each logs in, and what its services are called there. A service comes with its user.
+"""Azure's clouds: their logins and the names of their services.
 
-`Private` has no row: an object that says so names its login and its resource itself. The hosts to which the operator's
-own identity may go are another list, in `net/operator_identity.py`.
+`Private` has no row: such an object names its login and its resource itself. The hosts that may receive the operator's
+own identity are a separate list, in `net/operator_identity.py`.
 """
 
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ PRIVATE = "Private"
 STORAGE = "https://storage.azure.com"
 SERVICE_BUS = "https://servicebus.azure.net"
 DEVOPS = "499b84ac-1321-427f-aa17-267ca6975798"
-"""Resources that have one name in every cloud."""
+"""Resources with the same name in every cloud."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AzureCloud:
-    """`authority` is the login's address; `..._suffix` end the host names of accounts and namespaces.
+    """Names of one cloud: `authority` is the login's address; `..._suffix` end the hosts of accounts and namespaces.
 
-    The others are resources: addresses of a service, which the scope of a token begins with.
+    The other fields are resources: addresses of a service, with which the scope of a token begins.
     """
 
     authority: str
@@ -70,11 +70,11 @@ CLOUDS: Mapping[str, AzureCloud] = {
 
 
 def cloud_named(name: str) -> AzureCloud | None:
-    """The row, however its letters are written; None if missing, as for `Private`."""
+    """Return the cloud of a name, in any case and with or without "Cloud"; None if unknown, as `Private` is."""
     wanted = name.lower().removesuffix("cloud")
     return next((cloud for known, cloud in CLOUDS.items() if known.lower().removesuffix("cloud") == wanted), None)
 
 
 def scope_of(resource: str) -> str:
-    """What to ask for to use a resource."""
+    """Return the scope that gives access to a resource."""
     return f"{resource.rstrip('/')}/.default"

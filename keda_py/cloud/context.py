@@ -1,6 +1,6 @@
-"""What an exchange of credentials is lent by those who want one: a scaler's context has all of it.
+"""Context of a credential exchange: what a scaler's context offers, as a protocol.
 
-For an authentication it is `auth/lookup/cloud_context.py`.
+For an authentication it is implemented by `auth/lookup/cloud_context.py`.
 """
 
 from collections.abc import Awaitable, Callable
@@ -16,38 +16,38 @@ T = TypeVar("T")
 
 
 class CloudContext(Protocol):
-    """Who asks, and with what."""
+    """Tenant, HTTP client, clock and cache for a credential exchange."""
 
     @property
     def namespace(self) -> str:
-        """The tenant: what is obtained is kept for it alone."""
+        """Return the tenant; credentials are cached for it alone."""
         ...
 
     @property
     def http(self) -> httpx.AsyncClient:
-        """The client that all share."""
+        """Return the HTTP client of the process."""
         ...
 
     @property
     def http_timeout(self) -> float:
-        """Seconds that one question may take; the client's own limit."""
+        """Return the client's time-out for one request, in seconds."""
         ...
 
     @property
     def clock(self) -> Clock:
-        """The clock of decisions; signed claims bear its time."""
+        """Return the clock of decisions, whose time signed claims carry."""
         ...
 
     def check_identity(self, identity: str, to: Destination) -> None:
-        """To be asked before the operator's own identity goes anywhere. Raises ConfigError where it may not."""
+        """Check a use of the operator's own identity, before it is sent. Raises ConfigError."""
         ...
 
     async def shared(
         self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
     ) -> T:
-        """What is there under this key, else what `factory` makes."""
+        """Return the value cached under this key, or the result of `factory`."""
         ...
 
 
 async def nothing_to_close(_: object) -> None:
-    """For what is shared and holds nothing open."""
+    """Do nothing: the `close` of a shared value that holds nothing open."""

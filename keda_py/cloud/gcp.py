@@ -1,10 +1,10 @@
-"""Google: the JSON key of a service account, or the operator's own identity, exchanged for a token of Google.
+"""Google tokens, for a service account's JSON key or for the operator's own identity.
 
     source = await gcp.token_source(context, identity, scope, to=...)
     secret = await source.token()
 
-The operator's own is, in this order, as for Google's libraries: the file that GOOGLE_APPLICATION_CREDENTIALS names (a
-key, or an external account of workload identity federation, see `gcp_external.py`), and the metadata server.
+The operator's identity is found as Google's libraries do: the file that GOOGLE_APPLICATION_CREDENTIALS names (a key, or
+an external account of workload identity federation, see `gcp_external.py`), then the metadata server.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from keda_py.clock import Clock
 from keda_py.cloud.context import CloudContext
 from keda_py.cloud.gcp_external import ExternalAccount, external_account, is_external
-from keda_py.cloud.questions import Question, ask
-from keda_py.cloud.tokens import Token, TokenSource, ask_token, shared_source
+from keda_py.cloud.http_calls import HttpCall, ask
+from keda_py.cloud.tokens import IssuedToken, TokenSource, ask_token, shared_source
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import CredentialKey, credential_digest
 from keda_py.net.keys.private_keys import rs256
 from keda_py.net.operator_identity import Destination
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
-"""The scope of everything that the account may do."""
+"""Scope that covers everything the account is allowed to do."""
 FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -41,7 +41,7 @@ _PROJECT_VARIABLES = ("CLOUDSDK_CORE_PROJECT", "GOOGLE_CLOUD_PROJECT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceAccountKey:
-    """A key of the tenant's own: the JSON whole, and the field that holds it."""
+    """JSON key of a tenant, and the field that holds it."""
 
     json: SecretStr
     field: str = "GoogleApplicationCredentials"
@@ -49,9 +49,9 @@ class ServiceAccountKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFile:
-    """A key in a file of the operator's, which a tenant names: it goes where the operator's own identity may go.
+    """Key in a file of the operator that a tenant names: it may go only where the operator's own identity may go.
 
-    Files hold other things too: no error tells what is at the path, or whether anything is.
+    The path may name any file, so no error tells what it holds or whether it exists.
     """
 
     path: SecretStr
@@ -60,7 +60,7 @@ class KeyFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorIdentity:
-    """The operator's own, whatever it is."""
+    """The operator's own identity: the file in its environment, or the metadata server."""
 
 
 GcpIdentity = ServiceAccountKey | KeyFile | OperatorIdentity
@@ -77,11 +77,10 @@ class _Account(BaseModel):
 async def token_source(
     context: CloudContext, identity: GcpIdentity, scope: str, *, to: Destination | None = None
 ) -> TokenSource:
-    """The source of tokens for one scope, as in `CLOUD_PLATFORM`.
+    """Return the source of tokens for one scope such as `CLOUD_PLATFORM`.
 
-    `to` is where the tokens will be sent, None for an address of Google's own or of the operator's environment. Raises
-    ConfigError for what is no key, and where the operator's identity must not go; ScalerError for a file that
-    cannot be read.
+    `to` is where the tokens will be sent, None for an address of Google or of the operator's environment. Raises
+    ConfigError for an invalid key, or if the operator's identity must not go there; ScalerError for an unreadable file.
     """
     if isinstance(identity, OperatorIdentity | KeyFile) and to is not None:
         context.check_identity("token of Google", to)
@@ -94,28 +93,29 @@ async def token_source(
         account = _parse(text, where, by_operator=isinstance(identity, OperatorIdentity))
         if isinstance(account, ExternalAccount):
             return TokenSource(lambda: account.token(http, scope))
-        _signed({}, account, f"{where}: private_key")  # a key that cannot sign is told at once
+        _signed({}, account, f"{where}: private_key")  # reports an unusable key now, not at the first token
         return TokenSource(lambda: _of_account(http, clock, account, scope))
 
+    # The operator's own identity gets a key of its own, even if a tenant's key has the same text.
     whose = credential_digest("the operator" if isinstance(identity, OperatorIdentity) else "a key", where, text)
     key = CredentialKey(tenant=context.namespace, credential=whose, what=("gcp token", scope))
     return await shared_source(context, key, make)
 
 
 async def project_of(context: CloudContext, identity: GcpIdentity) -> str:
-    """The project that names without one belong to: the key's, the environment's, the metadata server's; else ""."""
+    """Return the default project: the key's, the environment's, or the metadata server's; else ""."""
     text, where = await _text_of(identity)
     if text.get_secret_value():
         account = _parse(text, where, by_operator=isinstance(identity, OperatorIdentity))
         return account.project_id or _project_of_environment()
     if project := _project_of_environment():
         return project
-    question = Question(url=f"{_metadata_root()}/project/", query={"recursive": "true"}, headers=_FLAVOR)
+    question = HttpCall(url=f"{_metadata_root()}/project/", query={"recursive": "true"}, headers=_FLAVOR)
     return (await ask(question, context.http)).text("projectId") or ""
 
 
 async def _text_of(identity: GcpIdentity) -> tuple[SecretStr, str]:
-    """The JSON and the name of its place; "" for the metadata server."""
+    """Return the JSON and the name of its place; "" for the metadata server."""
     match identity:
         case ServiceAccountKey():
             return identity.json, identity.field
@@ -137,6 +137,7 @@ def _read_key(file: KeyFile) -> SecretStr:
     try:
         if path.is_file():
             with path.open("rb") as opened:
+                # Bounded, because a tenant names the path, and a device or a file of /proc never ends.
                 text = SecretStr(opened.read(_LONGEST_KEY).decode())
             _Account.model_validate_json(text.get_secret_value())
             return text
@@ -147,7 +148,7 @@ def _read_key(file: KeyFile) -> SecretStr:
 
 
 def _parse(text: SecretStr, where: str, *, by_operator: bool) -> _Account | ExternalAccount:
-    """An external account tells which file to read and where to send it: none but the installation's is believed."""
+    """Parse a key or, from the operator's own file only, an external account, which names a file to read and send."""
     if is_external(text):
         if by_operator:
             return external_account(text, where)
@@ -171,12 +172,12 @@ def _project_of_environment() -> str:
     return next((os.environ[name] for name in _PROJECT_VARIABLES if os.environ.get(name)), "")
 
 
-async def _of_metadata_server(http: httpx.AsyncClient) -> Token:
+async def _of_metadata_server(http: httpx.AsyncClient) -> IssuedToken:
     url = f"{_metadata_root()}/instance/service-accounts/default/token"
-    return await ask_token(Question(url=url, headers=_FLAVOR), http)
+    return await ask_token(HttpCall(url=url, headers=_FLAVOR), http)
 
 
-async def _of_account(http: httpx.AsyncClient, clock: Clock, account: _Account, scope: str) -> Token:
+async def _of_account(http: httpx.AsyncClient, clock: Clock, account: _Account, scope: str) -> IssuedToken:
     now = int(clock.now().timestamp())
     claims = {
         "iss": account.client_email,
@@ -186,11 +187,11 @@ async def _of_account(http: httpx.AsyncClient, clock: Clock, account: _Account, 
         "exp": now + _ASSERTION_SECONDS,
     }
     form = {"grant_type": _GRANT, "assertion": _signed(claims, account, "private_key")}
-    return await ask_token(Question(url=account.token_uri, form=form), http)
+    return await ask_token(HttpCall(url=account.token_uri, form=form), http)
 
 
 def _signed(claims: dict[str, object], account: _Account, field: str) -> str:
-    """A JSON Web Token by RS256 that names its key, where the account does. Raises ConfigError."""
+    """Make a JSON Web Token (RS256) that names its key if the account does. Raises ConfigError."""
     kid = {"kid": account.private_key_id} if account.private_key_id else {}
     head = b".".join(_base64(orjson.dumps(part)) for part in ({"alg": "RS256", "typ": "JWT", **kid}, claims))
     signature = rs256(account.private_key.get_secret_value(), head, field)

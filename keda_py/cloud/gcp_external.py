@@ -1,7 +1,7 @@
-"""An external account of Google: a token from a file, of another issuer, exchanged for one of Google's.
+"""External accounts of Google: a token of another issuer, read from a file and exchanged for one of Google's.
 
-Workload identity federation outside of GKE. The file is read anew for each exchange: its writer replaces the token
-before it ends. Other sources of the foreign token (an address, AWS, a program) are refused by name.
+This is workload identity federation outside of GKE. The file is read for each exchange, because its writer replaces the
+token before it expires. Other sources of the foreign token (an address, AWS, a program) are refused by name.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ import httpx
 import orjson
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from keda_py.cloud.questions import Question, ask
-from keda_py.cloud.tokens import Token, ask_token, granted
+from keda_py.cloud.http_calls import HttpCall, ask
+from keda_py.cloud.tokens import IssuedToken, ask_token, granted
 from keda_py.errors import ConfigError, ScalerError
 
 _GRANT = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -48,17 +48,17 @@ class _Document(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalAccount:
-    """What the file of the installation says."""
+    """External account as the installation's file describes it."""
 
     document: _Document
 
     @property
     def project_id(self) -> str:
-        """A federated identity has a project only where its file names one."""
+        """Return the project that the file names; a federated identity has no other."""
         return self.document.project_id
 
-    async def token(self, http: httpx.AsyncClient, scope: str) -> Token:
-        """A token of Google, of the service account to impersonate where there is one. Raises ScalerError."""
+    async def token(self, http: httpx.AsyncClient, scope: str) -> IssuedToken:
+        """Get a token of Google, of the impersonated service account if one is named. Raises ScalerError."""
         document = self.document
         foreign = await asyncio.to_thread(_read, document.credential_source)
         impersonates = bool(document.service_account_impersonation_url)
@@ -70,21 +70,21 @@ class ExternalAccount:
             "subject_token_type": document.subject_token_type,
             "subject_token": foreign,
         }
-        token = await ask_token(Question(url=document.token_url, form=form), http)
+        token = await ask_token(HttpCall(url=document.token_url, form=form), http)
         return await self._impersonate(http, token, scope) if impersonates else token
 
-    async def _impersonate(self, http: httpx.AsyncClient, token: Token, scope: str) -> Token:
-        question = Question(
+    async def _impersonate(self, http: httpx.AsyncClient, token: IssuedToken, scope: str) -> IssuedToken:
+        question = HttpCall(
             url=self.document.service_account_impersonation_url,
             headers={"Authorization": f"Bearer {token.text.get_secret_value()}"},
             json={"scope": [scope], "lifetime": f"{_IMPERSONATED_SECONDS:g}s"},
         )
         answer = await ask(question, http)
-        return Token(text=granted(answer, "accessToken"), seconds=_IMPERSONATED_SECONDS)
+        return IssuedToken(text=granted(answer, "accessToken"), seconds=_IMPERSONATED_SECONDS)
 
 
 def is_external(text: SecretStr) -> bool:
-    """Whether a credential says of itself that it is one."""
+    """Return whether a credential declares itself an external account."""
     try:
         return _Kind.model_validate_json(text.get_secret_value()).type == "external_account"
     except ValidationError:
@@ -92,11 +92,11 @@ def is_external(text: SecretStr) -> bool:
 
 
 def external_account(text: SecretStr, where: str) -> ExternalAccount:
-    """Raises ConfigError that shows nothing of it."""
+    """Parse an external account. Raises ConfigError without any of its content."""
     try:
         return ExternalAccount(document=_Document.model_validate_json(text.get_secret_value()))
-    except ValidationError as error:
-        fields = ", ".join(sorted({".".join(map(str, one["loc"])) for one in error.errors(include_input=False)}))
+    except ValidationError as invalid:
+        fields = ", ".join(sorted({".".join(map(str, error["loc"])) for error in invalid.errors(include_input=False)}))
         message = (
             f"{where}: {fields}: missing or not understood; of an external account, credential_source names a file"
         )

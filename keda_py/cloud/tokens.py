@@ -1,7 +1,7 @@
-"""Tokens of OAuth 2 and of metadata servers: one source for one credential, asked once however many want one.
+"""Tokens of OAuth 2 and of metadata servers: one source per credential, one request for all concurrent callers.
 
-Rules: what a server gives is bounded before it is believed; an error repeats neither question nor answer; an outcome,
-a failure too, is that of all who waited for it. The life of a token runs on the loop's time, which is the issuer's.
+Rules: a server's answer is bounded before it is trusted; an error repeats neither request nor answer; every caller that
+waited gets the same outcome, a failure too. A token's life runs on the loop's time, as the issuer's clock does.
 """
 
 import asyncio
@@ -13,46 +13,48 @@ import httpx
 from pydantic import SecretStr
 
 from keda_py.cloud.context import CloudContext, nothing_to_close
-from keda_py.cloud.questions import Answer, Question, ask
+from keda_py.cloud.http_calls import HttpCall, HttpReply, ask
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import CredentialKey
 
 EARLY_SECONDS = 60.0
 EARLY_SHARE = 0.2
-"""A token is renewed so long before its end, or when this share of its life is left, whichever is later."""
+"""Before its end a token is renewed: by this many seconds or this share of its life, whichever is shorter."""
 LONGEST_LIFE = 24 * 3600.0
 LONGEST_TOKEN = 16 * 1024
-"""Characters. The longest there are, of Azure with many groups, have 8 000."""
+"""Characters. The longest known, Azure's with many groups, have 8 000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
-    """A token and how long it is good for, from when it was asked for; with 0 s it serves those who wait for it."""
+class IssuedToken:
+    """Token and its life from the moment of the request; with 0 s it serves only the callers that wait for it."""
 
     text: SecretStr
     seconds: float
 
     @property
     def kept_seconds(self) -> float:
-        """How long it is used: not to its end, since the server that it is sent to has another clock."""
+        """Return how long it is used: not to its end, because the receiving server's clock may be ahead."""
         return self.seconds - min(EARLY_SECONDS, EARLY_SHARE * self.seconds)
 
 
 class TokenSource:
-    """A token from `fetch`, kept until shortly before it ends. Who asks while it is fetched waits for the same one."""
+    """Cache of one token, fetched again shortly before it expires; concurrent callers share a fetch."""
 
-    def __init__(self, fetch: Callable[[], Awaitable[Token]]) -> None:
+    def __init__(self, fetch: Callable[[], Awaitable[IssuedToken]]) -> None:
         self._fetch, self._lock = fetch, asyncio.Lock()
         self._token, self._until = SecretStr(""), -math.inf
         self._failure = ""
         self._outcomes = 0
 
     async def token(self) -> SecretStr:
-        """Good for now. Raises ScalerError, and ConfigError for a credential that cannot be used."""
+        """Return a valid token. Raises ScalerError, and ConfigError for a credential that cannot be used."""
         if asyncio.get_running_loop().time() < self._until:
             return self._token
         seen = self._outcomes
         async with self._lock:
+            # Another caller may have renewed it, or failed to, while this one waited for the lock: share that outcome,
+            # so that a failing endpoint gets one request and not one per caller.
             if self._outcomes == seen:
                 await self._renew()
         if self._failure:
@@ -74,19 +76,19 @@ class TokenSource:
 async def shared_source(
     context: CloudContext, key: CredentialKey, make: Callable[[], Awaitable[TokenSource]]
 ) -> TokenSource:
-    """The source of this credential, the same for all of its tenant who ask for it."""
+    """Return the source of this credential, shared within its tenant."""
     return await context.shared(key, make, nothing_to_close)
 
 
-async def ask_token(question: Question, http: httpx.AsyncClient) -> Token:
-    """Ask a token endpoint or a metadata server. Raises ScalerError."""
+async def ask_token(question: HttpCall, http: httpx.AsyncClient) -> IssuedToken:
+    """Request a token from a token endpoint or a metadata server. Raises ScalerError."""
     answer = await ask(question, http)
     life = answer.body.get("expires_in", 0)
-    return Token(text=granted(answer, "access_token"), seconds=_seconds(life))
+    return IssuedToken(text=granted(answer, "access_token"), seconds=_seconds(life))
 
 
-def granted(answer: Answer, field: str) -> SecretStr:
-    """The token in a field of the answer. Raises ScalerError."""
+def granted(answer: HttpReply, field: str) -> SecretStr:
+    """Return the token in a field of the answer. Raises ScalerError."""
     text = answer.text(field) if answer.status < 400 else None
     if not text or len(text) > LONGEST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
         raise ScalerError(f"{answer.question.shown} gave no token: status {answer.status}")
@@ -94,7 +96,7 @@ def granted(answer: Answer, field: str) -> SecretStr:
 
 
 def _seconds(life: object) -> float:
-    """Some servers write the number as text; a life that cannot be understood is none."""
+    """Read the life of a token, which some servers write as text; anything malformed counts as 0."""
     try:
         seconds = float(life) if isinstance(life, int | float | str) else 0.0
     except (ValueError, OverflowError):

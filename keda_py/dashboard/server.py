@@ -32,7 +32,7 @@ from keda_py.operator.environments.known.caches import MEMBERS, keep_member
 from keda_py.preview.reading.period import usual_zone
 from keda_py.replay.reading.manifests import Source
 from keda_py.serving.https import LimitedServer
-from keda_py.serving.ports.table import Limits
+from keda_py.serving.ports.table import PortLimits
 from keda_py.terminal.foreign import printable_values
 
 WATCHED = (*READ, SCALED_JOBS, *MEMBERS)
@@ -76,7 +76,7 @@ class Dashboard:
         app.router.add_post("/api/override", self._override)
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as tasks:
             watching = [tasks.create_task(one.run()) for one in self._informers.values()]
-            server = LimitedServer(app, Limits(connections=50))
+            server = LimitedServer(app, PortLimits(connections=50))
             stack.push_async_callback(server.aclose)
             try:
                 self.door.port = await server.start("127.0.0.1", port, None)

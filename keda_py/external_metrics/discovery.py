@@ -1,9 +1,8 @@
-"""What the metrics server tells of itself: groups, resources, OpenAPI. Static documents, rendered once.
+"""Discovery documents of the metrics server: groups, resources, OpenAPI. Static, rendered once.
 
-A group has one version; the insight group has two resources, one a kind.
-
-`/apis` has two forms: the list of groups, and since Kubernetes 1.26 everything at once (aggregated discovery), for
-those who accept it. Each document has an ETag, because the aggregator and kubectl ask again and again.
+A group has one version; the insight group has two resources, one per kind. `/apis` has two forms: the list of groups,
+and since Kubernetes 1.26 everything at once (aggregated discovery), for clients that accept it. Each document has an
+ETag, because the aggregator and kubectl request it again and again.
 """
 
 from dataclasses import dataclass, replace
@@ -13,12 +12,12 @@ import orjson
 import re2
 
 from keda_py import __version__
-from keda_py.external_metrics.question import Answer, Question
+from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """One resource of a group with one version, which can be read and nothing else."""
+    """Read-only resource of a group with one version."""
 
     group: str
     version: str
@@ -30,17 +29,17 @@ class Api:
 
     @property
     def group_version(self) -> str:
-        """As in `apiVersion`."""
+        """Return GROUP/VERSION, the `apiVersion` of its objects."""
         return f"{self.group}/{self.version}"
 
     @property
     def root(self) -> str:
-        """Where it is served."""
+        """Return the URL path of its group and version."""
         return f"/apis/{self.group_version}"
 
     @property
     def service_name(self) -> str:
-        """The name of its APIService."""
+        """Return the name of its APIService, VERSION.GROUP."""
         return f"{self.version}.{self.group}"
 
 
@@ -70,7 +69,7 @@ JOB_INSIGHT = replace(
     description="why a ScaledJob created Jobs or none, and what comes next",
 )
 APIS = (METRICS, INSIGHT)
-"""One of each group."""
+"""One resource of each group."""
 RESOURCES = (METRICS, INSIGHT, JOB_INSIGHT)
 PROBES = ("/healthz", "/livez", "/readyz")
 GROUP_VERSION, ROOT = METRICS.group_version, METRICS.root
@@ -79,11 +78,11 @@ _INFO = {"title": "keda-py", "version": f"v{__version__}"}
 
 
 def _in_group(api: Api) -> tuple[Api, ...]:
-    return tuple(one for one in RESOURCES if one.group == api.group)
+    return tuple(resource for resource in RESOURCES if resource.group == api.group)
 
 
 def _openapi_v3(api: Api) -> object:
-    paths = {f"{one.root}{one.path}": {"get": _operation(one)} for one in _in_group(api)}
+    paths = {f"{resource.root}{resource.path}": {"get": _operation(resource)} for resource in _in_group(api)}
     return {"openapi": "3.0.0", "info": _INFO, "paths": paths}
 
 
@@ -109,23 +108,23 @@ def _group(api: Api) -> dict[str, object]:
 
 def _resources(api: Api) -> object:
     listed = [
-        {"name": one.resource, "singularName": "", "namespaced": True, "kind": one.kind, "verbs": ["get"]}
-        for one in _in_group(api)
+        {"name": resource.resource, "singularName": "", "namespaced": True, "kind": resource.kind, "verbs": ["get"]}
+        for resource in _in_group(api)
     ]
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api.group_version, "resources": listed}
 
 
 def _discovered(api: Api) -> object:
-    """A group as aggregated discovery has it."""
+    """Return a group in the form of aggregated discovery."""
     listed = [
         {
-            "resource": one.resource,
-            "responseKind": {"group": one.group, "version": one.version, "kind": one.kind},
+            "resource": resource.resource,
+            "responseKind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
             "scope": "Namespaced",
             "singularResource": "",
             "verbs": ["get"],
         }
-        for one in _in_group(api)
+        for resource in _in_group(api)
     ]
     versions = [{"version": api.version, "resources": listed, "freshness": "Current"}]
     return {"metadata": {"name": api.group, "creationTimestamp": None}, "versions": versions}
@@ -133,7 +132,7 @@ def _discovered(api: Api) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A body, ready to be sent."""
+    """Body ready to be sent."""
 
     body: bytes
     content_type: str
@@ -146,7 +145,7 @@ def _document(body: object, content_type: str = "application/json") -> Document:
 
 
 def _aggregated(version: str) -> Document:
-    """All that `kubectl api-resources` and the aggregator want to know, in one answer."""
+    """Return the one document that `kubectl api-resources` and the aggregator need."""
     body = {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": f"apidiscovery.k8s.io/{version}",
@@ -156,21 +155,22 @@ def _aggregated(version: str) -> Document:
     return _document(body, f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList")
 
 
+# Both versions, because Kubernetes 1.26 to 1.29 ask for v2beta1 and later ones for v2.
 _AGGREGATED = {version: _aggregated(version) for version in ("v2", "v2beta1")}
 
 
-async def answer_document(question: Question) -> Answer:
-    """The document at a path of DOCUMENTS, unless the client has it already."""
+async def answer_document(question: AuthorisedRequest) -> ApiResponse:
+    """Return the document at a path of DOCUMENTS, or 304 if the client has it already."""
     headers = question.asked.headers
     document = document_for(question.asked.wanted.path, headers.get("Accept", ""))
-    told = {"ETag": f'"{document.etag}"', "Vary": "Accept"}
+    cached = {"ETag": f'"{document.etag}"', "Vary": "Accept"}
     if document.etag in headers.get("If-None-Match", ""):
-        return Answer(body=b"", status=304, headers=told)
-    return Answer(body=document.body, content_type=document.content_type, headers=told)
+        return ApiResponse(body=b"", status=304, headers=cached)
+    return ApiResponse(body=document.body, content_type=document.content_type, headers=cached)
 
 
 def document_for(path: str, accept: str) -> Document:
-    """The document at `path` in the first form of the Accept header that there is."""
+    """Return the document at `path` in the first form of the Accept header that exists."""
     if path == "/apis":
         for wanted in accept.split(","):
             kind, *parameters = (part.strip() for part in wanted.split(";"))
@@ -196,5 +196,5 @@ DOCUMENTS: dict[str, Document] = {
         "/version": {"major": "1", "minor": "30", "gitVersion": f"v{__version__}", "platform": "python"},
     }.items()
 }
-"""By path."""
+"""Documents by path."""
 DOCUMENTS["/"] = _document({"paths": [*DOCUMENTS, *PROBES]})

@@ -1,7 +1,7 @@
-"""From readings to answers: what the HPA is told when it asks.
+"""Query of the HPA: from readings to the values that it gets.
 
-Sixth of the seven files (before: `operator/scaled_objects/look.py`, next: `operator/app.py`). What readings mean is
-`core/evaluation.py`, for a look as well. Behaviour reference, sections 7.3 and 7.4.
+Sixth of the seven files (before: `operator/scaled_objects/look.py`, next: `operator/app.py`). `core/evaluation.py`
+evaluates readings, here and for a look. Behaviour reference, sections 7.3 and 7.4.
 """
 
 import asyncio
@@ -25,31 +25,31 @@ from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSet
 
 PREFIX = "rpc error: code = Unknown desc = error when getting metric values "
-"""KEDA answers through gRPC, and its words end up in the HPA's conditions; people search for them."""
+"""KEDA's prefix, from gRPC: it appears in the HPA's conditions, and people search for it."""
 TURN_SECONDS = 2.0
-"""The HPA controller asks for few HPAs at once: a namespace whose formulas wait must not hold it up."""
+"""The HPA controller works on few HPAs at once, so a namespace whose formulas wait must not block it for long."""
 _NO_TURN = "formulas of this namespace take more than a tenth of the time; make them simpler or poll less often"
 
 
 class QueryError(KedaPyError):
-    """The HPA gets no value, and this text."""
+    """Error text that the HPA gets instead of a value."""
 
 
 class TargetReader(Protocol):
-    """What a fallback may want to know of the scale target."""
+    """Reader of the scale target, for fallbacks."""
 
     async def replicas(self, spec: ScalingSpec) -> int | None:
-        """`spec.replicas`; None when it cannot be read now."""
+        """Return `spec.replicas`; None if it cannot be read now."""
         ...
 
     async def ready_pods(self, spec: ScalingSpec) -> int | None:
-        """Pods of the /scale selector that are Running and Ready; None when they cannot be counted now."""
+        """Return the number of pods of the /scale selector that are Running and Ready; None if it is unknown now."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What good readings came to under a spec: the same for all who ask until one of them is read anew."""
+class _CachedValues:
+    """Values computed from good readings under a spec, valid until the spec or a reading changes."""
 
     spec: ScalingSpec
     readings: tuple[MetricReading, ...]
@@ -60,26 +60,29 @@ class _Told:
 
 
 class Query:
-    """The HPA's question. `specs` finds the spec of an object whose scalers are not built yet."""
+    """Answers of the HPA's requests. `specs` finds the spec of an object whose scalers are not built yet."""
 
     def __init__(
         self, *, readings: Readings, targets: TargetReader, specs: Callable[[ObjectKey], ScalingSpec | None]
     ) -> None:
         self._readings, self._targets, self._specs = readings, targets, specs
-        self._told: WeakKeyDictionary[ScalerSet, dict[str, _Told]] = WeakKeyDictionary()
+        # Weak: cached values end with the scalers that they were read by.
+        self._cached: WeakKeyDictionary[ScalerSet, dict[str, _CachedValues]] = WeakKeyDictionary()
 
     def known(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
-        """What `answer` has said of the very readings that it would be made of now; None: it has to be asked."""
+        """Return the values computed earlier from the very readings that `answer` would use; None if it has to be
+        called.
+        """
         key = ObjectKey(ScalingSpec.kind, namespace, scaled_object)
         built = self._readings.built(key)
-        told = self._told.get(built) if built is not None else None
-        if built is None or told is None or (one := told.get(metric.lower())) is None:
+        by_metric = self._cached.get(built) if built is not None else None
+        if built is None or by_metric is None or (cached := by_metric.get(metric.lower())) is None:
             return None
         readings = self._readings.known(key, metric)
-        return one.values if readings is not None and one.holds(built.spec, readings) else None
+        return cached.values if readings is not None and cached.holds(built.spec, readings) else None
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
-        """The values of a metric. Raises QueryError in KEDA's words."""
+        """Return the values of a metric. Raises QueryError in KEDA's words."""
         key = ObjectKey(ScalingSpec.kind, namespace, scaled_object)
         spec, metrics = await self._find(key)
         try:
@@ -92,15 +95,15 @@ class Query:
             raise QueryError(f"{PREFIX}{error}") from None
         if evaluation.refuses:
             raise QueryError(f"{PREFIX}metric:{metric} encountered error")
-        # What stands in for a failed one depends on more than readings; a formula may ask for the time.
+        # Not cached: a fallback's value depends on the target's replicas, and a formula may use the time.
         if not seen.errors and metrics.composite is None:
-            self._remember(key, metric, _Told(spec=spec, readings=seen.readings, values=evaluation.values))
+            self._remember(key, metric, _CachedValues(spec=spec, readings=seen.readings, values=evaluation.values))
         return evaluation.values
 
-    def _remember(self, key: ObjectKey, metric: str, told: _Told) -> None:
+    def _remember(self, key: ObjectKey, metric: str, values: _CachedValues) -> None:
         built = self._readings.built(key)
         if built is not None:
-            self._told.setdefault(built, {})[metric.lower()] = told
+            self._cached.setdefault(built, {})[metric.lower()] = values
 
     async def _find(self, key: ObjectKey) -> tuple[ScalingSpec, MetricSet]:
         built = self._readings.built(key)
@@ -122,6 +125,7 @@ class Query:
         if metrics.composite is None:
             return evaluate(spec, metrics, seen, health, replicas, ready)
         try:
+            # Evaluated on the loop, so a namespace has a share of time for its formulas: `readings/formula_turns.py`.
             async with asyncio.timeout(TURN_SECONDS), self._readings.formulas.turn(spec.namespace):
                 return evaluate(spec, metrics, seen, health, replicas, ready)
         except TimeoutError:

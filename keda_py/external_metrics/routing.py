@@ -1,18 +1,18 @@
-"""Who answers a question: the fourth stage of `external_metrics/server.py`, decided from values alone.
+"""Routing: the fourth stage of `external_metrics/server.py` decides from values alone who answers a request.
 
-Comes from `external_metrics/question.py`. Next is the answer: `external_metrics/upstream.py` (another adapter),
-`operator/standby/forwarding.py` (the replica that holds the Lease), `external_metrics/metric_values.py`,
-`operator/explain/insight.py` or `external_metrics/discovery.py`. Rules: every replica knows which names are ours, so
-the holder is asked for those alone; what a replica has passed on is never passed on again.
+Comes from `external_metrics/authorised_request.py`. Next is the answer: `external_metrics/upstream.py` (another
+adapter), `operator/standby/forwarding.py` (the replica that holds the Lease), `external_metrics/metric_values.py`,
+`operator/explain/insight.py` or `external_metrics/discovery.py`. Rules: every replica knows which metrics are ours, so
+only those are forwarded to the holder; a forwarded request is never forwarded again.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from keda_py.external_metrics.authorised_request import AuthorisedRequest
 from keda_py.external_metrics.discovery import DOCUMENTS, INSIGHT, JOB_INSIGHT, METRICS
-from keda_py.external_metrics.question import Question
-from keda_py.serving.asked import Asked
+from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.statuses import method_not_allowed, misdirected, not_found, unavailable
 
 _READS = ("GET", "HEAD")
@@ -34,25 +34,27 @@ class Route(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
-    """`answers` says whether what is asked is ours to know; else another replica is asked.
+    """Decision who answers. `answers` tells whether this replica knows the answer; otherwise another replica is asked.
 
-    `owns(namespace, metric)` raises StatusError 503 while it is unknown; None: there is no other adapter.
+    `owns(namespace, metric)` raises StatusError 503 while it is unknown; it is None without another adapter.
     """
 
-    answers: Callable[[Question], bool]
+    answers: Callable[[AuthorisedRequest], bool]
     owns: Callable[[str, str], bool] | None = None
 
-    def routes(self, question: Question) -> tuple[Route, ...]:
-        """Where to ask, in this order, until there is an answer.
+    def routes(self, question: AuthorisedRequest) -> tuple[Route, ...]:
+        """Return where to ask, in this order, until one answers.
 
-        Raises StatusError: 404 and 405 for what is not served, 421 for a replica's question when we do not hold the
-        Lease, 503 where it is not known, or would go round in a circle.
+        Raises StatusError: 404 and 405 if the path or method is not served, 421 for a replica's request if we do not
+        hold the Lease, 503 if the owner is unknown or the upstream leads back to us.
         """
         asked = question.asked
         if question.caller.is_replica and not self.answers(question):
-            raise misdirected("this replica does not hold the Lease, or not of what is asked for")
+            raise misdirected("this replica does not hold the Lease, or not the slot of this object")
         own = _find(asked)
         if own is Route.METRIC and self._is_upstreams(question):
+            # The upstream's Service selects our own pods: without this check a request would circulate until it times
+            # out.
             if "keda-py/" in asked.headers.get("Via", ""):
                 raise unavailable(
                     "--external-metrics-upstream leads back to keda-py; name the other adapter's own Service"
@@ -60,19 +62,19 @@ class Routing:
             return (Route.UPSTREAM,)
         return (own,) if not is_passed_on(asked) or self.answers(question) else (Route.HOLDER, own)
 
-    def _is_upstreams(self, question: Question) -> bool:
+    def _is_upstreams(self, question: AuthorisedRequest) -> bool:
         if self.owns is None or question.selection.is_ours:
             return False
         return not self.owns(question.namespace, question.metric)
 
 
-def is_passed_on(asked: Asked) -> bool:
-    """Whether replicas ask each other for it."""
+def is_passed_on(asked: ApiRequest) -> bool:
+    """Return whether replicas forward such a request to each other."""
     return asked.method == "GET" and asked.wanted.path.startswith(_PASSED_ON)
 
 
-def _find(asked: Asked) -> Route:
-    """What of ours is asked for. Raises StatusError 404 or 405."""
+def _find(asked: ApiRequest) -> Route:
+    """Return the part of our API that is requested. Raises StatusError 404 or 405."""
     found = _resource(asked) if asked.wanted.resource else Route.DOCUMENT if asked.wanted.path in DOCUMENTS else None
     if found is None:
         raise not_found()
@@ -81,8 +83,8 @@ def _find(asked: Asked) -> Route:
     return found
 
 
-def _resource(asked: Asked) -> Route | None:
-    """What was authorised, taken literally: nothing but whole paths of ours, no slash too many."""
+def _resource(asked: ApiRequest) -> Route | None:
+    """Return the route of a path that is literally one of ours; the number of slashes must match."""
     wanted, slashes = asked.wanted, asked.path.count("/")
     if not wanted.namespace or asked.path.endswith("/"):
         return None

@@ -1,10 +1,11 @@
-"""Names that are not ours, asked of another adapter: `--external-metrics-upstream`.
+"""Upstream adapter for metrics that are not ours: `--external-metrics-upstream`.
 
-A cluster has one server for external.metrics.k8s.io; when that is us, Datadog's or another adapter lives behind us.
-`external_metrics/routing.py` sends here what a caller has been authorised for, exactly this metric. The upstream is
-asked with our own token and hears of nothing else: no header of the caller's, only namespace, metric and selector.
-Rules: what it answers is passed back as it is, if it is what an adapter answers; all else is a 503, never an empty
-list. A name that is ours, or may be, never leaves. Discovery stays ours and never waits for the upstream: the one
+A cluster has one server for external.metrics.k8s.io; if that is keda-py, Datadog's or another adapter is behind it.
+`external_metrics/routing.py` sends here what a caller has been authorised for, exactly this metric. The upstream gets
+our own token, namespace, metric and selector, and no header of the caller.
+
+Rules: an answer is passed on unchanged if an adapter could have sent it; anything else is a 503, never an empty list. A
+metric that is ours, or may be, is never requested there. Discovery stays ours and never waits for the upstream: the one
 resource `externalmetrics` stands for the metrics of every adapter.
 """
 
@@ -21,26 +22,27 @@ from yarl import URL
 
 from keda_py import __version__
 from keda_py.errors import KedaPyError
+from keda_py.external_metrics.authorised_request import JSON, ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import GROUP_VERSION, ROOT
-from keda_py.external_metrics.question import JSON, Answer, Question
 from keda_py.serving.statuses import bad_request, unavailable
 
 log = logging.getLogger(__name__)
 
 LONGEST_SECONDS = 8.0
-"""Shorter than our own answer may take, so that it is we who say what was slow."""
+"""Shorter than our own time limit, so that our answer can name the upstream as the slow part."""
 CONNECTIONS = 16
 AT_ONCE = 128
-"""Questions on their way, those that wait for a connection included."""
+"""Requests under way, including those that wait for a connection."""
 LARGEST_ANSWER = 4 * 2**20
 _VIA = f"1.1 keda-py/{__version__}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """Who is asked and how: `authorization` gives the header, re-read as tokens rotate; `trust` the TLS context.
+    """Address and credentials of the upstream.
 
-    `seconds` is how long an answer may take, LONGEST_SECONDS at most.
+    `authorization` returns the header, re-read as tokens rotate; `trust` the TLS context. `seconds` is the time limit
+    for an answer, LONGEST_SECONDS at most.
     """
 
     url: str
@@ -50,11 +52,11 @@ class Peer:
 
 
 class UpstreamError(KedaPyError):
-    """No usable answer; the text says why, for log and caller."""
+    """Failure of the upstream; the text says why, for log and caller."""
 
 
 class Upstream:
-    """The other adapter. To be made inside a running loop; `aclose` when done."""
+    """Client of the other adapter. Make it inside a running loop; `aclose` it."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -69,12 +71,14 @@ class Upstream:
         self._failing = False
 
     async def aclose(self) -> None:
-        """Close every connection."""
         await self._session.close()
 
-    async def ask(self, namespace: str, metric: str, selector: str) -> Answer:
-        """The upstream's answer, a list or its refusal. Raises StatusError 503 without one, 400 for a bad name."""
+    async def ask(self, namespace: str, metric: str, selector: str) -> ApiResponse:
+        """Return the upstream's answer, a list or its refusal. Raises StatusError 503 without one, 400 for a bad
+        name.
+        """
         url = self._url(namespace, metric, selector)
+        # A slow upstream must not pile up requests in this process; HPAs ask again within seconds.
         if self._asking >= AT_ONCE:
             raise unavailable(f"{AT_ONCE} questions are waiting for {self._peer.url} already; ask again later")
         self._asking += 1
@@ -82,14 +86,14 @@ class Upstream:
             answer = await self._exchange(url)
         except UpstreamError as error:
             self._note(str(error))
-            raise unavailable(f"{metric} is no metric of keda-py's, and its upstream {error}") from None
+            raise unavailable(f"{metric} is not a metric of keda-py, and its upstream {error}") from None
         finally:
             self._asking -= 1
         self._note("")
         return answer
 
     def _url(self, namespace: str, metric: str, selector: str) -> URL:
-        """Built anew from what was authorised: nothing that the caller wrote is passed on undecoded."""
+        """Build the URL from what was authorised: no text of the caller is passed on undecoded."""
         for name in (namespace, metric):
             if name in (".", "..") or "/" in name or "%" in name:
                 raise bad_request(f"{name!r} is not a name: it may not be . or .., nor contain / or %")
@@ -97,9 +101,10 @@ class Upstream:
         path = f"{ROOT}/namespaces/{quote(namespace, safe='')}/{quote(metric, safe='')}"
         return URL(f"{self._peer.url}{path}{query}", encoded=True)
 
-    async def _exchange(self, url: URL) -> Answer:
+    async def _exchange(self, url: URL) -> ApiResponse:
         try:
             async with asyncio.timeout(self._seconds):
+                # "identity": the answer's size is bounded as it arrives, which compression would defeat.
                 headers = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": "keda-py", "Via": _VIA}
                 if authorization := await self._peer.authorization():
                     headers["Authorization"] = authorization
@@ -127,7 +132,7 @@ class Upstream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegation:
-    """Which questions are the upstream's, and their answers; on every replica.
+    """Metrics that belong to the upstream, and their answers; used by every replica.
 
     `owns(namespace, metric)` raises StatusError 503 while this is unknown.
     """
@@ -135,8 +140,8 @@ class Delegation:
     upstream: Upstream
     owns: Callable[[str, str], bool]
 
-    async def answer(self, question: Question) -> Answer:
-        """The upstream's answer. Raises StatusError."""
+    async def answer(self, question: AuthorisedRequest) -> ApiResponse:
+        """Return the upstream's answer. Raises StatusError."""
         return await self.upstream.ask(question.namespace, question.metric, question.selection.text)
 
 
@@ -149,14 +154,14 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _passed_on(response: aiohttp.ClientResponse, body: bytes) -> Answer:
-    """The answer for our caller. A 401 is about our token, not about his."""
+def _passed_on(response: aiohttp.ClientResponse, body: bytes) -> ApiResponse:
+    """Return the answer for our caller. A 401 is about our token, not the caller's, and so is an error."""
     if response.status == 401:
-        raise UpstreamError("does not believe keda-py's token (401)")
+        raise UpstreamError("does not accept keda-py's token (401)")
     if not _is_usable(response.status, body):
         raise UpstreamError(f"answers {response.status} without an ExternalMetricValueList or a Status")
     headers = {name: response.headers[name] for name in ("Retry-After",) if name in response.headers}
-    return Answer(body=body, status=response.status, headers=headers)
+    return ApiResponse(body=body, status=response.status, headers=headers)
 
 
 def _is_usable(status: int, body: bytes) -> bool:
@@ -174,7 +179,7 @@ def _is_usable(status: int, body: bytes) -> bool:
 
 
 def _describe(error: Exception) -> str:
-    """aiohttp's own text names the SSLContext's address in memory."""
+    """Describe an error; aiohttp's own text contains the SSLContext's address in memory."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
             return str(error.certificate_error)

@@ -1,11 +1,13 @@
-"""The Kubernetes client. Read in this order:
+"""The Kubernetes client: requests, informers, discovery, Events and leader election.
+
+Read in this order:
 
 resources.py   paths of objects             config.py     kubeconfig, tokens, TLS: the only user of the library
 transport.py   one HTTP exchange            client.py     get, list, create, update, patch, delete, streams
-informer.py    a local copy that follows the API server: informer_spec, reflector, cache, lines
+informers/     local copies that follow the API server: informer_spec, reflector, cache
 discovery.py   kind -> resource             scale.py      replicas, read and written
 status.py      status patches               events.py     Kubernetes Events
-lease.py       who leads, or shares         refusals.py   HTTP answers -> keda_py/errors.py
+leases/        leader election              refusals.py   HTTP answers -> keda_py/errors.py
 """
 
 from keda_py.kube.thin_import import import_thinly

@@ -1,8 +1,8 @@
-"""The Kubernetes client: plain dicts in and out, every refusal an error of keda_py/errors.py.
+"""Kubernetes client: plain dicts in and out, every refusal an error of keda_py/errors.py.
 
 Everything that talks to the API server goes through here: informers, scale, events, the lease, the operator's own reads
-and writes. Rules: a time-out on every request, a 429 is obeyed, virtual time stands still while a request is open, and
-what the server did not say is never made up.
+and writes. Rules: every request has a time-out, a 429 is obeyed, virtual time stands still while a request is open, and
+an unexpected answer is an error, never an empty result.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ from keda_py.kube.transport import CONNECT_SECONDS, Request, Transport
 REQUEST_SECONDS = 30.0
 PAGE_SIZE = 500
 SHARE = 32
-"""Requests at once for one namespace: each is a connection. A burst of 1 000 with 100 at once was no faster."""
+"""Requests at once for one namespace; each takes a connection. Measured: a burst of 1 000 was no faster with 100."""
 ATTEMPTS = 5
 RETRY_AFTER_CAP = 30.0
-# A page of 500 objects of etcd's largest size (1.5 MiB) would be more; nothing sane comes near.
+# A page of 500 objects of etcd's largest size (1.5 MiB) would be 750 MiB; real pages stay far below a third of that.
 BODY_LIMIT = 256 * 2**20
 
 
@@ -42,7 +42,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
 class PatchKind(StrEnum):
-    """The content types of PATCH."""
+    """Content types of PATCH, one for each of the four ways to patch."""
 
     MERGE = "application/merge-patch+json"
     JSON = "application/json-patch+json"
@@ -52,7 +52,10 @@ class PatchKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One answered or failed request, for our own metrics: `verb` as API servers count it, `code` 0 for no answer."""
+    """One answered or failed request, for our own metrics.
+
+    `verb` is what API servers count (LIST and WATCH are not GET); `code` is 0 without an answer.
+    """
 
     host: str
     verb: str
@@ -62,11 +65,11 @@ class Exchange:
 
 
 class KubeClient:
-    """An async context manager. `observe` is called once per exchange with the API server, retries included.
+    """Async context manager. `observe` is called once per exchange with the API server, retries included.
 
-    `share` bounds the requests for one namespace at once, watches aside. `write_seconds` bounds everything but GET: a
-    leader sets it below lease duration minus renew deadline, so that no write of its own is still on its way when
-    another replica takes over. `remedy` says of a resource, as metrics name it, what gives a right to it.
+    `share` bounds the requests under way for one namespace; watches are not counted. `write_seconds` bounds everything
+    but GET: a leader sets it below lease duration minus renew deadline, so that no write of its own is still on its way
+    when another replica takes over. `remedy` tells which right is missing after a 403, by the resource's metrics label.
     """
 
     def __init__(
@@ -89,22 +92,23 @@ class KubeClient:
         self._sending: Callable[[], AbstractContextManager[None]] = nullcontext
         self._writes = True
         self.one_by_one = asyncio.Lock()
-        """For a question that every informer has at the same moment after an outage: it takes one connection."""
+        """Lock around a request that all informers send at once after an outage, so that it takes one connection."""
 
     def guarded(
         self, may_write: Callable[[], bool], sending: Callable[[], AbstractContextManager[None]] = nullcontext
     ) -> Self:
-        """The same client, for writes of a leader: whether we may is asked as each is sent, and NotLeading raised.
+        """Return a client for a leader's writes: `may_write` is asked as each write is sent; if false, NotLeading is
+        raised.
 
-        `sending` is entered while one is under way.
-        It lives as long as this one, on whose connections it sends.
+        `sending` is entered for the duration of each write. The new client uses the connections of this one, and so
+        must not outlive it.
         """
         guarded = copy.copy(self)
         guarded._may_write, guarded._sending = may_write, sending
         return guarded
 
     def read_only(self) -> Self:
-        """The same client, of which no write is ever sent: ReadOnly is raised instead. It lives as long as this one."""
+        """Return a client that sends no write and raises ReadOnly instead; it must not outlive this one."""
         reader = copy.copy(self)
         reader._writes = False
         return reader
@@ -117,24 +121,24 @@ class KubeClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close every connection."""
         await self._transport.close()
 
     @property
     def url(self) -> str:
-        """The API server's address."""
         return self._transport.url
 
     async def authorization(self) -> str:
-        """Our Authorization header, re-read as tokens rotate; "" where we have none. Raises Unavailable."""
+        """Return our Authorization header, re-read because tokens rotate; "" without credentials. Raises
+        Unavailable.
+        """
         return await self._transport.authorization()
 
     async def get(self, path: ObjectPath) -> Obj:
-        """One object. Raises NotFound and other KubeErrors, as all methods here do."""
+        """Read one object. Raises NotFound and other KubeErrors, as all methods here do."""
         return await self.send(Request(method="GET", path=path.path, resource=path.label))
 
     async def list(self, resource: Resource, namespace: str = "", selection: Selection = EVERYTHING) -> list[Obj]:
-        """All objects as of now, page by page."""
+        """Read all objects of a resource, page by page."""
         items: list[Obj] = []
         page = ""
         while True:
@@ -146,7 +150,7 @@ class KubeClient:
                 return items
 
     async def list_page(self, resource: Resource, namespace: str, query: dict[str, str]) -> Obj:
-        """One answer to a LIST, as it came."""
+        """Send one LIST request and return its page, `metadata.continue` included."""
         path = resource.collection(namespace)
         return await self.send(Request(method="GET", path=path, query=query, resource=resource.plural))
 
@@ -161,7 +165,7 @@ class KubeClient:
         return await self.send(Request(method="PUT", path=path.path, body=body, resource=path.label))
 
     async def patch(self, path: ObjectPath, body: Any, kind: PatchKind = PatchKind.MERGE) -> Obj:
-        """PATCH; APPLY is sent as field manager keda-operator, forced."""
+        """Send a PATCH. An APPLY is sent as field manager keda-operator, and forced."""
         query = {"fieldManager": "keda-operator", "force": "true"} if kind is PatchKind.APPLY else {}
         headers = {"Content-Type": kind.value}
         request = Request(method="PATCH", path=path.path, query=query, body=body, headers=headers, resource=path.label)
@@ -170,7 +174,7 @@ class KubeClient:
     async def delete(
         self, path: ObjectPath, *, uid: str = "", resource_version: str = "", propagation: Propagation = "Background"
     ) -> Obj:
-        """DELETE with its dependents; Conflict when `uid` or `resource_version` is not the object's."""
+        """Delete an object and its dependents; Conflict if its uid or resourceVersion is not the given one."""
         pairs = (("uid", uid), ("resourceVersion", resource_version))
         body: Obj = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
         if preconditions := {name: value for name, value in pairs if value}:
@@ -178,7 +182,9 @@ class KubeClient:
         return await self.send(Request(method="DELETE", path=path.path, body=body, resource=path.label))
 
     async def send(self, request: Request) -> Obj:
-        """Any request whose answer is a JSON object."""
+        """Send a request and return its answer, which must be a JSON object. Raises Unavailable for any other
+        answer.
+        """
         body = await self.raw(request)
         try:
             answer = orjson.loads(body)
@@ -189,20 +195,26 @@ class KubeClient:
         return answer
 
     async def raw(self, request: Request) -> bytes:
-        """Any request; the answer's body as it came."""
+        """Send a request and return the answer's body unparsed; 429 and 401 are retried within the time-out."""
         default = REQUEST_SECONDS if request.method == "GET" else self._write_seconds
         seconds = request.timeout or default
         with self.clock.busy():
+            # The time limit includes the wait for a place, so that a crowded namespace fails instead of queueing for
+            # ever.
             async with _bounded(request, seconds), self._place(request, seconds):
                 return await self._attempt(request, asyncio.get_running_loop().time() + seconds)
 
     def is_crowded(self, namespace: str) -> bool:
-        """Whether as many requests for the namespace wait as it may have under way."""
+        """Return whether a full share of the namespace's requests is already waiting for a free place."""
         return self._requests.waiting(namespace) >= self._requests.share
 
     @asynccontextmanager
     async def _place(self, request: Request, seconds: float) -> AsyncIterator[None]:
-        """One of the namespace's share of requests; the operator's own, its Lease's above all, wait for no other."""
+        """Hold one place of the namespace's share while the request is under way.
+
+        Requests of the operator itself have no namespace and never wait: the Lease has to be renewed whatever tenants
+        do.
+        """
         if not tenant():
             yield
             return
@@ -217,7 +229,7 @@ class KubeClient:
 
     @asynccontextmanager
     async def stream(self, request: Request, quiet_seconds: float) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A long answer, read by the caller; Unavailable when nothing comes for `quiet_seconds`."""
+        """Open a long answer that the caller reads; Unavailable if nothing arrives for `quiet_seconds`."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=quiet_seconds)
         async with AsyncExitStack() as stack:
             with self.clock.busy():
@@ -236,13 +248,15 @@ class KubeClient:
         return await stack.enter_async_context(self._answered(request, timeout))
 
     async def _attempt(self, request: Request, deadline: float) -> bytes:
-        """Send until it is answered; 429 waits as told, 401 renews the credentials once."""
+        """Send until answered: a 429 waits as the server asks, a 401 renews the credentials once."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
         attempt = 0
         while True:
             attempt += 1
             if request.method != "GET" and not self._writes:
                 raise ReadOnly(f"{request.method} {request.path}: not sent, a shadow writes nothing")
+            # Asked anew at each attempt: a retry after a 429 may come after the renew deadline, when another replica
+            # may write.
             if request.method != "GET" and not self._may_write():
                 raise NotLeading(f"{request.method} {request.path}: not sent, another replica may be leading by now")
             try:
@@ -253,6 +267,8 @@ class KubeClient:
                 if attempt > 1 or not await self._transport.renew():
                     raise
             except TooManyRequests as refusal:
+                # The jitter only lengthens the wait: the server's figure is a minimum, and replicas refused together
+                # must spread.
                 wait = min(refusal.retry_after, RETRY_AFTER_CAP) * random.uniform(1.0, 1.25)
                 if attempt >= ATTEMPTS or asyncio.get_running_loop().time() + wait >= deadline:
                     raise
@@ -262,7 +278,7 @@ class KubeClient:
     async def _answered(
         self, request: Request, timeout: aiohttp.ClientTimeout
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """One exchange, counted; the answer if it is a 2xx, else the error that it stands for."""
+        """Send one exchange, count it, and yield the answer if it is a 2xx; raise the matching error otherwise."""
         loop = asyncio.get_running_loop()
         started, code = loop.time(), 0
         async with AsyncExitStack() as stack:

@@ -1,8 +1,8 @@
-"""Where the API server is, who we are, and the connection pool: the only importer of kubernetes_asyncio.
+"""Configuration of the API server's address, our credentials and the connection pool.
 
-The library reads kubeconfigs, runs exec plugins, re-reads in-cluster tokens and builds TLS contexts; it sends nothing.
-An `Access` is one such reading. `transport.py` asks `changed` now and then and loads a new one, so that a rotated CA or
-client certificate takes effect without a restart.
+The only importer of kubernetes_asyncio. The library reads kubeconfigs, runs exec plugins, re-reads in-cluster tokens
+and builds TLS contexts; it sends nothing. An `Access` is one loaded configuration. `transport.py` calls `changed` now
+and then and loads a new one, so that a rotated CA or client certificate takes effect without a restart.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ Fingerprint = tuple[tuple[str, int, int], ...]
 
 @dataclass(slots=True, kw_only=True)
 class Access:
-    """One loaded configuration with its session; replaced as a whole when a file it came from changes."""
+    """One loaded configuration with its session; replaced as a whole when one of its files changes."""
 
     url: str
     proxy: str
@@ -50,10 +50,11 @@ class Access:
     _refreshing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def authorization(self) -> str:
-        """The Authorization header, or ""; a token file may end with a newline, a header may not.
+        """Return the Authorization header, or ""; the newline that may end a token file is removed.
 
         Raises Unavailable when a plugin or a token file fails: the next request tries again.
         """
+        # One refresh at a time: an exec plugin is a process, and a hundred requests would each start one.
         async with self._refreshing:
             try:
                 token = await self.configuration.get_api_key_with_prefix("BearerToken")
@@ -62,11 +63,11 @@ class Access:
         return str(token or "").strip()
 
     def changed(self) -> bool:
-        """Whether a CA, certificate, key or kubeconfig file is no longer what was loaded."""
+        """Return whether a CA, certificate, key or kubeconfig file differs from what was loaded."""
         return _fingerprint(self.files) != self.seen
 
     async def retire(self) -> None:
-        """Close once nothing is in flight; streams end by themselves."""
+        """Close once no request is in flight; streams end by themselves."""
         self.retired = True
         if not self.in_flight:
             await self.session.close()
@@ -79,7 +80,7 @@ async def load_access(kubeconfig: str = "") -> Access:
     Raises ConfigError that names the file.
     """
     configuration = Configuration(host="")
-    # As Go's clients: a CA without key identifiers, as many clusters have, is still a CA (strict from Python 3.13 on).
+    # Python 3.13 refuses a CA without key identifiers, which many clusters have; Go's clients accept it, so we do.
     configuration.disable_strict_ssl_verification = True
     origin = _find(kubeconfig)
     try:
@@ -102,7 +103,7 @@ async def load_access(kubeconfig: str = "") -> Access:
 
 
 def _proxy_for(url: str) -> str:
-    """That of the environment, which stays the same for the life of the process. Raises ConfigError."""
+    """Return the proxy that the environment names for the URL, or "". Raises ConfigError."""
     return str(Proxies.from_environment(os.environ).for_url(URL(url)) or "")
 
 
@@ -119,7 +120,7 @@ def _session(rest: RESTClientObject) -> aiohttp.ClientSession:
 
 
 def _find(kubeconfig: str) -> str:
-    """The kubeconfig path(s), or "" for the pod's ServiceAccount."""
+    """Return the kubeconfig path(s), or "" for the pod's ServiceAccount."""
     named = kubeconfig or os.environ.get("KUBECONFIG", "")
     if named:
         if not any(Path(part).is_file() for part in _paths(named)):
@@ -133,7 +134,7 @@ def _find(kubeconfig: str) -> str:
 
 
 def context_namespace(kubeconfig: str = "") -> str:
-    """The namespace that kubectl would use: of the context, or of the pod; `default` where neither names one.
+    """Return the namespace that kubectl would use: the context's, or the pod's; `default` if neither names one.
 
     Raises ConfigError that names the file.
     """
@@ -149,7 +150,7 @@ def context_namespace(kubeconfig: str = "") -> str:
 
 
 def _paths(origin: str) -> tuple[str, ...]:
-    """$KUBECONFIG may hold several files; theirs are merged."""
+    """Split $KUBECONFIG, which may name several files that are merged."""
     return tuple(str(Path(part).expanduser()) for part in origin.split(os.pathsep) if part)
 
 
@@ -164,7 +165,7 @@ async def _configure(configuration: Configuration, origin: str) -> tuple[str, ..
 
 
 def configure_in_cluster(configuration: Configuration, directory: Path) -> tuple[str, ...]:
-    """The pod's ServiceAccount as mounted in `directory`; its token is read again every minute."""
+    """Load the pod's ServiceAccount as mounted in `directory`; its token is read again every minute."""
     ca = str(directory / "ca.crt")
     InClusterConfigLoader(token_filename=str(directory / "token"), cert_filename=ca).load_and_set(configuration)
     return (ca,)
@@ -172,7 +173,7 @@ def configure_in_cluster(configuration: Configuration, directory: Path) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class _ExecRefresh:
-    """Runs an exec plugin again when its token nears the end; the loader knows when."""
+    """Hook that runs an exec plugin again when its token is about to expire; the loader knows when."""
 
     loader: KubeConfigLoader
 
@@ -187,6 +188,6 @@ def _fingerprint(files: Iterable[str]) -> Fingerprint:
         try:
             stat = Path(name).stat()
         except OSError:
-            continue  # between removal and replacement: what is loaded stays
+            continue  # the file is being replaced: keep the loaded configuration
         found.append((name, stat.st_mtime_ns, stat.st_size))
     return tuple(found)

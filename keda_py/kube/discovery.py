@@ -1,9 +1,9 @@
-"""Kind -> resource, asked of the API server one group and version at a time.
+"""Discovery of resources: kind -> resource, one group and version at a time.
 
 A scaleTargetRef names group, version and kind, so one small `GET /apis/GROUP/VERSION` answers it; it is the same on
 every server, and a broken aggregated API elsewhere does no harm. Deployments, StatefulSets and ReplicaSets are known
-without asking. A kind that is missing is asked for again, but not more often than every few seconds. Users name
-versions as they like: of those that the server does not know only the last few are remembered, for these seconds.
+without a request. A missing kind is asked for again, at most once in REFRESH_SECONDS. Tenants choose the versions they
+name, so at most MISSING_REMEMBERED unknown ones are remembered, and none for longer than REFRESH_SECONDS.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from keda_py.kube.transport import Request
 REFRESH_SECONDS = 10.0
 MISSING_REMEMBERED = 256
 LONGEST_VERSION = 253 + 1 + 63
-"""Characters of a group, a slash and a version."""
+"""Characters: a group is a DNS name (253), a version a DNS label (63), with a slash between them."""
 SCALE_API_VERSION = "autoscaling/v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleTarget:
-    """What a scaleTargetRef points at: KEDA's GVKR. `scale_api_version` is the wire form of its Scale."""
+    """Target of a scaleTargetRef: KEDA's GVKR. `scale_api_version` is the wire form of its Scale."""
 
     group: str
     version: str
@@ -35,13 +35,12 @@ class ScaleTarget:
 
     @property
     def rest(self) -> Resource:
-        """The resource to send requests to."""
         return Resource(group=self.group, version=self.version, kind=self.kind, plural=self.resource)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """One resource of a group and version; `scale_api_version` "" says that it has no scale subresource."""
+    """Resource of a group and version; `scale_api_version` is "" if it has no scale subresource."""
 
     resource: Resource
     scale_api_version: str = ""
@@ -49,14 +48,14 @@ class Served:
 
 @dataclass(slots=True)
 class _Known:
-    """What one group and version serves, by kind; empty when the server does not know them."""
+    """Resources that one group and version serves, by kind; empty if the server does not know the version."""
 
     kinds: dict[str, Served] = field(default_factory=dict)
     asked: float = float("-inf")
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def is_missing(self, since: float) -> bool:
-        """Is nothing known of it, asked for before then, and not being asked for?"""
+        """Return whether it has no kinds, was last asked for before `since`, and no request is under way."""
         return not self.kinds and self.asked <= since and not self.asking.locked()
 
 
@@ -67,7 +66,7 @@ _SEEDS = {
 
 
 class Discovery:
-    """Cached answers; one question at a time for each group and version."""
+    """Cached answers; one request at a time for each group and version."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
@@ -75,9 +74,9 @@ class Discovery:
         self._preferred: dict[str, str] = {}
 
     async def scale_target(self, api_version: str, kind: str) -> ScaleTarget:
-        """The target of a scaleTargetRef; "" stands for apps/v1 and Deployment.
+        """Return the target of a scaleTargetRef; "" stands for apps/v1 and Deployment.
 
-        Raises NotFound when no such kind is served. Whether it can be scaled is for `read_scale` to say.
+        Raises NotFound if the kind is not served. `read_scale` finds out whether it can be scaled.
         """
         served = await self.find(api_version or "apps/v1", kind or "Deployment")
         rest = served.resource
@@ -90,7 +89,7 @@ class Discovery:
         )
 
     async def find(self, api_version: str, kind: str) -> Served:
-        """The resource of a kind. Raises NotFound, or ConfigError for an apiVersion that cannot be one."""
+        """Return the resource of a kind. Raises NotFound, or ConfigError for a malformed apiVersion."""
         known = self._remember(api_version)
         if kind not in known.kinds:
             await self._refresh(api_version, known)
@@ -99,7 +98,9 @@ class Discovery:
         return known.kinds[kind]
 
     async def resource(self, name: str) -> Resource:
-        """The resource of a plural name: `secrets`, or `endpointslices.discovery.k8s.io` in its preferred version."""
+        """Return the resource of a plural name: `secrets`, or `endpointslices.discovery.k8s.io` in its preferred
+        version.
+        """
         plural, _, group = name.partition(".")
         api_version = await self._preferred_version(group) if group else "v1"
         known = self._remember(api_version)
@@ -112,11 +113,11 @@ class Discovery:
         raise NotFound(f'the server has no resource "{name}"', status=404, reason="NoMatch")
 
     def __len__(self) -> int:
-        """Versions of which something is remembered."""
+        """Return the number of versions that are remembered."""
         return len(self._known)
 
     def _remember(self, api_version: str) -> _Known:
-        """What is known of a version. Raises ConfigError for text that cannot be one, of which nothing is kept."""
+        """Return the entry of a version, made if missing. Raises ConfigError for malformed text, which is not kept."""
         known = self._known.get(api_version)
         if known is None:
             _path(api_version)
@@ -125,11 +126,11 @@ class Discovery:
         return known
 
     def _forget_missing(self) -> None:
-        """Those whose time is over; and where many are left, the oldest."""
+        """Forget expired unknown versions, and the oldest of them above MISSING_REMEMBERED."""
         now = asyncio.get_running_loop().time()
-        for version in [one for one, known in self._known.items() if known.is_missing(now - REFRESH_SECONDS)]:
+        for version in [name for name, known in self._known.items() if known.is_missing(now - REFRESH_SECONDS)]:
             del self._known[version]
-        missing = [one for one, known in self._known.items() if known.is_missing(now)]
+        missing = [name for name, known in self._known.items() if known.is_missing(now)]
         for version in missing[: max(0, len(missing) + 1 - MISSING_REMEMBERED)]:
             del self._known[version]
 
@@ -141,7 +142,8 @@ class Discovery:
         return self._preferred[group]
 
     async def _refresh(self, api_version: str, known: _Known) -> None:
-        """Ask, unless another caller just did."""
+        """Ask the server for the version's resources, unless another caller did so within REFRESH_SECONDS."""
+        # A lock per version: a silent aggregated API must not delay the others.
         async with known.asking:
             now = asyncio.get_running_loop().time()
             if now - known.asked < REFRESH_SECONDS:
@@ -154,7 +156,7 @@ class Discovery:
 
 def _path(api_version: str) -> str:
     if len(api_version) > LONGEST_VERSION:
-        text = f"apiVersion: {len(api_version)} characters are no GROUP/VERSION; correct the reference"
+        text = f"apiVersion: {len(api_version)} characters are too long for GROUP/VERSION; correct the reference"
         raise ConfigError(text, field="apiVersion")
     segments = [safe_segment("apiVersion", part) for part in api_version.split("/")]
     if len(segments) > 2:
@@ -182,7 +184,7 @@ def _parse(api_version: str, answer: dict[str, Any]) -> dict[str, Served]:
 
 
 def _scale_version(entry: dict[str, Any]) -> str:
-    """A scale subresource is served in a group and version of its own: autoscaling/v1, extensions/v1beta1."""
+    """Return the version of a scale subresource, which has one of its own: autoscaling/v1, extensions/v1beta1."""
     if not entry.get("version"):
         return SCALE_API_VERSION
     return f"{entry['group']}/{entry['version']}" if entry.get("group") else str(entry["version"])

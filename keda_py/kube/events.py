@@ -1,8 +1,9 @@
-"""Kubernetes Events (events.k8s.io/v1): what happened, for `kubectl describe` and `kubectl events`.
+"""Kubernetes Events (events.k8s.io/v1), for `kubectl describe` and `kubectl events`.
 
 `record` never waits and never fails; `run` writes. A repeat within six minutes becomes a count on the first Event
-(`series`), as client-go does. Its key has no note but has the object's resourceVersion, which moves with nearly every
-status write; ours has the note instead, and so keeps what people see: a new note is a new Event.
+(`series`), as client-go does. client-go's key of a series has the object's resourceVersion and no note. Ours has the
+note and no resourceVersion, which changes with nearly every status write: a new note is a new Event, and the same note
+is a repeat.
 """
 
 import asyncio
@@ -33,22 +34,22 @@ NAME_CHARACTERS = 236
 SERIES_SECONDS = 360.0
 SERIES_WRITE_SECONDS = 10.0
 QUEUE_LIMIT = 10_000
-FAILED, FAILURES_LIMIT = 500, 12
+FAILED, FAILURES_LIMIT = 500, 12  # a status code, and how often one Event may get it
 REMEMBERED = 4096
-# One object may write this many at once, then one every REFILL_SECONDS.
+# A token bucket per object: this many Events at once, as in client-go, then one every REFILL_SECONDS (300 s there).
 BURST = 25
 REFILL_SECONDS = 10.0
 
 _Key = tuple[str, str, str, str, str]
 Notify = Callable[[Obj, str, str], None]
-"""Told the object, the reason and the note."""
+"""Called with the object, the reason and the note."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Series:
-    """One Event and its repeats; `written` is the count that the API server knows, 0 before the first write.
+    """One Event and its repeats; `written` is the count that the API server has, 0 before the first write.
 
-    `body` is JSON: thousands are remembered, and the same as a dict takes four times as much.
+    `body` is JSON because up to REMEMBERED of them are kept, and a dict takes four times the memory.
     """
 
     body: bytes
@@ -63,7 +64,7 @@ class _Series:
 
 @dataclass(slots=True, kw_only=True)
 class _Allowance:
-    """A token bucket."""
+    """Token bucket that bounds the Events of one object."""
 
     tokens: float
     at: float
@@ -78,7 +79,7 @@ class _Allowance:
 
 
 class EventRecorder:
-    """Events of one controller. `dropped` counts those that will not be seen: too many, refused, or never delivered."""
+    """Events of one controller. `dropped` counts Events that were never written: too many, refused or undelivered."""
 
     def __init__(self, client: KubeClient, *, instance: str, controller: str = CONTROLLER) -> None:
         self._client, self._clock = client, client.clock
@@ -92,18 +93,18 @@ class EventRecorder:
         self.dropped = 0
 
     def subscribe(self, notify: Notify) -> None:
-        """Call `notify` on the loop with all that is told from now on, repeats too."""
+        """Call `notify` on the loop with every Event from now on, repeats included."""
         self._subscribers.append(notify)
 
     def announce(self, regarding: Obj, reason: str, note: str) -> None:
-        """Tell the subscribers alone: where a namespace goes away, no Event can be written any more."""
+        """Call the subscribers without an Event, which a terminating namespace would refuse."""
         for notify in self._subscribers:
             notify(regarding, reason, note)
 
     def record(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "") -> None:
-        """Queue an Event about an object (its apiVersion, kind and metadata are read).
+        """Queue an Event about an object, of which apiVersion, kind and metadata are read.
 
-        `action` "" is the reason. Subscribers are told the action where it is given, else the note.
+        `action` defaults to the reason. Subscribers get the action if it is given, else the note.
         """
         self.announce(regarding, reason, action or note)
         action = action or reason
@@ -125,7 +126,7 @@ class EventRecorder:
             self._enqueue(key, series)
 
     async def run(self) -> None:
-        """Write what is recorded, until cancelled."""
+        """Write queued Events until cancelled."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SERIES_SECONDS):
@@ -136,7 +137,7 @@ class EventRecorder:
             await self._drain()
 
     async def flush(self, seconds: float) -> None:
-        """Write what is left, last counts too, for at most `seconds`; to be called when `run` has ended."""
+        """Write the rest of the queue and all open counts within `seconds`; call it after `run` has ended."""
         for key, series in self._series.items():
             if series.count > series.written and not series.queued:
                 self._enqueue(key, series)
@@ -156,9 +157,9 @@ class EventRecorder:
         self._enqueue(key, series)
 
     def forget_old(self) -> None:
-        """Those that no repeat can join, once their count is on the wire, and the oldest of too many.
+        """Forget series that no repeat can join, and the oldest above REMEMBERED; the last count of each is written.
 
-        Allowances that are whole again, too; `run` calls it where nothing has happened for a while.
+        Full allowances are forgotten as well. `run` calls this at least every SERIES_SECONDS.
         """
         now = self._clock.monotonic()
         while self._allowances and now - next(iter(self._allowances.values())).at > BURST * REFILL_SECONDS:
@@ -167,24 +168,24 @@ class EventRecorder:
             key, oldest = next(iter(self._series.items()))
             if len(self._series) <= REMEMBERED and (oldest.queued or now - oldest.last_seen <= SERIES_SECONDS):
                 return
-            self._let_go(key)
+            self._close_series(key)
 
-    def _let_go(self, key: _Key) -> None:
-        """Its last count goes to the wire, if it has not yet."""
+    def _close_series(self, key: _Key) -> None:
+        """Forget a series; queue its last count if the API server does not have it yet."""
         series = self._series.pop(key)
         if series.count > series.written and not series.queued:
             self._enqueue(key, series)
 
     def forget(self, uid: str) -> None:
-        """That object is gone: no repeat joins its Events once they are on the wire."""
+        """Forget the series of a deleted object once they are written."""
         self._gone.add(uid)
         self._wake.set()
 
     def _forget_gone(self) -> None:
-        """All in one pass: a namespace goes with thousands."""
+        """Close the series of all deleted objects in one pass: a deleted namespace has thousands."""
         gone, self._gone = self._gone, set()
         for key in [key for key in self._series if key[0] in gone] if gone else ():
-            self._let_go(key)
+            self._close_series(key)
         for uid in gone:
             self._allowances.pop(uid, None)
 
@@ -214,19 +215,20 @@ class EventRecorder:
             try:
                 await self._write(self._queue[0])
             except (Unavailable, TooManyRequests, Unauthorized) as error:
-                if not self._gives_up(self._queue[0], error):
+                if not self._is_hopeless(self._queue[0], error):
                     await asyncio.sleep(backoff.next())
                     continue
                 self._refuse(error)
-            except KubeError as error:  # a terminating namespace, most of the time; nothing anybody could do
+            except KubeError as error:  # mostly a terminating namespace; another attempt would be refused too
                 self._refuse(error)
             backoff.reset()
             self._queue.popleft().queued = False
 
-    def _gives_up(self, series: _Series, error: KubeError) -> bool:
-        """A server that is away gets every Event later; one that fails with this Event lets the others go first.
+    def _is_hopeless(self, series: _Series, error: KubeError) -> bool:
+        """Return whether to drop an Event that could not be written; if not, it is tried again.
 
-        A webhook that does not work is a 500, for the kinds or namespaces that it is asked about.
+        While the server is away, every Event waits. A 500 is often an admission webhook that fails for some kinds or
+        namespaces only, so such an Event goes to the end of the queue and is dropped after FAILURES_LIMIT attempts.
         """
         if error.status != FAILED:
             return False
@@ -238,6 +240,7 @@ class EventRecorder:
 
     def _refuse(self, error: KubeError) -> None:
         self.dropped += 1
+        # Counts as written, so that the next repeat does not try the refused Event again at once.
         self._queue[0].written = self._queue[0].count
         log.debug("event refused", extra={"error": str(error)})
 
@@ -246,11 +249,12 @@ class EventRecorder:
         if series.written:
             try:
                 await self._client.patch(_path(body), {"series": _wire_series(series)})
-            except NotFound:  # Events live for an hour
+            except NotFound:  # the API server deletes Events after an hour
+                # The Event has expired: begin a new one, whose count starts again.
                 body["metadata"]["name"] = _unique_name(body["regarding"]["name"])
                 series.body, series.written = compact_json(body), 0
         if not series.written:
-            with suppress(AlreadyExists):  # an earlier attempt that looked lost was not
+            with suppress(AlreadyExists):  # an earlier attempt arrived though its answer did not
                 await self._client.create(EVENTS, body)
             count = 1
         series.written, series.last_write = count, self._clock.monotonic()

@@ -1,4 +1,4 @@
-"""A refusal of the API server -> the class of keda_py/errors.py that says who can fix it.
+"""Map a refusal of the API server to the class of keda_py/errors.py that says who can fix it.
 
 Used by `client.py` for HTTP answers and by `informers/reflector.py` for the ERROR events of a watch.
 """
@@ -21,12 +21,12 @@ from keda_py.errors import (
     Unavailable,
 )
 
-# What a load balancer or proxy answers is text of any length; enough of it to recognise the sender.
+# Load balancers and proxies answer with pages of any length; this much identifies the sender.
 QUOTED_CHARACTERS = 200
 RETRY_AFTER_DEFAULT = 1.0
 
 _NO_RIGHT = re2.compile(r'cannot \S+ resource "')
-"""In the message of a 403 that the authoriser says; a quota and an admission webhook answer with that code, too."""
+"""Text in the authoriser's 403; quotas and admission webhooks answer with this code too, and need other remedies."""
 
 _CLASSES: dict[int, type[KubeError]] = {
     401: Unauthorized,
@@ -39,9 +39,9 @@ _CLASSES: dict[int, type[KubeError]] = {
 
 
 def error_from_answer(code: int, body: bytes, retry_after: str = "", remedy: str = "") -> KubeError:
-    """The error for an HTTP answer outside 2xx; `retry_after` is the header of that name, in seconds.
+    """Build the error for an HTTP answer outside 2xx; `retry_after` is the header of that name, in seconds.
 
-    `remedy` says what gives the right that is missing, where a right is.
+    `remedy` is added to a 403 that RBAC answers: how the missing right is given.
     """
     status = _parse(body)
     message = status.get("message")
@@ -54,7 +54,7 @@ def error_from_answer(code: int, body: bytes, retry_after: str = "", remedy: str
 
 
 def error_from_status(status: dict[str, Any], retry_after: str = "") -> KubeError:
-    """The error for a Kubernetes Status object."""
+    """Build the error for a Kubernetes Status object."""
     code, reason = _code(status), str(status.get("reason") or "")
     message = str(status.get("message") or reason or f"status {code} without a message")
     if code == 429:
@@ -74,7 +74,7 @@ def _parse(body: bytes) -> dict[str, Any]:
 
 
 def _code(status: dict[str, Any]) -> int:
-    """0 for anything that is not a number: its sender is not an API server."""
+    """Return the status code, 0 if it is not a number: then the sender is not an API server."""
     code = status.get("code")
     return code if isinstance(code, int) else 0
 

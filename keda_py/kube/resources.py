@@ -1,7 +1,7 @@
-"""REST resources: which path an object has, and the resources known without asking the API server.
+"""REST resources: the paths of objects, and the resources known without asking the API server.
 
 First in the flow of `kube/`: `client.py` sends requests to these paths; `discovery.py` finds resources that are not
-listed here. Rule: no path is ever built from an empty or unsafe name, because `DELETE .../pods/` deletes them all.
+listed here. Rule: no path is ever built from an empty or unsafe name, because `DELETE .../pods/` deletes all pods.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ Obj: TypeAlias = dict[str, Any]
 
 
 def safe_segment(field: str, value: str) -> str:
-    """`value` as one path segment. Raises ConfigError for text that would reach another path."""
+    """Return `value` as one path segment. Raises ConfigError for text that would reach another path."""
     if not value or value in (".", "..") or "/" in value or "%" in value:
         raise ConfigError(f"{field}: {value!r} cannot be the name of an object; correct the reference", field=field)
     return quote(value, safe="")
@@ -32,13 +32,13 @@ def safe_segment(field: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which objects of a resource; selectors in Kubernetes' text form, "" for all."""
+    """Label and field selectors in Kubernetes' text form; "" selects everything."""
 
     labels: str = ""
     fields: str = ""
 
     def query(self) -> dict[str, str]:
-        """The query parameters that ask for it."""
+        """Return the query parameters of a LIST or watch."""
         pairs = (("labelSelector", self.labels), ("fieldSelector", self.fields))
         return {name: value for name, value in pairs if value}
 
@@ -57,19 +57,18 @@ class ObjectPath:
 
     @property
     def path(self) -> str:
-        """The URL path."""
         segments = [self.resource.collection(self.namespace), safe_segment("name", self.name)]
         return "/".join([*segments, self.subresource] if self.subresource else segments)
 
     @property
     def label(self) -> str:
-        """The resource for metrics: `deployments` or `deployments/scale`."""
+        """Return the resource's name in metrics: `deployments` or `deployments/scale`."""
         return f"{self.resource.plural}/{self.subresource}" if self.subresource else self.resource.plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A kind as the API server serves it."""
+    """Kind as the API server serves it: group, version, plural name and scope."""
 
     group: str = ""
     version: str
@@ -79,17 +78,17 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """`apps/v1`, or `v1` for the core group."""
+        """Return `apps/v1`, or `v1` for the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def collection(self, namespace: str = "") -> str:
-        """The path of all objects, or of those of one namespace."""
+        """Return the URL path of all objects, or of those of one namespace."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         scope = f"/namespaces/{safe_segment('namespace', namespace)}" if namespace and self.namespaced else ""
         return f"{root}{scope}/{self.plural}"
 
     def named(self, namespace: str, name: str, subresource: str = "") -> ObjectPath:
-        """One object; `namespace` is not looked at for a cluster-scoped kind."""
+        """Return the path of one object; `namespace` is ignored for a cluster-scoped kind."""
         return ObjectPath(resource=self, namespace=namespace, name=name, subresource=subresource)
 
 
@@ -154,7 +153,7 @@ SELF_SUBJECT_ACCESS_REVIEWS = Resource(
 
 
 def resource_of(kind: Kind) -> Resource:
-    """One of our own kinds."""
+    """Return the REST resource of a row of the table of kinds."""
     return Resource(
         group=kind.group, version=VERSION, kind=kind.name, plural=kind.plural, namespaced=kind.scope == "Namespaced"
     )
@@ -162,7 +161,7 @@ def resource_of(kind: Kind) -> Resource:
 
 OURS = tuple(map(resource_of, KINDS))
 KEDAS = tuple(map(resource_of, KEDA_KINDS))
-"""Of them, those that KEDA has as well."""
+"""Those of `OURS` that KEDA defines too."""
 SCALED_OBJECTS = resource_of(kind_of(ScaledObject))
 SCALED_JOBS = resource_of(kind_of(ScaledJob))
 TRIGGER_AUTHENTICATIONS = resource_of(kind_of(TriggerAuthentication))

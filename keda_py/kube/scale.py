@@ -1,6 +1,6 @@
-"""The scale subresource: the only way in which replicas are read from and written to a scale target.
+"""Scale subresource: the only way to read and write the replicas of a scale target.
 
-The write is a PUT that carries the resourceVersion of what was seen: if anybody wrote in between, the API server
+The write is a PUT with the resourceVersion that was observed. If another client wrote in between, the API server
 answers Conflict and the caller observes again. A replica count is never written blindly.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["Scale", "ScaleTarget", "read_scale", "write_scale"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """`replicas` is wanted, `status_replicas` is there; `selector` finds the pods, in text form."""
+    """Scale of a target: `replicas` is desired, `status_replicas` observed; `selector` finds the pods, in text form."""
 
     replicas: int
     status_replicas: int
@@ -25,14 +25,15 @@ class Scale:
 
 
 async def read_scale(client: KubeClient, target: ScaleTarget, namespace: str, name: str) -> Scale:
-    """GET /scale. NotFound when the object is missing or its kind has no scale subresource."""
+    """Read the /scale of a target. Raises NotFound if the object is missing or its kind has no scale subresource."""
     return _parse(await client.get(target.rest.named(namespace, name, "scale")))
 
 
 async def write_scale(
     client: KubeClient, target: ScaleTarget, namespace: str, name: str, replicas: int, resource_version: str
 ) -> Scale:
-    """PUT `replicas` over `resource_version`; the new state. Raises Conflict when that version is not the newest."""
+    """PUT `replicas` over `resource_version` and return the new Scale. Raises Conflict if the version is outdated."""
+    # An empty resourceVersion makes a PUT unconditional.
     if not resource_version:
         raise ValueError("resource_version: a blind write of replicas could undo another client's")
     body: Obj = {
@@ -45,9 +46,10 @@ async def write_scale(
 
 
 def _parse(answer: Obj) -> Scale:
-    """0 replicas are left out of a Scale's spec on the wire: there, and only there, absent means 0."""
+    """Read a Scale. Raises Unavailable for any other answer."""
     try:
         status = answer.get("status") or {}
+        # The wire omits `replicas: 0` in the spec of a Scale. This is the only place where an absent count means 0.
         return Scale(
             replicas=int(answer["spec"].get("replicas", 0)),
             status_replicas=int(status.get("replicas", 0)),
@@ -59,5 +61,5 @@ def _parse(answer: Obj) -> Scale:
 
 
 def _selector_text(selector: str | dict[str, str]) -> str:
-    """autoscaling/v1 has text; the Scale of extensions/v1beta1 (OpenShift's DeploymentConfig) has a map."""
+    """Return the selector as text; extensions/v1beta1 (OpenShift's DeploymentConfig) has a map."""
     return selector if isinstance(selector, str) else ",".join(f"{key}={value}" for key, value in selector.items())

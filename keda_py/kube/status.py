@@ -1,9 +1,7 @@
-"""Write the status of an object: a JSON merge patch of what differs, and nothing when nothing does.
+"""Status patches: a JSON merge patch of the fields that differ, and no request if none does.
 
-Two writers of different fields do not meet; the uid in the patch keeps the status of a deleted object from landing on
-its namesake.
-
-A long list in a status that is kept is kept as one text; bytes are never JSON from the API server.
+Writers of different fields do not conflict. The uid in the patch keeps the status of a deleted object off a new object
+of the same name. Caches keep a long list in a status packed, as bytes; JSON from the API server never has bytes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +17,7 @@ from keda_py.kube.resources import Obj, Resource
 
 
 def merge_patch(old: Obj, new: Obj) -> Obj:
-    """The JSON merge patch (RFC 7386) that makes `new` of `old`; {} when they are equal. Lists are replaced whole."""
+    """Return the JSON merge patch (RFC 7386) from `old` to `new`, {} if they are equal. Lists are replaced whole."""
     patch: Obj = {name: None for name in old if name not in new}
     for name, value in new.items():
         before = old.get(name)
@@ -34,10 +32,10 @@ def merge_patch(old: Obj, new: Obj) -> Obj:
 async def patch_status(
     client: KubeClient, resource: Resource, obj: Obj, status: dict[str, Any], version: str = ""
 ) -> Obj | None:
-    """Make `status` the status of `obj` as it was last seen; the answer, or None when there was nothing to write.
+    """Make `status` the status of `obj`; return the answer, or None if nothing differs.
 
-    Raises Conflict when another object has the name by now, or it is no longer of that resourceVersion where one is
-    given; NotFound when none has the name.
+    Raises Conflict if the name belongs to another object by now, or if `version` is given and outdated; NotFound if no
+    object has the name.
     """
     patch = merge_patch(obj.get("status") or {}, status)
     if not patch:
@@ -50,28 +48,28 @@ async def patch_status(
     except Invalid as error:
         if "metadata.uid" not in str(error):
             raise
-        # Custom resources answer "field is immutable" where built-in kinds answer Conflict.
+        # A wrong uid is a Conflict for built-in kinds, and "field is immutable" (422) for custom resources.
         raise Conflict(str(error), status=409, reason="Conflict") from error
 
 
 def pack(values: Iterable[Any]) -> bytes:
-    """As JSON, the same for the same values in any order of keys; compressed if long.
+    """Write a list as JSON with sorted keys, so that equal values give equal bytes; compress long ones.
 
-    Raises TypeError for what is nested too deep to be written.
+    Raises TypeError for values nested too deeply.
     """
     return squeeze(orjson.dumps(list(values), option=orjson.OPT_SORT_KEYS))
 
 
-def unpack(told: bytes) -> list[Any]:
-    """What `pack` was given."""
-    found: list[Any] = orjson.loads(expand(told))
+def unpack(written: bytes) -> list[Any]:
+    """Return the values that `pack` has written."""
+    found: list[Any] = orjson.loads(expand(written))
     return found
 
 
 def packed(obj: Obj, field: str) -> Obj:
-    """The same object to be kept, with that list of its status packed.
+    """Return the object for a cache, with one list of its status packed.
 
-    What cannot be written again is none of ours, and is left out.
+    A list that cannot be written as JSON is dropped: it was not written by us.
     """
     status = obj.get("status")
     if not isinstance(status, dict) or not isinstance(listed := status.get(field), list):
@@ -84,6 +82,6 @@ def packed(obj: Obj, field: str) -> Obj:
 
 
 def list_in(status: Mapping[str, Any], field: str) -> list[Any]:
-    """A list in a status, packed or as it came; empty where it is none."""
-    told = status.get(field)
-    return unpack(told) if isinstance(told, bytes) else list_at(status, field)
+    """Return a list of a status, packed or not; empty if the field is missing or has another type."""
+    found = status.get(field)
+    return unpack(found) if isinstance(found, bytes) else list_at(status, field)

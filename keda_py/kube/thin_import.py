@@ -1,8 +1,9 @@
-"""Import what `config.py` needs of kubernetes_asyncio without its 770 models and 68 API classes: 60 MB and a second.
+"""Import of the parts of kubernetes_asyncio that `config.py` needs, without its 770 models and 68 API classes.
 
-The library's packages import all of those in their `__init__`; we use none. Here such a package is put in place without
-running its `__init__`: submodules import as usual, and any other name runs it after all, so that a plug-in which uses
-the models finds them. Only for versions this was tested with; whatever surprises us, the ordinary import follows.
+Those cost 60 MB and a second; the library's packages import them in their `__init__`, and we use none. Such a package
+is put into sys.modules without running its `__init__`: submodules import as usual, and any other name runs it after
+all, so that a plug-in which uses the models finds them. This is done for tested versions only; after any error the
+ordinary import follows.
 """
 
 import importlib
@@ -15,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 TESTED = range(34, 37)
-"""Major versions. Before a new one comes in, `tests/kube/test_thin_import.py` has to pass with it."""
+"""Major versions. Add one only after `tests/kube/test_thin_import.py` has passed with it."""
 
 _LIBRARY = "kubernetes_asyncio"
 _DEFERRED = (_LIBRARY, f"{_LIBRARY}.client", f"{_LIBRARY}.client.models")
@@ -25,7 +26,9 @@ log = logging.getLogger(__name__)
 
 
 def import_thinly() -> bool:
-    """Load the library's configuration part alone. False where it is loaded whole, or will be by its next importer."""
+    """Load only the library's configuration part. Return False if the library is loaded whole, now or on next
+    import.
+    """
     if _LIBRARY in sys.modules:
         return False
     try:
@@ -34,7 +37,7 @@ def import_thinly() -> bool:
             log.info("kubernetes_asyncio is imported whole", extra={"reason": f"version {found} is not tested"})
             return False
         _import_deferred()
-    except Exception:  # whatever a library's insides may raise: the ordinary import is next
+    except Exception:  # the library's internals may raise anything; the ordinary import follows
         _forget()
         log.warning("kubernetes_asyncio is imported whole", extra={"reason": "its layout is not known"}, exc_info=True)
         return False
@@ -64,7 +67,7 @@ def _put_in_place(name: str) -> None:
 
 
 def _find(package: ModuleType, name: str) -> Any:
-    """What the package does not have yet: a submodule, else something that only its `__init__` can tell."""
+    """Return a name that the package lacks: a submodule, else an attribute that only its `__init__` defines."""
     try:
         return importlib.import_module(f"{package.__name__}.{name}")
     except ModuleNotFoundError:

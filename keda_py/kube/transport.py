@@ -1,6 +1,6 @@
-"""One HTTP exchange with the API server: URL, identity, proxy, time-outs; a broken one becomes Unavailable.
+"""Transport: one HTTP exchange with the API server; every failure becomes Unavailable.
 
-`config.py` says where and who; `client.py` gives meaning to answers. Rule: nothing waits without a bound, and all
+`config.py` provides address and credentials; `client.py` interprets the answers. Rule: every wait has a bound, and all
 bounds run on the loop's time, never on a `Clock`.
 """
 
@@ -25,14 +25,14 @@ from keda_py.kube.config import Access, load_access
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 5.0
-# How often files are looked at, and how soon after one renewal another 401 is worth a second one.
+# Between two checks of the configuration's files, and between two renewals after a 401.
 CHECK_SECONDS = 10.0
 NEVER = float("-inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What to ask. `timeout` in seconds covers retries too; `resource` is the label of our own metrics."""
+    """One request. `timeout` in seconds covers retries too; `resource` is the label of our own metrics."""
 
     method: str
     path: str
@@ -44,7 +44,7 @@ class Request:
 
 
 class Transport:
-    """Sends requests over the current `Access` and renews it when its files change or it is not believed."""
+    """Sender of requests over the current `Access`, which is renewed when its files change or the server refuses it."""
 
     def __init__(self, kubeconfig: str = "") -> None:
         self._kubeconfig = kubeconfig
@@ -58,7 +58,7 @@ class Transport:
         self._checked = asyncio.get_running_loop().time()
 
     async def close(self) -> None:
-        """Give the connections back; exchanges in flight are cut."""
+        """Close all connections; exchanges under way fail."""
         access, self._access = self._access, None
         if access is not None:
             access.in_flight = 0
@@ -66,20 +66,22 @@ class Transport:
 
     @property
     def url(self) -> str:
-        """The API server's address."""
         return self._access.url if self._access else ""
 
     @asynccontextmanager
     async def exchange(self, request: Request, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send and yield the answer, body unread. Raises Unavailable, also for what breaks while it is read."""
+        """Send a request and yield the answer, body unread. Raises Unavailable, also for errors while the body is
+        read.
+        """
         access = await self._current()
         access.in_flight += 1
         try:
+            # Counted in `in_flight` until the body is read: a reload must not close the session of an open stream.
             async with access.session.request(**await _arguments(access, request), timeout=timeout) as response:
                 yield response
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, ssl.SSLError | aiohttp.ClientSSLError):
-                self._checked = NEVER  # a rotated CA shows here first
+                self._checked = NEVER  # a rotated CA fails the handshake first: check the files at the next request
             forget_frames(error)
             raise Unavailable(f"{request.method} {request.path}: {_describe(error)}") from error
         finally:
@@ -88,16 +90,19 @@ class Transport:
                 await access.retire()
 
     async def authorization(self) -> str:
-        """Our Authorization header, or "" without a token. Raises Unavailable when it cannot be read."""
+        """Return our Authorization header, "" without a token. Raises Unavailable if it cannot be read."""
         return await (await self._current()).authorization()
 
     async def renew(self) -> bool:
-        """Load the configuration anew after a 401; False when that was done a moment ago, or failed."""
+        """Reload the configuration after a 401; False if that was done within CHECK_SECONDS, or failed."""
         refused = self._access
         async with self._renewing:
+            # Many requests get a 401 at once when a token expires; the first renewal serves them all.
             if self._access is not refused:
                 return True
             now = asyncio.get_running_loop().time()
+            # A server that refuses valid credentials would otherwise cause a reload, and an exec plugin's run, per
+            # request.
             if now - self._renewed < CHECK_SECONDS:
                 return False
             self._renewed = now
@@ -128,7 +133,7 @@ class Transport:
 
 
 def keep_alive(response: aiohttp.ClientResponse) -> None:
-    """Have the kernel probe a connection on which silence is normal: half-open is found in 30 s, not in 5 min."""
+    """Enable TCP keep-alive on a connection that may be silent: a half-open one is found in 30 s instead of 5 min."""
     transport = response.connection.transport if response.connection else None
     sock = transport.get_extra_info("socket") if transport else None
     if sock is None:

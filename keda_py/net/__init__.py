@@ -1,9 +1,8 @@
-"""The network below every client: names become numbers, and credentials go only where they belong.
+"""Network below every client: name resolution, TLS, and rules for where credentials may go.
 
-In come the name of a source (`names.py`), addresses and credentials, from `auth/`, from scalers and from the HTTP
-client; out go numbers, keys to cache under (`credential_keys.py`), a yes or a ConfigError for the operator's own
-identity (`operator_identity.py`), and what a request says of redirects (`redirect_rule.py`). Keys and certificates of
-tenants are read here before anything computes with them (`keys/private_keys.py`, by `keys/pem.py`, `keys/der.py`,
-`keys/sealed_keys.py`). All but the names is pure. Next: `net/http/transport.py` and `net/http/redirects.py`, which
-apply them, and `keda_py/net/tls.py`.
+In: names of sources (`names.py`), addresses and credentials, from `auth/`, scalers and the HTTP client. Out: IP
+addresses, cache keys (`credential_keys.py`), a yes or a ConfigError for the operator's own identity
+(`operator_identity.py`), and a request's rule for redirects (`redirect_rule.py`). Tenants' keys and certificates are
+checked here before anything computes with them (`keys/`). Everything but name resolution is pure. Next:
+`net/http/transport.py` and `net/http/redirects.py`, which apply these rules, and `keda_py/net/tls.py`.
 """

@@ -1,13 +1,13 @@
-"""What is kept for who brings a credential is kept under that credential and its tenant: the one type of such keys.
+"""Cache keys for everything obtained with a credential: a key contains the credential and its tenant.
 
-A token that was issued, a connection that has logged in, a TLS context with a private key: who brings another
-credential, or comes from another namespace, must not find it. So `auth/lookup/issued.py`, the shared resources of
-`sdk/context.py`, `tls.py` and the batches of `readings/` take these keys and no others.
+An issued token, a logged-in connection, a TLS context with a private key: a user with another credential, or from
+another namespace, must not get it. So `auth/lookup/issued.py`, the shared resources of `sdk/context.py`, `tls.py` and
+the batches of `readings/` accept only these keys.
 
-Rules of this file: a key holds no secret, only a digest that another process would make differently; its repr does not
-even show that. A tenant is a namespace, "" for what belongs to the cluster. `what` tells apart whatever else differs:
-kind, address, time-out. The credential is everything that decides what may be seen: user and password, but also a
-role, a file's path, a pod identity.
+Rules of this file: a key holds no secret, only a digest that differs between processes; its repr does not even show
+that. A tenant is a namespace, "" for the cluster's own. `what` holds everything else that distinguishes two values:
+kind, address, time-out. The credential is everything that decides what may be seen: user and password, but also a role,
+a file's path, a pod identity.
 """
 
 import secrets
@@ -27,14 +27,14 @@ _OF_THIS_PROCESS = secrets.token_bytes(32)
 
 @dataclass(frozen=True, slots=True)
 class CredentialDigest:
-    """A credential in a form that cannot be turned back. Made by `credential_digest`."""
+    """Digest of a credential, made by `credential_digest`; it cannot be reversed."""
 
     value: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialKey:
-    """A key for what was obtained with a credential."""
+    """Key for what was obtained with a credential."""
 
     tenant: str
     credential: CredentialDigest = field(repr=False)
@@ -43,7 +43,7 @@ class CredentialKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenKey:
-    """A key for what needs no credential, so that all tenants may share it: connections, mostly."""
+    """Key for what needs no credential and may be shared by all tenants: connections, mostly."""
 
     what: What
 
@@ -52,19 +52,20 @@ SharingKey = CredentialKey | OpenKey
 
 
 def credential_digest(*credential: Secret) -> CredentialDigest:
-    """Equal for equal credentials only: ("ab", "c") differs from ("a", "bc"), 1 from "1" and from True."""
+    """Digest a credential; ("ab", "c") differs from ("a", "bc"), and 1 from "1" and from True."""
+    # Keyed with a secret of this process, so that a digest in a dump cannot be tested against guessed passwords.
     return CredentialDigest(blake2b(_encode(credential), key=_OF_THIS_PROCESS, digest_size=32).digest())
 
 
 def sharing_key(tenant: str, what: What, *credential: Secret) -> SharingKey:
-    """The key for these; an `OpenKey` where every part of the credential is empty."""
+    """Return the key for a credential; an `OpenKey` if every part of it is empty."""
     if _is_empty(credential):
         return OpenKey(what=what)
     return CredentialKey(tenant=tenant, credential=credential_digest(*credential), what=what)
 
 
 def check_sharing_key(key: object, where: str) -> None:
-    """For callers that no type checker has seen. Raises ConfigError."""
+    """Check the type of a key from a plug-in that no type checker has seen. Raises ConfigError."""
     if not isinstance(key, CredentialKey | OpenKey):
         made = "make it with keda_py.sdk.advanced.sharing_key, which takes the namespace and the credential"
         raise ConfigError(f"{where} is a {type(key).__name__}: {made}", field=where)
@@ -75,7 +76,7 @@ def _is_empty(part: Secret) -> bool:
         case SecretStr():
             return not part.get_secret_value()
         case tuple():
-            return all(_is_empty(one) for one in part)
+            return all(_is_empty(inner) for inner in part)
         case _:
             return not part
 
@@ -87,7 +88,8 @@ def _encode(part: Secret) -> bytes:
         case str():
             kind, body = b"s", part.encode("utf-8", "surrogatepass")
         case tuple():
-            kind, body = b"t", b"".join(_encode(one) for one in part)
+            kind, body = b"t", b"".join(_encode(inner) for inner in part)
         case _:
             kind, body = b"p", repr(part).encode()
+    # Type and length come first, so that no two different credentials are encoded to the same bytes.
     return b"%s%d:%s" % (kind, len(body), body)

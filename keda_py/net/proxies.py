@@ -1,7 +1,7 @@
-"""Which proxy a request goes through: HTTP_PROXY, HTTPS_PROXY and NO_PROXY as Go reads them.
+"""Proxies of a process: HTTP_PROXY, HTTPS_PROXY and NO_PROXY as Go reads them.
 
-For the API server and for scalers alike. httpx reads these variables only when it makes its own transport, and neither
-it nor aiohttp understands the blocks that a cluster's NO_PROXY is made of (10.96.0.1 in `10.0.0.0/8`).
+Used for the API server and for scalers. httpx reads these variables only when it makes its own transport, and neither
+it nor aiohttp understands the networks that a cluster's NO_PROXY contains (10.96.0.1 in `10.0.0.0/8`).
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from keda_py.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxies:
-    """The proxies of a process; none by default."""
+    """Proxies of a process; none by default."""
 
     http: URL | None = None
     https: URL | None = None
@@ -24,7 +24,9 @@ class Proxies:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Upper-case names win over lower-case ones. Raises ConfigError for an address that is no HTTP proxy."""
+        """Read the environment; upper-case names take precedence. Raises ConfigError if an address is not an HTTP
+        proxy.
+        """
         exceptions = _variable(environment, "NO_PROXY").lower().split(",")
         return cls(
             http=_proxy_url(environment, "HTTP_PROXY"),
@@ -33,13 +35,14 @@ class Proxies:
         )
 
     def for_url(self, url: URL) -> URL | None:
-        """The proxy for this address, or None for a direct connection."""
+        """Return the proxy for an address, None for a direct connection."""
         proxy = self.https if url.scheme == "https" else self.http
         if proxy is None or self._is_direct((url.host or "").lower().rstrip("."), url.port):
             return None
         return proxy
 
     def _is_direct(self, host: str, port: int | None) -> bool:
+        # As in Go: loopback never goes through a proxy, regardless of NO_PROXY.
         if host == "localhost" or _is_loopback(host):
             return True
         return any(_matches(item, host, port) for item in self.exceptions)
@@ -67,7 +70,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def _matches(item: str, host: str, port: int | None) -> bool:
-    """ "*", an address, a network, or a domain with all below it (".example.com": only below); each with `:port`."""
+    """Match an item of NO_PROXY: "*", an address, a network, or a domain (".example.com": subdomains only); with
+    `:port`.
+    """
     if item == "*":
         return True
     if "/" in item:

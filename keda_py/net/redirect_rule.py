@@ -1,8 +1,8 @@
-"""What a request says of redirects; `net/http/redirects.py` applies it for every caller.
+"""Redirect rule of a request, applied by `net/http/redirects.py` for every caller.
 
-Given as the request extension `redirects`. Without one, a redirect within the origin is followed, and one to another
-origin only while nothing is attached that may be a credential: a header that not every request has, a query, a body, a
-client certificate. Never from https to http.
+Passed as the request extension `redirects`. Without a rule, a redirect within the origin is followed, and one to
+another origin only if nothing attached may be a credential: a header that not every request has, a query, a body, a
+client certificate. A redirect from https to http is never followed.
 """
 
 from collections.abc import Set
@@ -16,9 +16,10 @@ Part = Literal["headers", "query", "body"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedirectRule:
-    """`follow` False: none at all. `public` are parts of the request that hold no credential, says who asks.
+    """Rule for one request; `follow` False follows none.
 
-    A header Authorization and a client certificate always count as credentials.
+    `public` are the parts of the request that hold no credential, as its sender declares. An Authorization header and a
+    client certificate always count as credentials.
     """
 
     follow: bool = True
@@ -28,4 +29,4 @@ class RedirectRule:
 GUARDED = RedirectRule()
 
 NO_REDIRECTS = RedirectRule(follow=False)
-"""Of questions for tokens and secrets: what they send, and what they are given, is for one address only."""
+"""For requests for tokens and secrets: their content and their answer are meant for one address only."""

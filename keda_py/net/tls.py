@@ -1,7 +1,7 @@
-"""TLS of clients: what a trigger asks for, and the one place that turns it into an SSLContext.
+"""TLS of clients: a trigger's settings, and the only place that turns them into an SSLContext.
 
-Contexts are cached by their settings, because building one costs 20 ms of CPU and because connections are only shared
-between requests with the same context: one with a client certificate is its tenant's alone. The cache is weak: a
+Contexts are cached by their settings, because building one costs 20 ms of CPU and because connections are shared only
+between requests with the same context: a context with a client certificate belongs to its tenant. The cache is weak: a
 context lives as long as a scaler or a connection uses it.
 """
 
@@ -20,12 +20,12 @@ from keda_py.net.keys.pem import certificates
 from keda_py.net.keys.private_keys import plain_private_key
 
 _MOST_AUTHORITIES, _MOST_IN_CHAIN = 256, 10
-"""Certificates: those that browsers trust are 150, and OpenSSL takes half a millisecond for each."""
+"""Certificates; browsers trust about 150, and OpenSSL takes half a millisecond for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
-    """PEM texts and switches of one trigger. All empty: the system's trust, no client certificate."""
+    """PEM texts and switches of one trigger. All empty: the system's authorities, no client certificate."""
 
     ca: str = field(default="", repr=False)
     cert: str = field(default="", repr=False)
@@ -35,7 +35,7 @@ class TlsSettings:
 
     @property
     def credential(self) -> tuple[str, str, str]:
-        """What a server is shown."""
+        """Return the client certificate, its key and the key's password."""
         return self.cert, self.key, self.key_password
 
 
@@ -51,15 +51,17 @@ _WITHOUT_CERTIFICATE: WeakSet[ssl.SSLContext] = WeakSet()
 
 
 def may_present_certificate(context: ssl.SSLContext) -> bool:
-    """Whether a server may get to see a client certificate; a context that `TlsContexts` has not made may have one."""
+    """Return whether a context may have a client certificate; for one not made by `TlsContexts` that is unknown:
+    True.
+    """
     return context not in _WITHOUT_CERTIFICATE
 
 
 class TlsContexts:
-    """SSL contexts for clients, one per settings.
+    """Cache of client contexts, one for each set of settings.
 
-    `min_version` is KEDA_HTTP_MIN_TLS_VERSION, `ciphers` KEDA_HTTP_TLS_CIPHER_LIST (in Go's names or
-    in OpenSSL's), `ca_dirs` hold further authorities to trust (--ca-dir). Raises ConfigError.
+    `min_version` is KEDA_HTTP_MIN_TLS_VERSION, `ciphers` KEDA_HTTP_TLS_CIPHER_LIST (in Go's or OpenSSL's names),
+    `ca_dirs` (--ca-dir) hold additional authorities. Raises ConfigError.
     """
 
     def __init__(self, min_version: str = "TLS12", ciphers: Sequence[str] = (), ca_dirs: Sequence[str] = ()) -> None:
@@ -71,7 +73,8 @@ class TlsContexts:
         self._contexts: WeakValueDictionary[SharingKey, ssl.SSLContext] = WeakValueDictionary()
 
     def get(self, settings: TlsSettings, tenant: str) -> ssl.SSLContext:
-        """The context for these settings. Raises ConfigError for a PEM text that cannot be read."""
+        """Return the context for these settings. Raises ConfigError for a malformed PEM text."""
+        # The client certificate is part of the key: connections are shared by context, and must not be across tenants.
         key = sharing_key(tenant, ("tls", settings.ca, settings.unsafe), *settings.credential)
         context = self._contexts.get(key)
         if context is None:
@@ -79,31 +82,33 @@ class TlsContexts:
         return context
 
     def authorities(self) -> list[bytes]:
-        """The authorities of `ca_dirs`, DER."""
+        """Return the authorities that the files of `ca_dirs` hold, DER."""
         context = self._bare()
         for path in self._authorities:
             context.load_verify_locations(cafile=path)
         return context.get_ca_certs(binary_form=True)
 
     def trusts_directories(self, context: ssl.SSLContext) -> bool:
-        """Whether it was made here and asks who signed, so that the authorities of `ca_dirs` count for it."""
+        """Return whether a context was made here and verifies servers, so that it trusts the authorities of
+        `ca_dirs`.
+        """
         return context in self._verifying
 
     def pinned(self, certificate: bytes) -> ssl.SSLContext:
-        """A context that believes this certificate (DER) alone, as itself: no authority, no client certificate."""
+        """Make a context that trusts exactly this certificate (DER): no authority, no client certificate."""
         context = self._bare()
         context.load_verify_locations(cadata=certificate)
         return context
 
     def blind(self) -> ssl.SSLContext:
-        """A context that believes everything, to look at a certificate with: nothing may be sent."""
+        """Make a context that trusts any certificate, to fetch one for inspection; nothing may be sent over it."""
         context = self._bare()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
 
     def _bare(self) -> ssl.SSLContext:
-        """Versions and ciphers as configured, and nothing believed."""
+        """Make a context with the configured versions and ciphers that trusts nothing."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = self._min_version
         restrict_ciphers(context, self._ciphers or _without_finite_fields())
@@ -113,7 +118,7 @@ class TlsContexts:
         if bool(settings.cert) != bool(settings.key):
             raise ConfigError("cert and key belong together: give both or none", field="cert")
         context = ssl.create_default_context()
-        # Set by Python 3.13: it refuses what many a private authority issues, certificates without key identifiers.
+        # Python 3.13 sets it, and then refuses certificates without key identifiers, which many private CAs issue.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         context.minimum_version = self._min_version
         restrict_ciphers(context, self._ciphers or _without_finite_fields())
@@ -134,16 +139,16 @@ class TlsContexts:
 
 
 def minimum_version(name: str) -> ssl.TLSVersion:
-    """TLS10, TLS11, TLS12 or TLS13. Raises ConfigError."""
+    """Parse TLS10, TLS11, TLS12 or TLS13. Raises ConfigError."""
     if name not in _MIN_VERSIONS:
         raise ConfigError(f'minimum TLS version "{name}" is unknown: use {", ".join(_MIN_VERSIONS)}')
     return _MIN_VERSIONS[name]
 
 
 def restrict_ciphers(context: ssl.SSLContext, ciphers: Sequence[str]) -> None:
-    """Allow these only, in Go's names or in OpenSSL's; none is the default. TLS 1.3's are always on, as in Go.
+    """Allow only these ciphers, in Go's or OpenSSL's names; an empty list changes nothing. TLS 1.3's stay on, as in Go.
 
-    TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 is ECDHE-RSA-AES128-GCM-SHA256. Raises ConfigError where none is known.
+    TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 is ECDHE-RSA-AES128-GCM-SHA256. Raises ConfigError if none is known.
     """
     classic = [_openssl_name(name) for name in ciphers if not name.startswith("TLS_") or "_WITH_" in name]
     if not classic:
@@ -159,7 +164,7 @@ def restrict_ciphers(context: ssl.SSLContext, ciphers: Sequence[str]) -> None:
 
 @cache
 def _without_finite_fields() -> tuple[str, ...]:
-    """OpenSSL's own list, less key exchange in a field that the server chooses: 10 000 bits take 0.9 s. Go has none."""
+    """Return OpenSSL's ciphers without finite-field DHE, whose group the server chooses: 10 000 bits take 0.9 s."""
     known = ssl.create_default_context().get_ciphers()
     return tuple(cipher["name"] for cipher in known if cipher["kea"] != "kx-dhe")
 
@@ -181,9 +186,9 @@ def _trust(context: ssl.SSLContext, ca: str) -> None:
 
 
 def _present(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    """Load the client certificate; OpenSSL takes it from a file only, which is gone when this returns.
+    """Load the client certificate through a temporary file, since OpenSSL reads no other source.
 
-    It gets certificates and one key that have been looked at, and nothing else that their texts hold.
+    The file gets the parsed certificates and one checked key, and nothing else that the tenant's texts contain.
     """
     chain = certificates(settings.cert, "cert", _MOST_IN_CHAIN)
     key = plain_private_key(settings.key, settings.key_password)

@@ -36,7 +36,7 @@ from keda_py.serving.authorisation import Authorisation
 from keda_py.serving.certificates import read_leaf
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.peers import Peers
-from keda_py.serving.ports.table import Limits
+from keda_py.serving.ports.table import PortLimits
 from keda_py.serving.renewal.ca_bundles import CaBundles
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
@@ -46,7 +46,7 @@ from keda_py.telemetry.page import MetricsPage
 from keda_py.telemetry.prometheus import OperatorMetrics
 from keda_py.telemetry.question_metrics import CountedQuestions
 
-PLAIN = Limits(connections=250)
+PLAIN = PortLimits(connections=250)
 """Of the ports of kubelet and Prometheus: fewer ask there, and each once in a while."""
 
 

@@ -1,6 +1,6 @@
-"""What asks scalers, and what keeps one object's input from harming the others.
+"""Reading of scalers for all callers, confined so that one object's input cannot harm the others.
 
-In: work on one object, as a coroutine. Out: the same work, written down in a journal while it is under way, so that
-the next process knows what this one died of. Next: `core/quarantine.py` judges what a dead process left, and
-`operator/process/` keeps to the verdict. Formulas over readings take turns (`formula_turns.py`).
+`readings.py` shares one read per trigger between polls and HPA requests. Work on one object is recorded in a journal
+while it is under way, so that the next process knows what this one died of; `core/quarantine.py` judges that record,
+and `operator/process/` acts on it. Formulas over readings take turns (`formula_turns.py`).
 """

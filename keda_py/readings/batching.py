@@ -1,8 +1,8 @@
-"""One question per source: meters with one batch_key are read together, and one by one while that fails.
+"""Batches: meters with one batch_key are read by one request to their source, and one by one while that fails.
 
-A question to all that fails as a whole says nothing about any one of them, so each is read alone once, within its own
-time-out. While the source fails, one at a time; the first good answer opens the lane. A meter that failed alone stays
-out of the common question until it answers, so that a single hanging trigger delays no other.
+A batch that fails as a whole says nothing about any single trigger, so each is read alone once, within its own
+time-out. While the source fails, one at a time; the first good answer allows LANE_WIDTH at once again. A meter that
+failed alone stays out of the batch until it answers, so that a single hanging trigger delays no other.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from keda_py.readings.journal import Journal
 from keda_py.readings.tracked_metrics import TrackedMetric, check_reading, measure, measure_renewed
 
 LANE_WIDTH = 8
-"""Reads of one answering source at a time, outside of the common question."""
+"""Single reads of one source at a time, outside of its batch, while it answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """What a source needs of the engine: time, tasks, and a receiver of outcomes."""
+    """Parts of the engine that a source needs: time, tasks, and a receiver of outcomes."""
 
     clock: Clock
     journal: Journal
@@ -36,11 +36,11 @@ class Engine:
     count_batch: Callable[[int], None]
 
     async def measure(self, meter: TrackedMetric, timeout: float) -> Outcome:
-        """Ask one scaler within seconds, written down in the journal. Never raises."""
+        """Read one scaler within `timeout` seconds, recorded in the journal. Never raises."""
         return await self._run(meter, measure(meter, timeout))
 
     async def measure_renewed(self, meter: TrackedMetric, error: ScalerError) -> Outcome:
-        """Ask one that failed among others again, where its parameters have changed. Never raises."""
+        """Read a meter that failed in a batch again, if its parameters have changed. Never raises."""
         return await self._run(meter, measure_renewed(meter, meter.scaler, error))
 
     async def _run(self, meter: TrackedMetric, measuring: Coroutine[Any, Any, Outcome]) -> Outcome:
@@ -54,7 +54,7 @@ class Engine:
 
 
 class Source:
-    """The meters behind one batch_key."""
+    """Meters of one batch_key."""
 
     def __init__(self, engine: Engine) -> None:
         self.members: dict[TrackedMetric, None] = {}
@@ -66,20 +66,20 @@ class Source:
         self._failing = False
         self._last_error = ""
         self._next_due = math.inf
-        """No member that has been read is due before."""
+        """Lower bound of the due times of members that have been read."""
 
     def add(self, meter: TrackedMetric) -> None:
-        """Make it a member."""
+        """Add a meter, whose due time may be the earliest."""
         self.members[meter] = None
         self._note_due(meter)
 
     @property
     def unused(self) -> bool:
-        """No meter belongs to it and nothing is on its way."""
+        """Return whether it has no members and no read under way."""
         return not (self.members or self._asking or self._workers)
 
     def request(self, meter: TrackedMetric) -> None:
-        """Read this meter, which has taken off, together with the other meters that ask at this instant."""
+        """Read this meter, whose flight has begun, together with the others that are requested at this instant."""
         self._waiting.append(meter)
         if not self._asking:
             self._asking = True
@@ -88,17 +88,18 @@ class Source:
     async def _ask_while_waiting(self) -> None:
         with self._engine.clock.busy():
             while self._waiting:
-                await asyncio.sleep(0)  # others who are due at this instant get to ask, too
+                await asyncio.sleep(0)  # let the other keys that are due at this instant join the batch
                 self._join_due()
                 waiting, self._waiting = self._waiting, []
+                # Suspects first, in the lane: they must not wait for the batch, nor delay it.
                 self._read_alone([meter for meter in waiting if meter.suspect])
                 await self._read_together([meter for meter in waiting if not meter.suspect])
             self._asking = False
 
     def _join_due(self) -> None:
-        """Take along every meter that would be polled now anyway: 500 objects on one server are one question.
+        """Add every meter that is due now, so that 500 objects on one server make one request.
 
-        All members are looked through where one may be due, not for each new object that is read for the first time.
+        The members are scanned only if one may be due, not for each new object that is read for the first time.
         """
         now = self._engine.clock.monotonic()
         if now < self._next_due or not any(meter.due_at <= now for meter in self._waiting):
@@ -145,7 +146,7 @@ class Source:
             self._complete(meter, await self._engine.measure_renewed(meter, error))
 
     def _read_alone(self, meters: Sequence[TrackedMetric]) -> None:
-        """Queue for the lane; who failed before goes last, so that a hanging trigger starves no other."""
+        """Queue single reads; meters that failed before go last, so that a hanging trigger starves no other."""
         now = asyncio.get_running_loop().time()
         self._lane.extend((meter, now + meter.timeout) for meter in sorted(meters, key=lambda meter: meter.suspect))
         self._widen()
@@ -168,6 +169,7 @@ class Source:
             self._complete(meter, ScalerError(late))
             return
         outcome = await self._engine.measure(meter, left)
+        # One good answer proves that the source works, and one failure that it may not.
         self._failing = meter.suspect = isinstance(outcome, ScalerError)
         if isinstance(outcome, ScalerError):
             self._last_error = str(outcome)
@@ -183,16 +185,16 @@ async def _ask_all(meters: Sequence[TrackedMetric]) -> Sequence[object]:
 
 
 class Sources:
-    """All sources, by batch_key; a meter without one is read by itself."""
+    """All sources by batch_key; a meter without one is read alone."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._sources: dict[SharingKey, Source] = {}
 
     def request(self, meter: TrackedMetric) -> None:
-        """Start the read of a meter that has taken off."""
+        """Start the read of a meter whose flight has begun."""
         if meter.joined != meter.scalers.joined_key(meter.metric.trigger_index):
-            self.leave(meter)  # renewed with other credentials, so it belongs elsewhere now
+            self.leave(meter)  # renewed with other credentials, so its batch is another one now
             self.join(meter)
         if meter.joined is None:
             self._engine.spawn(self._read(meter))
@@ -206,7 +208,7 @@ class Sources:
             self._sources.setdefault(meter.joined, Source(self._engine)).add(meter)
 
     def leave(self, meter: TrackedMetric) -> None:
-        """Undo `join`; a source that no meter uses any more is dropped."""
+        """Undo `join`; a source without members is dropped."""
         joined, meter.joined = meter.joined, None
         if joined is None or (source := self._sources.get(joined)) is None:
             return

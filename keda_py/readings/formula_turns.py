@@ -1,9 +1,9 @@
-"""Whose formula may be evaluated now: costly ones one at a time, and so much of them for one namespace.
+"""Turns for the evaluation of formulas: costly ones one at a time, with a share of CPU time per namespace.
 
-A formula takes 10 ms at most (`core/formula/syntax/limits.py`), but 100 objects that are due at once would take a
-second without a pause. `operator/scaled_objects/observing.py` and `external_metrics/query.py` take a turn around each
-evaluation. Between two costly ones the loop does everything else that is ready; a namespace that has had more than its
-share waits by itself.
+A formula takes 10 ms at most (`core/formula/syntax/limits.py`), but 100 objects that are due at once would block the
+loop for a second. `operator/scaled_objects/observing.py` and `external_metrics/query.py` take a turn around each
+evaluation. Between two costly ones the loop runs everything else that is ready; a namespace that exceeds its share
+delays only itself.
 """
 
 import asyncio
@@ -14,45 +14,47 @@ from dataclasses import dataclass, field
 from time import thread_time
 
 SHARE = 0.1
-"""Of one CPU that the formulas of a namespace may take: those of 1 000 objects, polled each second, take 3 %."""
+"""Share of one CPU for the formulas of a namespace; those of 1 000 objects, polled each second, take 3 %."""
 CREDIT_SECONDS = 1.0
-"""How long a namespace may be ahead of its share before its formulas wait: 100 ms of CPU at once."""
+"""Seconds that a namespace may be ahead of its share before its formulas wait: 100 ms of CPU at once."""
 COSTLY_SECONDS = 0.001
-REMEMBERED, TOLD_SECONDS = 256, 600.0
+REMEMBERED, WARNING_SECONDS = 256, 600.0
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
 class _Tab:
-    """What a namespace has had. Times are of the loop; at `paid_at` it will have had its share and no more."""
+    """Account of a namespace, on the loop's time; at `paid_at` its use falls back to its share."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
     paid_at: float = 0.0
-    told_at: float = float("-inf")
+    warned_at: float = float("-inf")
 
 
 class FormulaTurns:
-    """The turns of one process."""
+    """Turns of one process."""
 
     def __init__(self) -> None:
         self._lane = asyncio.Lock()
         self._tabs: dict[str, _Tab] = {}
 
     def __len__(self) -> int:
-        """Namespaces of which something is remembered."""
+        """Return the number of namespaces with an account."""
         return len(self._tabs)
 
     @asynccontextmanager
     async def turn(self, namespace: str) -> AsyncIterator[None]:
-        """Evaluate inside, without waiting for anything; in the order of arrival for one namespace."""
+        """Evaluate inside without awaiting anything; a namespace's turns are in order of arrival."""
         tab = self._tabs.get(namespace) or self._open(namespace)
         tab.users += 1
         try:
+            # Two locks: a namespace that waits for its share holds only its own, and the others go on.
             async with tab.lock:
                 await self._wait(namespace, tab)
                 async with self._lane:
+                    # CPU time of the thread, so that a formula is not charged for what other processes do.
                     began = thread_time()
                     try:
                         yield
@@ -66,8 +68,8 @@ class FormulaTurns:
         ahead = tab.paid_at - now - CREDIT_SECONDS
         if ahead <= 0:
             return
-        if now - tab.told_at > TOLD_SECONDS:
-            tab.told_at = now
+        if now - tab.warned_at > WARNING_SECONDS:
+            tab.warned_at = now
             log.warning("formulas of a namespace wait, they take too much time", extra={"namespace": namespace})
         await asyncio.sleep(ahead)
 

@@ -1,7 +1,7 @@
-"""One call into a scaler, confined: bounded in time, and whatever it raises becomes a ConfigError or a ScalerError.
+"""Guard around one call into a scaler: bounded in time, with every error made a ConfigError or a ScalerError.
 
-Their texts are bounded, too, and can be written as UTF-8: they go into a status, an Event and the log, and may repeat
-what a tenant or a source wrote.
+Error texts are bounded too and valid UTF-8: they go into a status, an Event and the log, and may repeat what a tenant
+or a source wrote.
 """
 
 import asyncio
@@ -12,24 +12,24 @@ from typing import TypeVar
 
 import httpx
 
-from keda_py.answers.servers import Asked, noting
+from keda_py.answers.servers import LastServer, noting
 from keda_py.errors import ConfigError, KubeError, ScalerError, forget_frames
 from keda_py.sdk.http_failures import failure_of
 
 T = TypeVar("T")
 
 LONGEST_TEXT = 2000
-"""Characters of an error."""
+"""Characters of an error text."""
 
 
 async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
-    """The call's result. Raises ConfigError as it is, and ScalerError for everything else, a time-out included.
+    """Return the call's result. Raises ConfigError unchanged, and ScalerError for everything else, a time-out included.
 
-    That one names the server that was asked last: the scaler could not do so itself. What failed of a request or a
-    connection is told as the built-in scalers tell it.
-    Of any other unexpected exception only the type is shown: its text may repeat a URL or header with a secret in it.
+    A time-out names the server of the last request, which the scaler itself could not report. A failed request or
+    connection is described as the built-in scalers do. Any other unexpected exception shows only its type, because its
+    text may repeat a URL or header with a secret in it.
     """
-    asked = Asked()
+    asked = LastServer()
     try:
         with noting() as asked:
             async with asyncio.timeout(timeout):
@@ -43,6 +43,7 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
         server = f" from {asked.server}" if asked.server else ""
         raise ScalerError(f"{what}: no answer within {timeout:g} s{server}") from None
     except asyncio.CancelledError:
+        # A plug-in may cancel itself or its helpers; only a cancellation from outside may pass.
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
@@ -66,7 +67,7 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
 
 
 def shorten(error: ConfigError | ScalerError) -> None:
-    """Cut its text, in place; what is no character, half of a pair of surrogates, becomes a question mark."""
+    """Cut an error's text in place; lone surrogates become question marks."""
     text = str(error)
     if len(text) > LONGEST_TEXT:
         text = f"{text[:LONGEST_TEXT]}... ({len(text)} characters)"
@@ -74,6 +75,6 @@ def shorten(error: ConfigError | ScalerError) -> None:
 
 
 def _place(error: BaseException) -> str:
-    """File and line that raised: what an author needs, and never a secret."""
+    """Return file and line of the error, which its author needs and which never contain a secret."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else "an unknown place"

@@ -1,7 +1,7 @@
-"""For which trigger an HTTP request is sent: known where a scaler is asked, needed where the request leaves.
+"""Trigger that an HTTP request belongs to: set when a scaler is asked, read when the request is counted.
 
-Between the two lies a plug-in's code, so the knowledge travels in a context variable. A question to a whole source is
-one request, and counts for the first of its triggers.
+A plug-in's code lies between the two, so it travels in a context variable. A batch is one request, counted for the
+first of its triggers.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _asking: ContextVar["TrackedMetric | None"] = ContextVar("asking", default=None)
 
 @contextmanager
 def asking_for(meter: "TrackedMetric") -> Iterator[None]:
-    """Requests sent inside are this meter's."""
+    """Attribute requests sent inside to this meter, and to its namespace."""
     token = _asking.set(meter)
     try:
         with acting_for(meter.key.namespace):
@@ -29,5 +29,5 @@ def asking_for(meter: "TrackedMetric") -> Iterator[None]:
 
 
 def asked_for() -> "TrackedMetric | None":
-    """Whose request this is; None outside of a reading, as when a scaler connects."""
+    """Return the meter of the current request; None outside of a reading, for example when a scaler connects."""
     return _asking.get()

@@ -1,12 +1,12 @@
-"""The journal: what is under way, in memory that outlives the process.
+"""Journal of the work under way, in memory that outlives the process.
 
-`run` drives a coroutine and has the journal name it twice: as under way until it ends, and as on the CPU during each
-of its steps. Whatever ends the process in between, a fault in native code or the kernel's last resort when memory runs
-out, the pages stay, and the next process knows which object was being worked on. A step costs two stores into memory,
-a reading about three microseconds (`tests/bench`); nothing is ever waited for.
+`run` drives a coroutine and records it twice: as under way until it ends, and as on the CPU during each of its steps.
+Whatever ends the process in between, a fault in native code or the kernel's OOM killer, the pages stay, and the next
+process knows which object was being worked on. A step costs two stores into memory, a reading about three microseconds
+(`tests/bench`); nothing is ever awaited for it.
 
-`journal_file.py` opens the file; a journal `in_memory` is the same without anybody to read it. One thread runs the
-work; the watchdog's may call `accuse` while that one hangs.
+`journal_file.py` opens the file; a journal `in_memory` works the same but is never read. One thread runs the work; the
+watchdog's thread may call `accuse` while that one hangs.
 """
 
 import logging
@@ -39,12 +39,14 @@ _GROUPS = 2**32
 log = logging.getLogger(__name__)
 
 _packed = lru_cache(maxsize=64)(pack)
-"""Half a microsecond saved, of one. Kept, each is 700 bytes and a hole in the allocator once its object is gone."""
+"""Saves half of a microsecond. It is small: an entry takes 700 bytes, and fragments memory once it is dropped."""
 
 
 class Journal:
-    """The entries of one process in `memory`, of SIZE bytes. What a dead one left there is judged, as of `now` in
-    seconds since 1970, and stands in `inherited`."""
+    """Entries of one process in `memory`, of SIZE bytes.
+
+    What a dead process left there is judged as of `now`, in seconds since 1970; the result is `inherited`.
+    """
 
     def __init__(self, memory: memoryview, now: int = 0) -> None:
         on_cpu, traces = read(bytes(memory))
@@ -52,9 +54,9 @@ class Journal:
         self.trials: set[ObjectKey] = set()
         """Objects whose work is marked as a trial."""
         self.apart: set[ObjectKey] = set()
-        """Objects that are not read together with others, so that it shows which of them it was."""
+        """Objects that are read alone, so that another death shows which of them caused it."""
         self.steps = 0
-        """How many steps have begun; one that goes on for long does not change it."""
+        """Steps begun; the watchdog detects a hanging step by an unchanged number."""
         self._memory, self._cells = memory, memory[:HEADER].cast("I")
         self._group = 0
         self._running: dict[int, list[tuple[int, Work]]] = {}
@@ -62,17 +64,17 @@ class Journal:
         self._free: list[int] = []
         self._spare: list[int] = []
         self._used: Counter[str] = Counter()
-        """Slots by namespace."""
+        """Slots in use by namespace."""
         self._unwritten: set[int] = set()
-        """Groups that have work without a slot of its own."""
+        """Groups with work that has no slot."""
         self._lent: dict[int, list[int]] = {}
-        """Spare slots that such a group has while a step of it is on the CPU."""
-        self._told_full = False
+        """Spare slots of such a group, while a step of it is on the CPU."""
+        self._warned_full = False
         self._begin_anew()
 
     @classmethod
     def in_memory(cls) -> "Journal":
-        """One that ends with the process."""
+        """Make a journal that ends with the process."""
         return cls(memoryview(bytearray(SIZE)))
 
     def _begin_anew(self) -> None:
@@ -86,25 +88,29 @@ class Journal:
 
     @coroutine
     def run(self, works: Sequence[Work], work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-        """What `work` returns or raises; it is under way for each of `works`, and on the CPU for all of them."""
+        """Drive `work` and return its result; it is under way for each of `works`, and on the CPU for all of them."""
         self._group = group = self._group % (_GROUPS - 1) + 1
-        self._running[group] = written = [(self._write(one, group), one) for one in works]
+        self._running[group] = written = [(self._write(item, group), item) for item in works]
         if not all(slot for slot, _ in written):
             self._unwritten.add(group)
         try:
             return (yield from self._drive(group, work))
         finally:
             self._unwritten.discard(group)
-            for slot, one in self._running.pop(group):
-                self._release(slot, one.key.namespace)
+            for slot, item in self._running.pop(group):
+                self._release(slot, item.key.namespace)
 
     def _drive(self, group: int, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-        """Each step between two stores; steps nest where one coroutine drives another in the same task."""
+        """Drive the coroutine, each step between two stores; steps nest if one coroutine drives another in the same
+        task.
+        """
         cells, error = self._cells, None
         answer: Any = None
         while True:
             if group in self._unwritten:
                 self._lend(group)
+            # The store before a step and the one after it are all that a death during the step needs: no lock, no
+            # system call. The previous value is restored and not 0, because an outer step goes on after an inner one.
             outer, cells[ON_CPU] = cells[ON_CPU], group
             self.steps += 1
             try:
@@ -121,16 +127,18 @@ class Journal:
             except GeneratorExit:
                 work.close()
                 raise
-            except BaseException as thrown:  # noqa: BLE001 - it is the work's to handle: a cancellation most of all
+            except BaseException as thrown:  # noqa: BLE001 - the work handles it, above all a cancellation
                 error = thrown
 
     def _lend(self, group: int) -> None:
-        """Write work without a slot down as long as one step of it lasts: it is found if the process dies of that."""
+        """Give work without a slot a spare one for a single step, so that it is found if the process dies in that
+        step.
+        """
         self._lent[group] = lent = []
-        for slot, one in self._running[group]:
-            if not slot and self._spare and (entry := _packed(one)):
+        for slot, item in self._running[group]:
+            if not slot and self._spare and (entry := _packed(item)):
                 lent.append(self._spare.pop())
-                self._put(lent[-1], entry, self._mark_of(one), group)
+                self._put(lent[-1], entry, self._mark_of(item), group)
 
     def _take_back(self, group: int) -> None:
         for slot in self._lent.pop(group):
@@ -139,20 +147,21 @@ class Journal:
 
     @property
     def on_cpu(self) -> tuple[Work, ...]:
-        """Whose step has begun and not ended; one, or all members of a common question."""
+        """Return the work whose step is running: one object's, or that of all members of a batch."""
         return tuple(work for _, work in self._running.get(self._cells[ON_CPU], ()))
 
     def accuse(self) -> None:
-        """The step that is on the CPU does not end: say so to the next process."""
+        """Mark the running step as hanging, for the next process; called by the watchdog's thread."""
         group = self._cells[ON_CPU]
         for slot in (*(slot for slot, _ in self._running.get(group, ())), *self._lent.get(group, ())):
             if slot:
                 self._memory[slot] = Mark.HUNG
 
     def keep(self, hold: Hold) -> None:
-        """Write a hold down, or what is remembered of one, instead of what was said of this object before.
+        """Record a hold, or the memory of one, in place of the previous record of this object.
 
-        Half of the slots, of all and of a namespace, are for others, whatever there is to remember of the innocent.
+        Half of the slots, of all and of each namespace, stay free for work under way, however many cleared holds there
+        are.
         """
         self.drop(hold.work.key)
         is_crowded = len(self._holds) >= SLOTS // 2 or self._used[hold.work.key.namespace] >= SLOTS_OF_NAMESPACE // 2
@@ -162,11 +171,11 @@ class Journal:
         self._holds[hold.work.key] = self._fill(pack_hold(hold), mark, 0, hold.work.key.namespace)
 
     def drop(self, key: ObjectKey) -> None:
-        """Nothing is to be remembered of that object."""
+        """Delete the record of an object."""
         self._release(self._holds.pop(key, 0), key.namespace)
 
     def close(self) -> bool:
-        """Let the memory go. True when it holds something that the next process has to know."""
+        """Release the memory; return whether it holds records that the next process needs."""
         kept = bool(self._holds or self._running)
         self._cells.release()
         self._memory.release()
@@ -179,7 +188,7 @@ class Journal:
         return Mark.TRIAL if work.key in self.trials else Mark.UNDER_WAY
 
     def _fill(self, entry: bytes, mark: Mark, group: int, namespace: str) -> int:
-        """The slot, 0 if none is left for the namespace."""
+        """Write an entry and return its slot, 0 if the namespace has none left."""
         if not entry or self._used[namespace] >= SLOTS_OF_NAMESPACE:
             return 0
         if not self._free:
@@ -191,7 +200,7 @@ class Journal:
         return slot
 
     def _put(self, slot: int, entry: bytes, mark: Mark, group: int) -> None:
-        """The mark comes last: a death in between leaves a free slot."""
+        """Write an entry, its mark last: if the process dies in between, the slot counts as free."""
         self._memory[slot + 4 : slot + SLOT] = group.to_bytes(4, "little") + entry
         self._memory[slot] = mark
 
@@ -204,11 +213,11 @@ class Journal:
                 del self._used[namespace]
 
     def _tell_full(self) -> None:
-        if not self._told_full:
-            self._told_full = True
-            log.warning("the journal is full, not all that is under way is written down", extra={"slots": SLOTS})
+        if not self._warned_full:
+            self._warned_full = True
+            log.warning("the journal is full, some work under way is not recorded", extra={"slots": SLOTS})
 
 
 def owners_of(works: Iterable[Work]) -> list[str]:
-    """For a log line: kind/namespace/name of each."""
+    """Return kind/namespace/name of each, for a log line."""
     return [str(work.key) for work in works]

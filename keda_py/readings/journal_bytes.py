@@ -1,8 +1,8 @@
-"""The bytes of a journal: a header, then slots of one size, each free or one entry.
+"""Binary format of a journal: a header, then slots of one size, each free or with one entry.
 
-Made to be written by plain stores into shared memory and to be read after any death: an entry counts once its mark is
-there, which is written last, and its checksum holds. What is read is not believed: any bytes give traces or none, and
-never an error.
+It is written by plain stores into shared memory and can be read after any death: an entry counts if its mark, which is
+written last, is present and its checksum matches. The content is not trusted: any bytes give traces or none, never an
+error.
 
     header  magic 8, unused 4, group on the CPU 4, unused 48
     slot    mark 1, unused 3, group 4, crc32 of the rest 4,
@@ -19,16 +19,16 @@ from keda_py.core.values.object_key import ObjectKey
 MAGIC = b"kedapyJ1"
 HEADER, SLOT = 64, 352
 SLOTS = 4096
-"""As many as may be under way or held back at once; what comes on top is worked on all the same, unwritten."""
+"""Entries under way or held back at once; further work runs unrecorded."""
 SLOTS_OF_NAMESPACE, SPARE_SLOTS = 256, 16
-"""How many of them one namespace may have, so that it leaves room for others; and how many are kept for the steps of
-work that has none: steps of one process nest, and are no deeper than that."""
+"""Slots that one namespace may have, so that it leaves room for others; and slots reserved for single steps of work
+without a slot: steps of one process nest, but not deeper than that."""
 SIZE = HEADER + SLOTS * SLOT
 ON_CPU = 3
-"""Which of the header's 32-bit cells names the group whose step has begun and not ended."""
+"""Index of the header's 32-bit cell with the group whose step is running."""
 
 KINDS = tuple(kind.name for kind in TABLE if kind.has_triggers)
-"""A journal tells them by their place here, so a new one stands behind these."""
+"""Entries store a kind by its index here, so a new kind is appended."""
 LONGEST_NAMESPACE, LONGEST_NAME = 63, 253
 _MARKS = frozenset(Mark)
 _MARK_AND_GROUP = Struct("<BxxxI")
@@ -39,7 +39,7 @@ _ON_CPU_CELL = Struct("<12xI")
 
 
 def pack(work: Work, deaths: int = 0, died: int = 0, seconds: int = 0) -> bytes:
-    """An entry from its checksum on, padded; b"" for what has no place in a slot: then it is not written down."""
+    """Pack an entry from its checksum on, padded; b"" if it does not fit into a slot, and is not recorded."""
     key = work.key
     namespace, name = key.namespace.encode(), key.name.encode()
     if key.kind not in KINDS or len(namespace) > LONGEST_NAMESPACE or len(name) > LONGEST_NAME:
@@ -50,12 +50,12 @@ def pack(work: Work, deaths: int = 0, died: int = 0, seconds: int = 0) -> bytes:
 
 
 def pack_hold(hold: Hold) -> bytes:
-    """The entry of an object that is held back, or was."""
+    """Pack the entry of an object that is or was held back."""
     return pack(hold.work, deaths=hold.deaths, died=hold.died, seconds=hold.seconds)
 
 
 def read(content: bytes) -> tuple[int, tuple[Trace, ...]]:
-    """The group on the CPU, 0 for none, and every entry that is whole. Other bytes than a journal's: (0, ())."""
+    """Read the group on the CPU, 0 for none, and every intact entry. Bytes of another format give (0, ())."""
     if len(content) < HEADER or not content.startswith(MAGIC):
         return 0, ()
     (on_cpu,) = _ON_CPU_CELL.unpack_from(content)

@@ -1,9 +1,8 @@
-"""Where the journal lives: a file of one size in a folder of ours, mapped into memory and held by a lock.
+"""File of the journal: of one size, in a folder of ours, mapped into memory and locked.
 
-The pages belong to the kernel, so that what was stored is there after the process was killed; it need not reach a disk,
-and a folder in memory (the chart's emptyDir) is the best place. An operator that ends in order leaves it empty, but for
-what is held back. A file that cannot be had, for whatever reason, costs one warning and the journal, never the
-operator.
+The pages belong to the kernel, so that stores survive the death of the process; they need not reach a disk, and a
+folder in memory (the chart's emptyDir) is best. An operator that exits in order leaves it empty except for held-back
+objects. If the file cannot be used, the operator logs one warning and runs without a journal.
 """
 
 import logging
@@ -25,19 +24,19 @@ except ModuleNotFoundError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 NO_FOLDER = "0"
-"""Says that no journal is to be kept."""
+"""Value of --state-dir that disables the journal's file."""
 PROCESSES = 8
-"""Operators of one name that can keep a journal each."""
-TOLD = 10
+"""Operators of one name that can have a journal at the same time."""
+MOST_LOGGED = 10
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
 def open_journal(folder: str, name: str, now: int) -> Iterator[Journal]:
-    """The journal of the operator called `name`, in `folder`; "": one of this user's; NO_FOLDER: in memory only.
+    """Open the journal of the operator `name`, in `folder`; "": a folder of this user; NO_FOLDER: in memory only.
 
-    `now` is seconds since 1970. Operators of one name have a journal each; one that starts takes the first that no
+    `now` is seconds since 1970. Operators of one name have a journal each; a starting one takes the first that no
     living process has.
     """
     with ExitStack() as stack:
@@ -47,12 +46,12 @@ def open_journal(folder: str, name: str, now: int) -> Iterator[Journal]:
                 file = _open_file(stack, _open_folder(stack, folder), name)
                 mapped = _map(stack, file)
             except (OSError, ValueError) as error:
-                consequence = "no journal is kept: should this process die, the next one does not know of what"
+                consequence = "no journal is kept: if this process dies, the next one cannot know the cause"
                 log.warning(consequence, extra={"error": str(error)})
         journal = Journal(memoryview(mapped), now) if mapped is not None else Journal.in_memory()
         if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-            with suppress(OSError):  # memory that is locked stays
-                mapped.madvise(mmap.MADV_DONTNEED)  # the kernel has the pages; ours are those of the few slots in use
+            with suppress(OSError):  # it fails for locked memory, which then stays mapped
+                mapped.madvise(mmap.MADV_DONTNEED)  # unmap the pages of unused slots from this process
         _tell(journal)
         try:
             yield journal
@@ -62,13 +61,13 @@ def open_journal(folder: str, name: str, now: int) -> Iterator[Journal]:
 
 
 def _open_folder(stack: ExitStack, folder: str) -> int:
-    """Its descriptor. Raises OSError, also where others could put a file into our own."""
+    """Open the folder. Raises OSError, also if other users could put a file into our own folder."""
     if fcntl is None:
         raise OSError("this system has no locks on files")
     path = Path(folder) if folder else _own_folder()
     with suppress(FileExistsError):
         path.mkdir(mode=0o700, parents=bool(folder))
-    # The user who names a folder answers for it; a mounted one belongs to root and is open to all.
+    # A folder named by --state-dir is not checked: a mounted volume belongs to root and is open to all.
     found = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if folder else os.O_NOFOLLOW))
     stack.callback(os.close, found)
     about = os.fstat(found)
@@ -78,13 +77,13 @@ def _open_folder(stack: ExitStack, folder: str) -> int:
 
 
 def _own_folder() -> Path:
-    """Of this user alone: where the system has a place for that, else in the temporary directory."""
+    """Return a folder of this user alone: in $XDG_RUNTIME_DIR, else in the temporary directory."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     return Path(runtime) / "keda-py" if runtime else Path(tempfile.gettempdir()) / f"keda-py-{os.geteuid()}"
 
 
 def _open_file(stack: ExitStack, folder: int, name: str) -> int:
-    """The descriptor of the first file of that name that we have to ourselves. Raises OSError."""
+    """Open and lock the first file of that name that no other process has. Raises OSError."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     digest = blake2b(name.encode(), digest_size=8).hexdigest()
     for number in range(PROCESSES):
@@ -93,9 +92,9 @@ def _open_file(stack: ExitStack, folder: int, name: str) -> int:
         stack.callback(os.close, file)
         about = os.fstat(file)
         if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_nlink != 1:
-            raise OSError(f"{path} is no file of our own; remove it")
+            raise OSError(f"{path} is not a regular file of this user; remove it")
         try:
-            # Of the process, not of the descriptor: a child that outlives us does not hold it.
+            # A lock of the process, not of the descriptor: a child that outlives us does not keep it.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             continue
@@ -104,19 +103,19 @@ def _open_file(stack: ExitStack, folder: int, name: str) -> int:
 
 
 def _map(stack: ExitStack, file: int) -> mmap.mmap:
-    """The file's memory. Raises OSError where there is no room, which a store would find out by SIGBUS."""
+    """Map the file. Raises OSError without enough space, which a store would otherwise report by SIGBUS."""
     if os.fstat(file).st_size != SIZE:
         os.ftruncate(file, 0)
         if os.pwrite(file, bytes(SIZE), 0) != SIZE:
             os.ftruncate(file, 0)
-            raise OSError(f"there is no room for {SIZE} bytes")
+            raise OSError(f"not enough space for {SIZE} bytes")
     return stack.enter_context(mmap.mmap(file, SIZE))
 
 
 def _tell(journal: Journal) -> None:
     held = [hold for hold in journal.inherited if hold.held]
     if held:
-        worst = sorted(held, key=lambda hold: -hold.deaths)[:TOLD]
+        worst = sorted(held, key=lambda hold: -hold.deaths)[:MOST_LOGGED]
         log.error(
             "the process before this one died at work, objects are held back",
             extra={"count": len(held), "objects": owners_of(hold.work for hold in worst)},

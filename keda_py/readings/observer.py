@@ -1,4 +1,4 @@
-"""The observer of every reading, whichever caller asked: `prometheus.py` in the operator, none elsewhere."""
+"""Observer of every reading, for all callers: `prometheus.py` in the operator, none elsewhere."""
 
 from typing import Protocol
 
@@ -8,36 +8,32 @@ from keda_py.readings.scaler_set import ScalerSet
 
 
 class Observer(Protocol):
-    """Told on the loop; must neither wait nor raise."""
+    """Receiver of reports on the loop; its methods must neither wait nor raise."""
 
     def record_built(self, key: ObjectKey, scalers: ScalerSet) -> None:
-        """Scalers of a new generation stand."""
+        """Record that scalers of a new generation were built."""
         ...
 
     def record_dismissed(self, key: ObjectKey) -> None:
-        """An object has no scalers any more, at least for now."""
+        """Record that an object has no scalers, at least for now."""
         ...
 
     def record_reading(self, key: ObjectKey, scalers: ScalerSet, reading: MetricReading) -> None:
-        """A reading has been completed, once for all who wait for it."""
+        """Record a completed reading, once for all callers that wait for it."""
         ...
 
     def record_batch(self, size: int) -> None:
-        """That many triggers of one source were asked for at once."""
+        """Record that one request asked a source for this many triggers."""
         ...
 
 
 class Unobserved:
-    """The observer that records nothing."""
+    """Observer that records nothing."""
 
-    def record_built(self, key: ObjectKey, scalers: ScalerSet) -> None:
-        """Nothing."""
+    def record_built(self, key: ObjectKey, scalers: ScalerSet) -> None: ...
 
-    def record_dismissed(self, key: ObjectKey) -> None:
-        """Nothing."""
+    def record_dismissed(self, key: ObjectKey) -> None: ...
 
-    def record_reading(self, key: ObjectKey, scalers: ScalerSet, reading: MetricReading) -> None:
-        """Nothing."""
+    def record_reading(self, key: ObjectKey, scalers: ScalerSet, reading: MetricReading) -> None: ...
 
-    def record_batch(self, size: int) -> None:
-        """Nothing."""
+    def record_batch(self, size: int) -> None: ...

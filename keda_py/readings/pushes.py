@@ -1,7 +1,7 @@
-"""Sources that tell of work by themselves: their triggers are read at once, without waiting for the next poll.
+"""Push triggers: sources that report work themselves, so that it is read at once and not at the next poll.
 
-In: the `watch()` of scalers that have one. Out: the trigger that is to be read; `readings.py` reads it. A replica that
-does not poll holds no stream open: sources would tell it for nothing.
+In: the `watch()` of scalers that have one. Out: the trigger to read; `readings.py` reads it. A replica that does not
+poll keeps no stream open.
 """
 
 import asyncio
@@ -17,15 +17,15 @@ from keda_py.sdk.registry import AnyScaler
 PAUSE = 1.0
 """Seconds between two readings that one source causes, on the loop's time."""
 AGAIN, LONGEST_AGAIN = 1.0, 60.0
-"""Seconds until a scaler whose stream ended or raised is asked for another one; twice as long each time in a row."""
+"""Seconds until a stream that ended or raised is opened again; doubled each time in a row."""
 
 log = logging.getLogger(__name__)
 
 
 class Pushes:
-    """One task for each scaler with a stream, inside of `listening`.
+    """Tasks that follow streams, one for each scaler with a stream, inside of `listening`.
 
-    `pushed` reads a trigger, and returns when that is under way.
+    `pushed` starts the read of a trigger.
     """
 
     def __init__(
@@ -36,12 +36,12 @@ class Pushes:
         self._spawn, self._pushed = spawn, pushed
         self._tasks: dict[tuple[ScalerSet, int], asyncio.Task[None]] = {}
         self._followed: dict[ScalerSet, bool] = {}
-        """Those with a stream, and whether their object is idle."""
+        """Sets with a stream, and whether their object is idle."""
         self._listening = False
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """As long as this replica polls."""
+        """Keep the streams open while inside; for the replica that polls."""
         self._listening = True
         try:
             for scalers in self._followed:
@@ -51,27 +51,27 @@ class Pushes:
             self._listening = False
             for scalers in self._followed:
                 self._end_all(scalers)
-                self._followed[scalers] = False  # who polls next finds out anew
+                self._followed[scalers] = False  # the next term finds out again whether the object is idle
 
     def follow(self, scalers: ScalerSet) -> None:
-        """Listen to the scalers of an object."""
+        """Open the streams of an object's scalers."""
         if any(type(scaler).watch is not Scaler.watch for scaler in scalers.scalers):
             self._followed[scalers] = False
             self._begin_all(scalers)
 
     def renew(self, scalers: ScalerSet, index: int) -> None:
-        """Listen to the one that a renewal has put in the place of another."""
+        """Open the stream of a scaler that a renewal has replaced."""
         if scalers in self._followed:
             self._begin(scalers, index)
 
     def end(self, scalers: ScalerSet) -> None:
-        """Listen no longer."""
+        """Close the streams of an object's scalers."""
         if scalers in self._followed:
             del self._followed[scalers]
             self._end_all(scalers)
 
     def note_idle(self, scalers: ScalerSet, *, idle: bool) -> None:
-        """Begin or end the streams that are of use only while the object has nothing to do and no replica."""
+        """Open or close the streams that are useful only while the object is idle at zero replicas."""
         if self._followed.get(scalers, idle) == idle:
             return
         self._followed[scalers] = idle
@@ -93,7 +93,7 @@ class Pushes:
         if not self._listening or type(scaler).watch is Scaler.watch:
             return
         if self._followed[scalers] or not scaler.listens_at_zero_only:
-            with acting_for(scalers.spec.namespace):  # as long as the task lives, which has a copy of this context
+            with acting_for(scalers.spec.namespace):  # the task copies this context for its whole life
                 self._tasks[scalers, index] = self._spawn(self._listen(scalers, index, scaler))
 
     def _end(self, scalers: ScalerSet, index: int) -> None:
@@ -107,19 +107,23 @@ class Pushes:
             began = loop.time()
             try:
                 if (stream := scaler.watch()) is None:
-                    return  # it is polled alone
+                    return  # the scaler is only polled
                 await self._hear(stream, scalers, index)
             except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and is asked again
                 names = scalers.spec.key.log_fields | {"trigger": index, "error": type(error).__name__}
                 level = logging.DEBUG if failed_before else logging.WARNING
                 log.log(level, "a scaler's stream of activity failed", extra=names)
                 failed_before = True
+            # A stream that lived longer than the last pause has worked, so the next failure starts over.
             pause = AGAIN if loop.time() - began > pause else pause
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_AGAIN)
 
     async def _hear(self, stream: AsyncIterator[bool], scalers: ScalerSet, index: int) -> None:
-        """Until the stream ends. "Not active" says nothing: how soon a workload may stop is the polls' to find out."""
+        """Read the trigger at each "active" until the stream ends.
+
+        "Not active" is ignored: the polls decide how soon a workload may stop.
+        """
         try:
             async for active in stream:
                 if active:
@@ -127,4 +131,4 @@ class Pushes:
                     await asyncio.sleep(PAUSE)
         finally:
             if isinstance(stream, AsyncGenerator):
-                await stream.aclose()  # now, not when it is collected
+                await stream.aclose()  # now, instead of at garbage collection

@@ -1,8 +1,8 @@
-"""The scalers of one generation of one ScaledObject: built together, closed together, renewed one by one.
+"""Scalers of one generation of one object: built together, closed together, renewed one by one.
 
 `readings/readings.py` builds a set when a spec is new and reads through it. A scaler is renewed after a failed reading
-only when what its authentication and environment resolve to has changed: a rotated secret heals by itself, and a dead
-source is not asked twice.
+only if its authentication and environment resolve to other values: a rotated secret heals by itself, and a dead source
+is not asked twice.
 """
 
 import asyncio
@@ -30,25 +30,25 @@ from keda_py.sdk.scaler_context import MetricType, ScalerContext
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 0.25
-"""A scaler that keeps its time-out itself says best what it waited for; the engine steps in this much later."""
+"""Seconds added to a scaler's time-out: its own error tells best what it waited for, so the engine's comes later."""
 
 BuildScaler = Callable[[Trigger, ScalerContext], AnyScaler]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalerSource:
-    """Where scalers come from; `keda_py.sdk.registry.build` is the usual `build`."""
+    """Factory of scalers; `keda_py.sdk.registry.build` is the usual `build`."""
 
     shared_context: SharedContext
     build: BuildScaler
     resolver: Resolver
     journal: Journal = field(default_factory=Journal.in_memory)
     zero_polling_interval: float = 0.0
-    """Seconds between two questions about idle objects, 0: none; see `zero_polls.py`."""
+    """Seconds between two requests for idle objects, 0: none; see `zero_polls.py`."""
 
     @property
     def timeout(self) -> float:
-        """Seconds for each step of building."""
+        """Return the seconds for each step of building."""
         return self.shared_context.http_timeout + GRACE_SECONDS
 
     async def open(self, spec: TriggersSpec, index: int) -> "OpenScaler":
@@ -73,7 +73,7 @@ class ScalerSource:
             return await guard(self._open(scaler, context, resolved), seconds, what=what)
 
     async def _build(self, trigger: Trigger, context: EngineContext) -> tuple[AnyScaler, float]:
-        """The scaler, and the seconds that opening it may take: a server that answers slowly is slow to log in to."""
+        """Build the scaler; return it and the seconds for opening it: a slow server is also slow to log in to."""
         scaler = self.build(trigger, context)
         return scaler, max(self.timeout, scaler.timeout + GRACE_SECONDS)
 
@@ -95,14 +95,14 @@ class ScalerSource:
             raise
 
     async def resolve(self, spec: TriggersSpec, index: int) -> Resolved:
-        """What the trigger is given besides its metadata. Raises ConfigError or ScalerError."""
+        """Resolve environment and authentication of a trigger. Raises ConfigError or ScalerError."""
         with acting_for(spec.namespace):
             return await guard(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenScaler:
-    """A scaler in use, with what it was built from and what it says of itself once open."""
+    """Open scaler, with what it was built from and its properties."""
 
     scaler: AnyScaler
     context: EngineContext
@@ -112,12 +112,12 @@ class OpenScaler:
     timeout: float
 
     async def aclose(self) -> None:
-        """Close the scaler, then give back what it shared."""
+        """Close the scaler, then release what it shared."""
         await _close(self.scaler, self.context)
 
 
 async def _close(scaler: AnyScaler, context: EngineContext) -> None:
-    """A scaler that fails to close is only told of."""
+    """Close scaler and context; a failure is only logged."""
     for part in (scaler.aclose(), context.aclose()):
         try:
             await guard(part, context.http_timeout, what="closing a scaler")
@@ -126,66 +126,68 @@ async def _close(scaler: AnyScaler, context: EngineContext) -> None:
 
 
 class ScalerSet:
-    """Scalers by trigger index, and the metrics they stand for. Made by `build_set`."""
+    """Scalers by trigger index, with their metrics. Made by `build_set`."""
 
     def __init__(
         self, spec: TriggersSpec, metrics: MetricSet, opened: Iterable[OpenScaler], source: ScalerSource
     ) -> None:
         self.spec, self.metrics = spec, metrics
         self.work = _work_on(spec)
-        """How the journal calls reading it."""
+        """Name of its reads in the journal."""
         self._opened, self._source = list(opened), source
         counted = Counter(metric.trigger_index for metric in metrics.external)
         self._several = tuple(index for index, count in counted.items() if count > 1)
         self._renewing = asyncio.Lock()
         self.on_renewed: Callable[[int], None] | None = None
-        """Told the index of a trigger whose scaler was replaced."""
+        """Called with the index of a trigger whose scaler was replaced."""
 
     @property
     def scalers(self) -> tuple[AnyScaler, ...]:
-        """In trigger order."""
+        """Return the scalers in trigger order."""
         return tuple(opened.scaler for opened in self._opened)
 
     @property
     def batch_keys(self) -> tuple[SharingKey | None, ...]:
-        """In trigger order."""
+        """Return the batch keys in trigger order."""
         return tuple(opened.batch_key for opened in self._opened)
 
     def batch_key(self, index: int) -> SharingKey | None:
-        """That of a trigger; None for one of several metrics."""
+        """Return the batch key of a trigger; None for one with several metrics."""
         return None if index in self._several else self._opened[index].batch_key
 
     @property
-    def stands_apart(self) -> bool:
-        """Is it read by itself, because it was under way when a process died?"""
+    def is_read_alone(self) -> bool:
+        """Return whether the object is kept out of batches, because it was under way when a process died."""
         return self.work.key in self._source.journal.apart
 
     def joined_key(self, index: int) -> SharingKey | None:
-        """What a trigger is read by together with others, as it is now; None for one that is read by itself.
+        """Return the key of the batch that a trigger is read in now; None if it is read alone.
 
-        That is one of several metrics, which `read_batch` cannot tell apart, and each of an object that stands apart.
+        A trigger with several metrics is, because `read_batch` cannot tell them apart, and so is each of an object that
+        is read alone.
         """
-        return None if self.stands_apart else self.batch_key(index)
+        return None if self.is_read_alone else self.batch_key(index)
 
     def activation(self, index: int) -> float:
-        """The value above which a trigger is active."""
+        """Return the value above which a trigger is active."""
         return self._opened[index].activation
 
     def timeout(self, index: int) -> float:
-        """Seconds after which the engine ends a trigger's reading."""
+        """Return the seconds after which the engine ends a trigger's reading."""
         return self._opened[index].timeout
 
     def scaler(self, index: int) -> AnyScaler:
-        """The scaler of a trigger as it is now."""
+        """Return the current scaler of a trigger; a renewal replaces it."""
         return self._opened[index].scaler
 
     async def renew(self, index: int, failed: AnyScaler | None = None) -> bool:
-        """Replace a scaler whose parameters resolve to something else now; False where nothing changed.
+        """Replace a scaler if its parameters resolve to other values now; return whether it was replaced.
 
-        `failed` is the one that could not read; a second caller finds another in its place.
+        `failed` is the scaler that could not read; a second caller finds it replaced already.
         """
         async with self._renewing:
             old = self._opened[index]
+            # Several meters of one scaler fail together; the first one has renewed it already.
             if failed not in (None, old.scaler):
                 return True
             try:
@@ -199,11 +201,12 @@ class ScalerSet:
         log.info("scaler renewed with changed parameters", extra=self._names(index))
         if self.on_renewed is not None:
             self.on_renewed(index)
+        # After the switch, so that no read ever finds a closed scaler.
         await old.aclose()
         return True
 
-    async def says_the_same(self) -> bool:
-        """Do the scalers as they are now stand for the metrics of when the set was built?"""
+    async def names_same_metrics(self) -> bool:
+        """Return whether the current scalers have the metrics that the set was built with."""
         try:
             return name_metrics(self.spec, await _specs(self.spec, self._opened, self._source.timeout)) == self.metrics
         except (ConfigError, ScalerError):
@@ -213,16 +216,15 @@ class ScalerSet:
         return self.spec.key.log_fields | {"trigger": index}
 
     async def aclose(self) -> None:
-        """Close every scaler."""
         opened, self._opened = self._opened, []
-        for one in opened:
-            await one.aclose()
+        for scaler in opened:
+            await scaler.aclose()
 
 
 async def build_set(spec: TriggersSpec, source: ScalerSource) -> ScalerSet:
     """Open every trigger's scaler and name their metrics. Raises the first trigger's ConfigError or ScalerError.
 
-    All or nothing: what was opened is closed again when one trigger fails.
+    If one trigger fails, the scalers that were opened are closed again.
     """
     outcomes: dict[int, OpenScaler | ConfigError | ScalerError] = {}
     try:
@@ -259,8 +261,8 @@ def _all_open(outcomes: Sequence[OpenScaler | ConfigError | ScalerError]) -> lis
 
 async def _specs(spec: TriggersSpec, opened: Sequence[OpenScaler], timeout: float) -> list[tuple[MetricSpec, ...]]:
     return [
-        await guard(one.scaler.specs(), max(timeout, one.timeout), what=f"metrics of scaler {trigger.type}")
-        for one, trigger in zip(opened, spec.triggers, strict=True)
+        await guard(scaler.scaler.specs(), max(timeout, scaler.timeout), what=f"metrics of scaler {trigger.type}")
+        for scaler, trigger in zip(opened, spec.triggers, strict=True)
     ]
 
 

@@ -1,8 +1,8 @@
-"""Short polls at zero: idle objects whose source cannot push are asked about several times a second, all at once.
+"""Short polls at zero: sources that cannot push are asked several times a second about their idle objects.
 
-One question a source (`batch_key`), whatever the number of its objects, and only about those at zero: above, polls and
-the HPA's questions are enough. What is found here is a hint and no reading: a trigger that seems active is read as if
-its source had pushed, and what fails is left to the polls, so that a fallback counts no failure of ours.
+One request per source (`batch_key`) covers all its objects at zero; above zero, polls and the HPA's requests are
+enough. The answer is a hint and not a reading: a trigger that seems active is read as if its source had pushed, and
+failures are left to the polls, so that a fallback does not count them.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from keda_py.readings.tracked_metrics import check_reading
 
 DEFAULT_INTERVAL = 0.4
 SHARE_OF_TIME = 10
-"""A source is asked for a tenth of the time at most: after a slow answer the pause is nine times as long."""
+"""A source gets these requests for at most a tenth of the time: a pause is nine times as long as the answer took."""
 MOST_A_SECOND = 100
-"""Questions to all sources together: of more than 40, each is asked less often. Namespaces have equal shares."""
+"""Requests to all sources together: above 40 sources each is asked less often. Namespaces have equal shares."""
 PUSH_PAUSE, FIRST_PAUSE, LONGEST_PAUSE = 1.0, 1.0, 60.0
-"""Seconds until a trigger is asked about again that seemed active, and a source that fails: longer each time.
+"""Seconds until the next request: for a trigger that seemed active; for a source that fails, growing each time.
 
-A single trigger that fails, as on a queue that is missing, is left alone for the longest.
+A single trigger that fails, for example because its queue is missing, waits for the longest.
 """
 
 log = logging.getLogger(__name__)
@@ -37,8 +37,8 @@ Member = tuple[ScalerSet, int]
 
 
 @dataclass(slots=True)
-class _Source:
-    """The triggers of one source, each with the time from which on it is asked about; monotonic."""
+class _ZeroSource:
+    """Triggers of one source, each with the monotonic time from which on it is asked about."""
 
     namespace: str
     members: dict[Member, float] = field(default_factory=dict)
@@ -47,14 +47,14 @@ class _Source:
 
 
 class ZeroPolls:
-    """Inside of `asking`, one task for each source of idle objects.
+    """Tasks that ask about idle objects, one for each source, inside of `asking`.
 
     `interval` is in seconds of the decision clock; 0: never.
     """
 
     def __init__(self, engine: Engine, interval: float, pushed: Callable[[ScalerSet, int], Awaitable[None]]) -> None:
         self._engine, self._interval, self._pushed = engine, interval, pushed
-        self._sources: dict[SharingKey, _Source] = {}
+        self._sources: dict[SharingKey, _ZeroSource] = {}
         self._counts: Counter[str] = Counter()
         """Sources by namespace."""
         self._idle: dict[ScalerSet, tuple[tuple[SharingKey, int], ...]] = {}
@@ -62,7 +62,7 @@ class ZeroPolls:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """As long as this replica polls."""
+        """Ask while inside; for the replica that polls."""
         self._on = self._interval > 0
         try:
             yield
@@ -72,7 +72,7 @@ class ZeroPolls:
                 self.end(scalers)
 
     def note_idle(self, scalers: ScalerSet, *, idle: bool) -> None:
-        """Ask about the triggers of an object as long as it is idle."""
+        """Ask about the triggers of an object while it is idle."""
         if not (idle and self._on):
             self.end(scalers)
             return
@@ -86,24 +86,24 @@ class ZeroPolls:
             source.members[scalers, index] = 0.0
 
     def renew(self, scalers: ScalerSet) -> None:
-        """A scaler has come in the place of another, and may belong to another source."""
+        """Follow a renewed scaler, which may belong to another source."""
         if scalers in self._idle:
             self.note_idle(scalers, idle=True)
 
-    def _begin(self, key: SharingKey, namespace: str) -> _Source:
-        source = self._sources[key] = _Source(namespace=namespace)
+    def _begin(self, key: SharingKey, namespace: str) -> _ZeroSource:
+        source = self._sources[key] = _ZeroSource(namespace=namespace)
         self._counts[namespace] += 1
         source.task = self._engine.spawn(self._ask_often(source))
         return source
 
     def _wanted(self, scalers: ScalerSet) -> tuple[tuple[SharingKey, int], ...]:
-        """Those that are asked often, as their scalers are now."""
-        often = (index for index, one in enumerate(scalers.scalers) if one.asked_often_at_zero)
+        """Return the triggers to ask about, by their current scalers."""
+        often = (index for index, scaler in enumerate(scalers.scalers) if scaler.asked_often_at_zero)
         keys = ((scalers.batch_key(index), index) for index in often)
         return tuple((key, index) for key, index in keys if key is not None)
 
     def end(self, scalers: ScalerSet) -> None:
-        """Ask about it no longer; a question that is under way is not cut off, since its connection would be."""
+        """Stop asking about an object; a request under way is not cancelled, which would close its connection."""
         for key, index in self._idle.pop(scalers, ()):
             source = self._sources[key]
             del source.members[scalers, index]
@@ -115,23 +115,25 @@ class ZeroPolls:
                 if source.task is not None and not source.asking:
                     source.task.cancel()
 
-    async def _ask_often(self, source: _Source) -> None:
+    async def _ask_often(self, source: _ZeroSource) -> None:
         loop, clock, fails = asyncio.get_running_loop(), self._engine.clock, 0.0
         pause = self._interval
         while True:
+            # The pause grows with the number of sources: MOST_A_SECOND bounds them all, and namespaces share it
+            # equally.
             await clock.sleep(max(pause, self._counts[source.namespace] * len(self._counts) / MOST_A_SECOND))
             if not source.members:
                 return
             began, now = loop.time(), clock.monotonic()
-            members = [one for one, since in source.members.items() if since <= now]
+            members = [member for member, since in source.members.items() if since <= now]
             source.asking = True
             answered = not members or await self._ask(source, members)
             source.asking = False
             fails = 0.0 if answered else min(max(2 * fails, FIRST_PAUSE), LONGEST_PAUSE)
             pause = max(self._interval, fails, (SHARE_OF_TIME - 1) * (loop.time() - began))
 
-    async def _ask(self, source: _Source, members: Sequence[Member]) -> bool:
-        """Whether the source answered."""
+    async def _ask(self, source: _ZeroSource, members: Sequence[Member]) -> bool:
+        """Ask once; return whether the source answered."""
         first, index = members[0]
         timeout = max(scalers.timeout(index) for scalers, index in members)
         asking = guard(self._read(members), timeout, what=f"{len(members)} triggers at zero")
@@ -141,22 +143,22 @@ class ZeroPolls:
                 self._note(source, members, answers)
         except (ScalerError, ConfigError) as error:
             names = first.spec.key.log_fields | {"trigger": index, "error": str(error)}
-            log.debug("a source was not asked at zero", extra=names)
+            log.debug("short poll at zero failed", extra=names)
             return False
         return True
 
     async def _read(self, members: Sequence[Member]) -> Sequence[object]:
-        scalers = [one.scaler(index) for one, index in members]
+        scalers = [opened.scaler(index) for opened, index in members]
         answers = tuple(await scalers[0].read_batch(scalers))
         if len(answers) != len(scalers):
             raise ScalerError(f"{len(scalers)} triggers at once: {len(answers)} answers")
         return answers
 
-    def _note(self, source: _Source, members: Sequence[Member], answers: Sequence[object]) -> None:
+    def _note(self, source: _ZeroSource, members: Sequence[Member], answers: Sequence[object]) -> None:
         now = self._engine.clock.monotonic()
         for member, answer in zip(members, answers, strict=True):
             if member not in source.members:
-                continue  # it went meanwhile
+                continue  # its object has left zero meanwhile
             scalers, index = member
             reading = check_reading(answer, scalers.spec.triggers[index].type)
             if isinstance(reading, ScalerError):

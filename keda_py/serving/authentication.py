@@ -1,15 +1,15 @@
-"""Who asks: the second stage of a question to `external_metrics/server.py`.
+"""Authentication: second stage of a request to `external_metrics/server.py`.
 
-In this order: another replica's certificate, a front proxy's word (certificate by the request-header CA, X-Remote-*
-headers), a client certificate, a bearer token. Without any of them a caller is anonymous. Comes from `asked.py`; what a
-caller may do is the next stage's, `authorisation.py`. Behaviour reference, section 7.1.
+In this order: another replica's certificate, a front proxy (certificate by the request-header CA, X-Remote-* headers),
+a client certificate, a bearer token. A caller without any of them is anonymous. Comes from `api_request.py`; the next
+stage is `authorisation.py`. Behaviour reference, section 7.1.
 """
 
 from collections.abc import Mapping
 from typing import Protocol
 
 from keda_py.clock import Clock
-from keda_py.serving.asked import Asked
+from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.caller import ANONYMOUS, REPLICA, Caller
 from keda_py.serving.front_proxy import authenticated
@@ -18,34 +18,36 @@ from keda_py.serving.statuses import unauthorized
 
 
 class Replicas(Protocol):
-    """Knows the certificates of the other replicas: `Peers`."""
+    """Knowledge of the other replicas' certificates: `Peers`."""
 
     def is_peer(self, der: bytes) -> bool:
-        """Whether this client certificate is another replica's."""
+        """Return whether a client certificate (DER) belongs to another replica."""
         ...
 
 
 class Authentication:
-    """`replicas` None: there are no others. `clock` is real time: certificates expire by it."""
+    """Identifies callers. `replicas` is None for a single replica. `clock` is real time: certificates expire by it."""
 
     def __init__(
         self, config: AuthenticationConfig, tokens: TokenReviews, clock: Clock, replicas: Replicas | None = None
     ) -> None:
         self._config, self._tokens, self._clock, self._replicas = config, tokens, clock, replicas
 
-    async def caller(self, asked: Asked) -> Caller:
-        """Who asks. Raises StatusError 401 for a token that the API server does not know."""
+    async def caller(self, asked: ApiRequest) -> Caller:
+        """Return who sent a request. Raises StatusError 401 for a token that the API server does not know."""
         if asked.certificate is not None and (caller := self._certified(asked.certificate, asked.headers)) is not None:
             return caller
         return await self._by_token(asked.headers)
 
     def _certified(self, der: bytes, headers: Mapping[str, str]) -> Caller | None:
+        # A replica's certificate is by our own authority, which the cluster's configuration does not list.
         if self._replicas is not None and self._replicas.is_peer(der):
             return REPLICA
         trust = self._config.trust
         certified = trust.certified(der, self._clock.now())
         if certified is None:
             return None
+        # A front proxy's headers count only with its certificate; without them it may still be a client of its own.
         if certified.is_front_proxy and (named := trust.front_proxy.caller(headers)) is not None:
             return named
         return authenticated(certified.client) if certified.client is not None else None

@@ -1,7 +1,7 @@
-"""kube-system/extension-apiserver-authentication: whose word on callers the cluster takes.
+"""Authorities that the cluster trusts for callers: kube-system/extension-apiserver-authentication.
 
-Watched by name, as the role extension-apiserver-authentication-reader allows, together with --client-ca-file; each
-change takes effect at the next request. What cannot be read leaves the last good one in force.
+The ConfigMap is watched by name, as the role extension-apiserver-authentication-reader allows, together with
+--client-ca-file; each change takes effect at the next request. An unreadable one leaves the last good one in force.
 """
 
 import asyncio
@@ -23,7 +23,9 @@ CHECK_SECONDS = 5.0
 
 
 class AuthenticationConfig:
-    """`trust` is what holds now; until the ConfigMap has been read no caller is trusted by certificate."""
+    """Follows the ConfigMap and the file. `trust` is the current state; before the first read it trusts no
+    certificate.
+    """
 
     def __init__(self, client: KubeClient, tls: ServerTls, client_ca_file: str = "") -> None:
         self._tls, self._file = tls, Path(client_ca_file) if client_ca_file else None
@@ -39,11 +41,11 @@ class AuthenticationConfig:
 
     @property
     def has_synced(self) -> bool:
-        """Whether the ConfigMap has been looked for; it may be absent."""
+        """Return whether the ConfigMap has been looked for; it may be absent."""
         return self._informer.synced
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Follow ConfigMap and file until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._informer.run())
             while self._file is not None:
@@ -51,7 +53,7 @@ class AuthenticationConfig:
                 await asyncio.sleep(CHECK_SECONDS)
 
     def _on_change(self, old: Obj | None, new: Obj | None) -> None:
-        if new is not None:  # the API server writes it again at its next start; until then nothing has changed
+        if new is not None:  # the API server recreates a deleted ConfigMap at its next start
             self._read(new)
 
     def _look(self, file: Path) -> None:
@@ -69,10 +71,12 @@ class AuthenticationConfig:
             spec = read_trust(config_map.get("data") or {}, self._client_ca)
             if spec == self.trust.spec:
                 return
+            # The handshake first: if OpenSSL cannot load the authorities, the evaluation below must keep the old ones
+            # too.
             self._tls.trust(spec.authorities)
         except ConfigError as error:
             fields = {"configmap": f"{NAMESPACE}/{NAME}", "error": str(error)}
-            log.error("client authorities are not usable; the last good ones hold", extra=fields)
+            log.error("client authorities are not usable; the last good ones stay in force", extra=fields)
         else:
             self.trust = ClientTrust(spec)
             log.info("client authorities read", extra={"authorities": len(spec.authorities)})

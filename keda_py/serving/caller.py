@@ -1,4 +1,4 @@
-"""Who asks, and what for: values that authentication makes and authorisation looks at."""
+"""Callers and the attributes of their requests: values that authentication makes and authorisation checks."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,14 @@ MASTERS = "system:masters"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """A Kubernetes user; `extra` as (key, values) pairs."""
+    """Kubernetes user; `extra` as (key, values) pairs."""
 
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
     is_replica: bool = False
-    """Another replica of ours, by its certificate: no name and no header says so."""
+    """Another replica, proved by its certificate alone: no name or header can claim this."""
 
 
 ANONYMOUS = Caller(name="system:anonymous", groups=(UNAUTHENTICATED,))
@@ -24,8 +24,8 @@ REPLICA = Caller(name="keda-py:replica", is_replica=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is asked of us, as RBAC sees it: a resource where `resource` is set, else a path."""
+class RequestAttributes:
+    """Attributes of a request as RBAC sees it: a resource if `resource` is set, else a path."""
 
     verb: str
     path: str = ""

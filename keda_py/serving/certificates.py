@@ -1,8 +1,8 @@
-"""Making and reading the certificates that we serve with: an authority of our own, and one leaf for all services.
+"""Serving certificates, made and read: an authority of our own, and one leaf for all services.
 
-Pure but for the randomness of keys. `renewal/rotation.py` decides when to make which. Extensions are complete (subject
-alternative names, key usages, key identifiers), because strict verification (Python 3.13's default, and Go's for
-names) refuses certificates without them. Behaviour reference, section 13.4.
+Pure except for the randomness of keys. `renewal/rotation.py` decides when to make which. Extensions are complete
+(subject alternative names, key usages, key identifiers), because strict verification (Python 3.13's default, and Go's
+for names) refuses certificates without them. Behaviour reference, section 13.4.
 """
 
 import ipaddress
@@ -19,7 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 AUTHORITY_VALID_FOR = timedelta(days=3650)
 LEAF_VALID_FOR = timedelta(days=365)
 SKEW = timedelta(minutes=5)
-"""Clocks of clients may be behind ours."""
+"""Certificates begin this much earlier, because clients' clocks may be behind ours."""
 
 SigningKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 _LONGEST_COMMON_NAME = 64
@@ -27,9 +27,9 @@ _LONGEST_COMMON_NAME = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingCertificate:
-    """PEM texts: what clients trust (the authority in use first), and what the server shows and keeps to itself.
+    """PEM texts: the CAs that clients trust (the one in use first), and the server's certificate and key.
 
-    `ca_key` is empty where another authority signs.
+    `ca_key` is empty if the authority is not ours.
     """
 
     ca: bytes
@@ -40,19 +40,19 @@ class ServingCertificate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authority:
-    """A certificate that signs others, and its key."""
+    """Certificate that signs others, and its key."""
 
     certificate: x509.Certificate
     key: SigningKey = field(repr=False)
 
 
 def make_certificate(names: Sequence[str], now: datetime) -> ServingCertificate:
-    """A new authority, and by it a leaf for DNS names and IP addresses."""
+    """Make a new authority, and by it a leaf for DNS names and IP addresses."""
     return issue(make_authority(now), names, now)
 
 
 def make_authority(now: datetime) -> Authority:
-    """CN KEDA, O KEDAORG, for ten years."""
+    """Make an authority named CN KEDA, O KEDAORG, valid for ten years."""
     key = ec.generate_private_key(ec.SECP256R1())
     names = ((NameOID.ORGANIZATION_NAME, "KEDAORG"), (NameOID.COMMON_NAME, "KEDA"))
     name = x509.Name([x509.NameAttribute(oid, value) for oid, value in names])
@@ -67,12 +67,12 @@ def make_authority(now: datetime) -> Authority:
 
 
 def issue(authority: Authority, names: Sequence[str], now: datetime) -> ServingCertificate:
-    """A leaf for servers, for a year, or for as long as the authority lives."""
+    """Issue a server certificate for a year, or until the authority expires if that is sooner."""
     return _issue(authority, names, now, ExtendedKeyUsageOID.SERVER_AUTH)
 
 
 def issue_client(authority: Authority, names: Sequence[str], now: datetime) -> ServingCertificate:
-    """A leaf with which a replica shows another one who it is; valid as long as one for servers."""
+    """Issue the client certificate by which replicas recognise each other; valid as long as a server's."""
     return _issue(authority, names, now, ExtendedKeyUsageOID.CLIENT_AUTH)
 
 
@@ -84,6 +84,7 @@ def _issue(
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:_LONGEST_COMMON_NAME])])
     leaf = (
         _builder(subject, issuer.subject, key.public_key(), now)
+        # A leaf that outlives its issuer fails verification with errors that name neither.
         .not_valid_after(min(now + LEAF_VALID_FOR, issuer.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
@@ -96,7 +97,7 @@ def _issue(
 
 
 def read_authority(kept: ServingCertificate) -> Authority | None:
-    """The authority in use; None where it cannot be read, or the key is not its own."""
+    """Return the authority in use; None if it cannot be parsed or the key does not match."""
     try:
         certificate = x509.load_pem_x509_certificates(kept.ca)[0]
         key = serialization.load_pem_private_key(kept.ca_key, None)
@@ -108,7 +109,7 @@ def read_authority(kept: ServingCertificate) -> Authority | None:
 
 
 def read_leaf(kept: ServingCertificate) -> x509.Certificate | None:
-    """The certificate shown; None where it cannot be read, or the key is not its own."""
+    """Return the server's certificate; None if it cannot be parsed or the key does not match."""
     try:
         leaf = x509.load_pem_x509_certificates(kept.certificate)[0]
         key = serialization.load_pem_private_key(kept.key, None)
@@ -118,7 +119,7 @@ def read_leaf(kept: ServingCertificate) -> x509.Certificate | None:
 
 
 def read_bundle(text: bytes) -> tuple[x509.Certificate, ...]:
-    """The certificates of a PEM text; none where it cannot be read."""
+    """Return the certificates of a PEM text; none if it cannot be parsed."""
     try:
         return tuple(x509.load_pem_x509_certificates(text))
     except ValueError:
@@ -126,7 +127,7 @@ def read_bundle(text: bytes) -> tuple[x509.Certificate, ...]:
 
 
 def alternative_names(leaf: x509.Certificate) -> tuple[str, ...]:
-    """DNS names and IP addresses that the certificate is for."""
+    """Return the DNS names and IP addresses that a certificate is valid for."""
     try:
         names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, ValueError):
@@ -136,7 +137,7 @@ def alternative_names(leaf: x509.Certificate) -> tuple[str, ...]:
 
 
 def signed_by(leaf: x509.Certificate, authority: x509.Certificate) -> bool:
-    """Whether `authority` itself signed `leaf`; dates are not looked at."""
+    """Return whether `authority` itself signed `leaf`; dates are ignored."""
     try:
         leaf.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
@@ -145,15 +146,15 @@ def signed_by(leaf: x509.Certificate, authority: x509.Certificate) -> bool:
 
 
 def pem(certificate: x509.Certificate) -> bytes:
-    """The certificate as PEM."""
+    """Write a certificate as PEM, for bundles that clients read."""
     return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def with_authority(
     kept: ServingCertificate, authority: Authority, others: Sequence[x509.Certificate]
 ) -> ServingCertificate:
-    """The same leaf; `authority` signs from now on, `others` are trusted beside it."""
-    bundle = b"".join(pem(one) for one in (authority.certificate, *others))
+    """Return the same leaf with a new signing authority; `others` stay trusted beside it."""
+    bundle = b"".join(map(pem, (authority.certificate, *others)))
     return ServingCertificate(ca=bundle, ca_key=_key_pem(authority.key), certificate=kept.certificate, key=kept.key)
 
 

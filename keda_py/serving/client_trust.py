@@ -1,9 +1,9 @@
-"""Whose client certificates mean what: front proxies that speak for others, and clients that speak for themselves.
+"""Trust in client certificates: front proxies that speak for others, and clients that speak for themselves.
 
 Read from the ConfigMap extension-apiserver-authentication (`authentication_config.py`) and from --client-ca-file. The
-handshake has shown that a certificate is valid under one of the authorities and that its key is at the other end; here
-it is told by which, at each request, so that one that has expired or an authority that was withdrawn counts no more,
-not even on a connection that is still open.
+handshake has proved that a certificate is valid under one of the authorities and that the client has its key. Which
+authority that is, and whether it still holds, is decided here at each request, so that an expired certificate or a
+withdrawn authority is refused even on an open connection.
 """
 
 from collections import OrderedDict
@@ -21,27 +21,27 @@ from keda_py.serving.certificates import read_bundle, signed_by
 from keda_py.serving.front_proxy import FrontProxy, RequestHeaders
 
 REMEMBERED = 1024
-"""Certificates whose meaning is kept; reading one costs 100 us."""
+"""Parsed certificates that are cached; parsing one costs 100 us."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustSpec:
-    """PEM texts of authorities, and the headers in which a front proxy says for whom it speaks."""
+    """PEM texts of authorities, and the headers in which a front proxy names the user."""
 
     front_proxy_ca: str = ""
     client_cas: tuple[str, ...] = ()
     allowed_names: tuple[str, ...] = ()
-    """Common names of front proxies; none allows any."""
+    """Common names that a front proxy may have; empty allows any."""
     headers: RequestHeaders = field(default_factory=RequestHeaders)
 
     @property
     def authorities(self) -> tuple[str, ...]:
-        """All PEM texts."""
+        """Return the PEM texts of both kinds of authorities, for the handshake."""
         return tuple(filter(None, (self.front_proxy_ca, *self.client_cas)))
 
 
 def read_trust(data: Mapping[str, str], client_ca: str = "") -> TrustSpec:
-    """From the ConfigMap's data and the text of --client-ca-file. Raises ConfigError."""
+    """Read the ConfigMap's data and the text of --client-ca-file. Raises ConfigError."""
     return TrustSpec(
         front_proxy_ca=data.get("requestheader-client-ca-file", ""),
         client_cas=tuple(filter(None, (data.get("client-ca-file", ""), client_ca))),
@@ -74,7 +74,7 @@ def _names(data: Mapping[str, str], key: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certified:
-    """What a client certificate says, and until when; `client` None where it may not speak for itself."""
+    """Meaning of a client certificate, and its validity; `client` is None if it may not speak for itself."""
 
     is_front_proxy: bool
     client: Caller | None
@@ -83,19 +83,20 @@ class Certified:
 
 
 class ClientTrust:
-    """Tells what client certificates mean under one TrustSpec."""
+    """Evaluates client certificates under one TrustSpec, with a cache."""
 
     def __init__(self, spec: TrustSpec) -> None:
         self.spec = spec
         self.front_proxy = FrontProxy(spec.headers)
         self._front = read_bundle(spec.front_proxy_ca.encode())
-        self._clients = tuple(one for text in spec.client_cas for one in read_bundle(text.encode()))
+        self._clients = tuple(authority for text in spec.client_cas for authority in read_bundle(text.encode()))
         self._known: OrderedDict[bytes, Certified] = OrderedDict()
 
     def certified(self, der: bytes, now: datetime) -> Certified | None:
-        """What the certificate says at `now`; None when nothing that we believe."""
+        """Return the meaning of a certificate (DER) at `now`; None if it is not valid then."""
         found = self._known.get(der)
         if found is None:
+            # Cached by the bytes of the certificate; its dates are checked at each call, below.
             found = self._known[der] = self._read(der)
             if len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
@@ -107,20 +108,21 @@ class ClientTrust:
         names = _texts(certificate.subject, NameOID.COMMON_NAME)
         name = names[0] if names else ""
         allowed = not self.spec.allowed_names or name in self.spec.allowed_names
-        signers = [one for one in (front, client) if one is not None]
+        signers = [authority for authority in (front, client) if authority is not None]
         groups = _texts(certificate.subject, NameOID.ORGANIZATION_NAME)
         return Certified(
             is_front_proxy=front is not None and allowed,
             client=Caller(name=name, groups=groups) if client is not None and name else None,
             begins=certificate.not_valid_before_utc,
-            ends=min((certificate.not_valid_after_utc, *(one.not_valid_after_utc for one in signers))),
+            # Invalid as soon as the certificate or one of its authorities expires.
+            ends=min((certificate.not_valid_after_utc, *(signer.not_valid_after_utc for signer in signers))),
         )
 
 
 def _signer(certificate: x509.Certificate, authorities: Sequence[x509.Certificate]) -> x509.Certificate | None:
-    """The authority that signed it itself: an intermediate one must be in the bundle."""
-    return next((one for one in authorities if signed_by(certificate, one)), None)
+    """Return the authority that signed the certificate directly: an intermediate CA must be in the bundle itself."""
+    return next((authority for authority in authorities if signed_by(certificate, authority)), None)
 
 
 def _texts(subject: x509.Name, oid: x509.ObjectIdentifier) -> tuple[str, ...]:
-    return tuple(str(one.value) for one in subject.get_attributes_for_oid(oid))
+    return tuple(str(attribute.value) for attribute in subject.get_attributes_for_oid(oid))

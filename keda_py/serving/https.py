@@ -1,9 +1,10 @@
-"""A port with limits, TLS or plain: every server of the process listens with it.
+"""HTTP server with limits, TLS or plain: every port of the process uses it.
 
-Handshake, request and answer each have their time; a client that is slower is cut off, and a full port makes room
-(`ports/table.py`), so that no number of slow ones keeps the others waiting. Idle connections live longer than those of
-Go's clients (90 s), so that it is the client who closes. Pipelined requests are answered one after the other, in order
-(aiohttp does that). Connections are accepted a few at a time, so that a flood of them leaves the loop free for others.
+Handshake, request and answer have a time limit each; a slower client is disconnected, and a full port drops connections
+by `ports/table.py`, so that no number of slow clients keeps the others waiting. Idle connections live longer than those
+of Go's clients (90 s), so that the client closes first: a server that closes an idle connection may lose a request that
+is already on its way. Pipelined requests are answered one after the other, in order (aiohttp does that). Connections
+are accepted a few at a time, so that a flood of them leaves the loop free for others.
 """
 
 import asyncio
@@ -17,10 +18,9 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from keda_py.serving.ports.connection import BareResponse, Connection, hide_software
+from keda_py.serving.ports.connection import BUFFER_BYTES, BareResponse, Connection, SharedBufferProtocol, hide_software
 from keda_py.serving.ports.listening import descriptors, listen
-from keda_py.serving.ports.reading import BUFFER_BYTES, Reading
-from keda_py.serving.ports.table import Limits, Seat, Table
+from keda_py.serving.ports.table import PortLimits, Seat, Table
 
 log = logging.getLogger(__name__)
 
@@ -34,22 +34,25 @@ SWEEP_SECONDS = 1.0
 GRACE_SECONDS = 2.0
 ACCEPTED_AT_ONCE = 16
 PAUSE_SECONDS = 0.1
-"""After an accept that failed for want of descriptors or memory."""
-_WANTING = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""Wait after an accept that failed for lack of descriptors or memory."""
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class LimitedServer:
-    """Serves one application. `app` needs no limits of its own but for bodies (`client_max_size`) and answers.
+    """Server of one application, which itself bounds only bodies (`client_max_size`) and answers.
 
-    Or one function, which answers everything with a `BareResponse`: aiohttp's routing and signals cost 20 us a request.
+    `app` may also be one function that answers everything with a `BareResponse`: aiohttp's routing and signals cost
+    20 us a request.
     """
 
-    def __init__(self, app: web.Application | Answering, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, app: web.Application | Answering, limits: PortLimits | None = None) -> None:
+        self._limits = limits or PortLimits()
+        # A quarter of the descriptors at most: the API server's and sources' connections need the rest.
         self._table = Table(min(self._limits.connections, descriptors() // 4))
         self._app = app
         self._runner: web.BaseRunner | None = None
         self._tls: ssl.SSLContext | None = None
+        # One buffer for all TLS connections; see `SharedBufferProtocol`.
         self._buffer = memoryview(bytearray(BUFFER_BYTES))
         self._listeners: Sequence[socket.socket] = ()
         self._opening: set[asyncio.Task[None]] = set()
@@ -58,13 +61,13 @@ class LimitedServer:
         self._leaving = False
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Listen; the port, which matters where `port` was 0. Host "" is every interface. Raises OSError."""
+        """Listen and return the port, which matters if `port` was 0. Host "" is every interface. Raises OSError."""
         listeners = await listen(host, port)
         await self.serve(listeners, tls)
         return int(listeners[0].getsockname()[1])
 
     async def serve(self, listeners: Sequence[socket.socket], tls: ssl.SSLContext | None) -> None:
-        """Accept on sockets that listen already, with TLS or plain; they are closed with the server."""
+        """Accept connections on listening sockets, TLS or plain; the server closes them when it ends."""
         self._listeners, self._tls = listeners, tls
         self._runner = self._run()
         await self._runner.setup()
@@ -72,7 +75,7 @@ class LimitedServer:
             self._listen(listener)
 
     def _run(self) -> web.BaseRunner:
-        """For one loop, the one that runs."""
+        """Make the aiohttp runner, which belongs to the running event loop."""
         app = self._app
         if not isinstance(app, web.Application):
             server = web.Server(partial(self._answer, handler=app))
@@ -82,11 +85,11 @@ class LimitedServer:
         return web.AppRunner(app, handle_signals=False, shutdown_timeout=GRACE_SECONDS)
 
     def leave(self) -> None:
-        """Every connection's next answer is its last: clients that go on asking find another server by themselves."""
+        """Close each connection after its next answer, so that clients with keep-alive move to another server."""
         self._leaving = True
 
     async def aclose(self) -> None:
-        """Listen no more, answer what is on its way within the grace, then close every connection."""
+        """Stop listening, answer requests under way within the grace period, then close every connection."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         for listener in self._listeners:
@@ -98,21 +101,22 @@ class LimitedServer:
         await asyncio.gather(*self._opening, return_exceptions=True)
         if self._runner is not None:
             await self._runner.cleanup()
-        for wire in tuple(self._wires):  # a TLS connection ends with a word from the other side, which may never come
+        for wire in tuple(self._wires):  # a graceful TLS close waits for the client, which may never answer
             wire.abort()
+        # One turn of the loop, in which the aborted connections report `connection_lost`.
         await asyncio.sleep(0)
 
     @property
     def connections(self) -> int:
-        """How many are open, handshakes included."""
+        """Return how many connections are open, handshakes included."""
         return len(self._table)
 
     def _listen(self, listener: socket.socket) -> None:
-        if listener in self._listeners:  # not closed meanwhile
+        if listener in self._listeners:  # it may have been closed during the pause
             asyncio.get_running_loop().add_reader(listener, self._accept, listener)
 
     def _accept(self, listener: socket.socket) -> None:
-        """Some connections wait."""
+        """Accept up to ACCEPTED_AT_ONCE waiting connections."""
         loop = asyncio.get_running_loop()
         for _ in range(ACCEPTED_AT_ONCE):
             try:
@@ -120,8 +124,9 @@ class LimitedServer:
             except BlockingIOError:
                 return
             except OSError as error:
-                if error.errno not in _WANTING:
-                    continue  # a connection that is gone again, in one of many words
+                if error.errno not in _EXHAUSTED:
+                    continue  # the client has disconnected already; the errno differs by system
+                # Without a pause the loop would spin: the listener stays readable while no descriptor is free.
                 self._table.make_room()
                 loop.remove_reader(listener)
                 loop.call_later(PAUSE_SECONDS, self._listen, listener)
@@ -141,7 +146,7 @@ class LimitedServer:
         opening.add_done_callback(partial(self._opened, wire, seat))
 
     async def _open(self, wire: socket.socket, seat: Seat) -> None:
-        """The handshake, where there is one."""
+        """Run the TLS handshake, if there is one, and hand the connection to its protocol."""
         limits = {"ssl_handshake_timeout": self._limits.handshake, "ssl_shutdown_timeout": GRACE_SECONDS}
         await asyncio.get_running_loop().connect_accepted_socket(
             partial(self._connect, seat), wire, ssl=self._tls, **(limits if self._tls is not None else {})
@@ -160,11 +165,11 @@ class LimitedServer:
         assert self._runner is not None
         assert self._runner.server is not None
         connection = Connection(self._runner.server, seat, self._table, self._wires, self._limits.idle)
-        return Reading(connection, self._buffer) if self._tls is not None else connection
+        return SharedBufferProtocol(connection, self._buffer) if self._tls is not None else connection
 
     @web.middleware
     async def _answer(self, request: RequestT, handler: Callable[[RequestT], Awaitable[ResponseT]]) -> ResponseT:
-        """Tells the connection when an answer begins and ends, and the client that it was the last one."""
+        """Tell the connection when an answer begins and ends; mark it as the last one after `leave`."""
         connection = request.protocol
         if isinstance(connection, Connection):
             connection.begin_answer()
@@ -178,10 +183,10 @@ class LimitedServer:
         return response
 
     def _sweep(self) -> None:
-        """Cut off who is too slow, each second while anybody is there."""
+        """Disconnect slow clients, once a second while there are connections."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        for seat in [one for one in self._table if one.is_too_slow(self._limits, GRACE_SECONDS, now)]:
+        for seat in [seat for seat in self._table if seat.is_too_slow(self._limits, GRACE_SECONDS, now)]:
             log.debug("slow client cut off", extra={"peer": seat.address})
             seat.drop()
         self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep) if len(self._table) else None

@@ -1,9 +1,9 @@
-"""Replicas among themselves: how one shows another that it belongs here, and recognises it.
+"""Mutual recognition of replicas by client certificates.
 
-All replicas share an authority (`renewal/certificate_secret.py`, or files that another tool keeps). A peer is who shows
-a client certificate by it for our own name, and nothing else makes one a peer. Where we have the authority's key, each
-replica issues its client certificate for itself and keeps it in memory; where we have not, the one that is served is
-shown, if it is also meant for clients. `operator/standby/forwarding.py` asks and is asked this way.
+All replicas share an authority (`renewal/certificate_secret.py`, or files that another tool keeps). A peer is a client
+with a client certificate of this authority for our own name; nothing else makes a peer. If we have the authority's key,
+each replica issues its client certificate itself and keeps it in memory; if not, the serving certificate is used, if it
+is also valid for clients. `operator/standby/forwarding.py` is the user on both sides.
 """
 
 import ssl
@@ -26,11 +26,13 @@ from keda_py.serving.certificates import (
 from keda_py.serving.server_tls import ServerTls, load_pair
 
 REMEMBERED = 64
-"""Certificates whose meaning is kept; reading one costs 100 us."""
+"""Parsed certificates that are cached; parsing one costs 100 us."""
 
 
 class Peers:
-    """Follows the certificates of `tls`. `name` is the DNS name that all replicas serve under; `clock` is real time."""
+    """Peers by the certificates of `tls`. `name` is the DNS name that all replicas serve under; `clock` is real
+    time.
+    """
 
     def __init__(self, tls: ServerTls, name: str, clock: Clock) -> None:
         self._tls, self.name, self._clock = tls, name, clock
@@ -40,12 +42,12 @@ class Peers:
         self._known: OrderedDict[bytes, x509.Certificate | None] = OrderedDict()
 
     def context(self) -> ssl.SSLContext | None:
-        """TLS of a client that is a peer and asks one; None while we have nothing to show."""
+        """Return the TLS context for requests to a peer; None without a client certificate."""
         self._refresh()
         return self._context
 
     def is_peer(self, der: bytes) -> bool:
-        """Whether this client certificate is another replica's; the handshake has shown that it has the key."""
+        """Return whether a client certificate is another replica's; the handshake has proved that it has the key."""
         self._refresh()
         if der not in self._known:
             self._known[der] = self._read(der)
@@ -55,13 +57,13 @@ class Peers:
         return found is not None and found.not_valid_before_utc <= self._clock.now() < found.not_valid_after_utc
 
     def _read(self, der: bytes) -> x509.Certificate | None:
-        """The certificate if it is a peer's, dates aside."""
+        """Return the certificate if it is a peer's, dates ignored."""
         leaf = x509.load_der_x509_certificate(der)
         is_ours = any(signed_by(leaf, authority) for authority in self._authorities)
         return leaf if is_ours and _is_for_clients(leaf) and self.name in alternative_names(leaf) else None
 
     def _refresh(self) -> None:
-        """Nothing that was made of another certificate is used any more."""
+        """Drop everything derived from an earlier serving certificate."""
         certificate = self._tls.certificate
         if certificate is self._certificate:
             return

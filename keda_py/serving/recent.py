@@ -1,7 +1,7 @@
-"""Answers remembered for a short while: bounded, and asked for once however many wait for the same one.
+"""Cache of recent answers: bounded, and each asked for once however many callers wait for it.
 
-For questions to the API server that every request would otherwise repeat. Times are the loop's. An error is not
-remembered, only shared by those who wait for it.
+For requests to the API server that every request to us would repeat. Times are the loop's. An error is not cached, only
+shared by the callers that wait for it.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """At most `size` answers, each for `seconds`; the one used longest ago goes first."""
+    """Cache of at most `size` answers, each for `seconds`; the least recently used is dropped first."""
 
     def __init__(self, seconds: float, size: int) -> None:
         self._seconds, self._size = seconds, size
@@ -25,7 +25,7 @@ class Recent(Generic[K, V]):
         return len(self._known)
 
     def peek(self, key: K) -> V | None:
-        """The answer if it is known and fresh."""
+        """Return the answer if it is cached and fresh."""
         found = self._known.get(key)
         if found is None or found[0] <= asyncio.get_running_loop().time():
             return None
@@ -33,7 +33,7 @@ class Recent(Generic[K, V]):
         return found[1]
 
     async def get(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
-        """The answer, asked for if need be. Raises what `ask` raises."""
+        """Return the cached answer, or await `ask()`. Raises what `ask` raises."""
         while True:
             if (found := self.peek(key)) is not None:
                 return found
@@ -43,7 +43,7 @@ class Recent(Generic[K, V]):
                 return await asyncio.shield(asked)
             except asyncio.CancelledError:
                 if not asked.cancelled():
-                    raise  # it is us who were cancelled, not the one who asked
+                    raise  # this caller was cancelled, not the one whose request it waits for
 
     async def _ask(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
         loop = asyncio.get_running_loop()
@@ -52,7 +52,7 @@ class Recent(Generic[K, V]):
             answer = await ask()
         except Exception as error:
             waiting.set_exception(error)
-            waiting.exception()  # there may be no waiting caller, and that is no mistake
+            waiting.exception()  # mark it as retrieved: perhaps no other caller waits
             raise
         else:
             waiting.set_result(answer)
@@ -60,7 +60,7 @@ class Recent(Generic[K, V]):
             return answer
         finally:
             del self._asked[key]
-            waiting.cancel()  # only if we were cancelled: the next who waits asks
+            waiting.cancel()  # no effect unless we were cancelled: then a waiting caller asks itself
 
     def _remember(self, key: K, entry: tuple[float, V]) -> None:
         self._known[key] = entry

@@ -1,7 +1,7 @@
-"""Questions to the API server about callers: whose token is this (TokenReview), may they do that (SubjectAccessReview).
+"""Reviews by the API server: the user of a token (TokenReview), and the rights of a caller (SubjectAccessReview).
 
-Answers are remembered for 10 s, yes and no alike, as an API server's own delegation does; tokens only as a digest. No
-answer is no. Rule: a caller who may read all metrics is asked about once, not once for each metric.
+Answers are cached for 10 s, yes and no alike, as in API servers' own delegation; tokens only as a digest. A failed
+review is a no. Rule: a caller who may read all metrics costs one review, not one for each metric.
 """
 
 import asyncio
@@ -14,27 +14,27 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, Obj, Resource
 from keda_py.kube.transport import Request
-from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, Wanted
+from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, RequestAttributes
 from keda_py.serving.recent import Recent
 
 REMEMBER_SECONDS = 10.0
 REMEMBERED = 2048
 REVIEW_SECONDS = 5.0
 AT_ONCE = 16
-"""Reviews of one kind on their way; strangers' tokens must not drown the API server."""
+"""Reviews of one kind under way: unknown clients with invalid tokens must not overload the API server."""
 LONGEST_TOKEN = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """Whether the caller may, and what the authoriser said about it."""
+class AccessDecision:
+    """Answer of the authoriser: whether the caller is allowed, and its reason."""
 
     allowed: bool
     reason: str = ""
 
 
 class TokenReviews:
-    """Bearer tokens to callers."""
+    """Maps bearer tokens to callers."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
@@ -42,17 +42,20 @@ class TokenReviews:
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
     async def caller(self, token: str) -> Caller | None:
-        """The user of a token; None if it has none, and while the API server cannot be asked."""
+        """Return the user of a token; None if it is invalid or the API server cannot be asked."""
         if len(token) > LONGEST_TOKEN or not token.isascii():
             return None
         try:
+            # Keyed by a digest, so that a dump of this process contains no token of the cache.
             found = await self._recent.get(hashlib.sha256(token.encode()).digest(), lambda: self._ask(token))
         except KubeError:
             return None
         return None if found is ANONYMOUS else found
 
     async def _ask(self, token: str) -> Caller:
-        """Without audiences: the API server then insists on its own. ANONYMOUS stands for no user."""
+        """Review a token without audiences, so that the API server requires its own. ANONYMOUS stands for an invalid
+        token.
+        """
         async with self._at_once:
             status = await _review(self._client, TOKEN_REVIEWS, {"token": token})
         user = status.get("user") or {}
@@ -68,43 +71,44 @@ class TokenReviews:
 
 
 class AccessReviews:
-    """May a caller do what is wanted."""
+    """Decides whether a caller has a right."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
-        self._recent: Recent[tuple[Caller, Wanted], Verdict] = Recent(REMEMBER_SECONDS, REMEMBERED)
+        self._recent: Recent[tuple[Caller, RequestAttributes], AccessDecision] = Recent(REMEMBER_SECONDS, REMEMBERED)
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
-    async def decide(self, caller: Caller, wanted: Wanted) -> Verdict:
-        """The authoriser's verdict. Raises KubeError when it cannot be asked."""
+    async def decide(self, caller: Caller, wanted: RequestAttributes) -> AccessDecision:
+        """Return the authoriser's answer. Raises KubeError if it cannot be asked."""
+        # As in API servers: this group has every right, and must work while the authoriser does not.
         if MASTERS in caller.groups:
-            return Verdict(allowed=True)
+            return AccessDecision(allowed=True)
         if (
             wanted.resource
             and (await self._verdict(caller, _all_of(wanted.verb, wanted.group, wanted.version))).allowed
         ):
-            return Verdict(allowed=True)
+            return AccessDecision(allowed=True)
         return await self._verdict(caller, wanted)
 
-    async def _verdict(self, caller: Caller, wanted: Wanted) -> Verdict:
+    async def _verdict(self, caller: Caller, wanted: RequestAttributes) -> AccessDecision:
         if (known := self._recent.peek((caller, wanted))) is not None:
             return known
         return await self._recent.get((caller, wanted), lambda: self._ask(caller, wanted))
 
-    async def _ask(self, caller: Caller, wanted: Wanted) -> Verdict:
+    async def _ask(self, caller: Caller, wanted: RequestAttributes) -> AccessDecision:
         async with self._at_once:
             status = await _review(self._client, SUBJECT_ACCESS_REVIEWS, _question(caller, wanted))
         allowed = status.get("allowed") is True and status.get("denied") is not True
-        return Verdict(allowed=allowed, reason=str(status.get("reason") or ""))
+        return AccessDecision(allowed=allowed, reason=str(status.get("reason") or ""))
 
 
 @lru_cache(maxsize=64)
-def _all_of(verb: str, group: str, version: str) -> Wanted:
-    """All resources of the group, in all namespaces: what the HPA controller may read."""
-    return Wanted(verb=verb, group=group, version=version, resource="*")
+def _all_of(verb: str, group: str, version: str) -> RequestAttributes:
+    """Return the right to read all resources of the group in all namespaces, which the HPA controller has."""
+    return RequestAttributes(verb=verb, group=group, version=version, resource="*")
 
 
-def _question(caller: Caller, wanted: Wanted) -> Obj:
+def _question(caller: Caller, wanted: RequestAttributes) -> Obj:
     question: Obj = {"user": caller.name, "groups": list(caller.groups)}
     if caller.uid:
         question["uid"] = caller.uid

@@ -1,8 +1,8 @@
-"""The TLS side of our HTTPS ports: what they show and whom they trust, both replaced while they serve.
+"""TLS of our HTTPS ports: certificate and client authorities, both replaceable while serving.
 
 A listening socket keeps one SSLContext for its life. Its `sni_callback`, which OpenSSL calls at each handshake (also
-for clients that name no server), hands the connection on to the context that is current. Connections that are open
-keep what they have; nothing is dropped.
+for clients that send no server name), switches the connection to the current context. Open connections keep theirs;
+none is dropped.
 """
 
 import asyncio
@@ -17,35 +17,37 @@ from keda_py.net.tls import minimum_version, restrict_ciphers
 from keda_py.serving.certificates import ServingCertificate
 
 _AUTHENTICATED_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""TLS 1.2 without CBC, unless ciphers are named; whatever client of ours knows TLS 1.2 has one of these."""
+"""TLS 1.2 without CBC, unless ciphers are configured; every client of ours that knows TLS 1.2 has one of these."""
 
 
 class ServerTls:
-    """Certificate and client authorities of one process, for as many ports as it has."""
+    """Certificate and client authorities of one process, shared by its ports."""
 
     def __init__(self, min_version: str = "TLS12", ciphers: Sequence[str] = ()) -> None:
         self._min_version, self._ciphers = minimum_version(min_version), ciphers
         self._authorities: tuple[str, ...] = ()
         self._certificate: ServingCertificate | None = None
         self._current: dict[ssl.VerifyMode, ssl.SSLContext] = {}
-        self._told: list[Callable[[], None]] = []
+        self._subscribers: list[Callable[[], None]] = []
         self.shown = asyncio.Event()
 
     @property
     def certificate(self) -> ServingCertificate | None:
-        """What is shown; None before the first `show`: handshakes fail until then."""
+        """Return the current certificate; None before the first `show`, while handshakes fail."""
         return self._certificate
 
     def subscribe(self, tell: Callable[[], None]) -> Callable[[], None]:
-        """Call `tell` after each new certificate. What is returned ends that."""
-        self._told.append(tell)
-        return partial(self._told.remove, tell)
+        """Call `tell` after each new certificate; the returned function ends that."""
+        self._subscribers.append(tell)
+        return partial(self._subscribers.remove, tell)
 
     def context(self, *, asks_clients: bool, insists: bool = False) -> ssl.SSLContext:
-        """What a port listens with; `asks_clients` for a certificate, which they may do without unless it `insists`."""
+        """Return a context to listen with; `asks_clients` requests a client certificate, `insists` requires it."""
         mode = (ssl.CERT_REQUIRED if insists else ssl.CERT_OPTIONAL) if asks_clients else ssl.CERT_NONE
         if mode not in self._current:
             self._current[mode] = self._build(mode)
+        # The outer context has no certificate. At each handshake `hand_over` replaces it by the current inner one, so
+        # that a renewal needs no new listening socket.
         outer = self._bare(mode)
 
         def hand_over(connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
@@ -56,6 +58,7 @@ class ServerTls:
 
     def show(self, certificate: ServingCertificate) -> None:
         """Serve with another certificate from the next handshake on. Raises ConfigError and keeps the old one."""
+        # Built before anything changes: a pair that does not load leaves the old one in use.
         before, self._certificate = self._certificate, certificate
         try:
             self._rebuild()
@@ -63,7 +66,7 @@ class ServerTls:
             self._certificate = before
             raise ConfigError("tls.crt, tls.key: not a PEM certificate and the key that belongs to it") from error
         self.shown.set()
-        for tell in self._told:
+        for tell in self._subscribers:
             tell()
 
     def trust(self, authorities: Sequence[str]) -> None:
@@ -76,11 +79,11 @@ class ServerTls:
             raise ConfigError("client CA: not a PEM certificate") from error
 
     def _rebuild(self) -> None:
-        # Where no port listens yet, one context shows whether certificate and authorities are any good.
+        # Before the first port listens, one context is built to validate certificate and authorities.
         self._current = {mode: self._build(mode) for mode in self._current or (ssl.CERT_OPTIONAL,)}
 
     def _bare(self, mode: ssl.VerifyMode) -> ssl.SSLContext:
-        """What is settled before a certificate is chosen; that and the authorities are of the current context."""
+        """Make a context without certificate and authorities, which only the current inner context has."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = self._min_version
         if self._min_version >= ssl.TLSVersion.TLSv1_2:  # older versions have no such ciphers
@@ -106,14 +109,16 @@ class ServerTls:
         return context
 
     def _accept_peers(self, context: ssl.SSLContext) -> None:
-        """Other replicas show certificates by our own authority; what those may do, `peers.py` tells."""
+        """Accept client certificates of our own authority, which replicas have; `peers.py` decides what those may
+        do.
+        """
         if self._certificate is not None and self._certificate.ca:
-            with contextlib.suppress(ssl.SSLError, ValueError):  # a CA that cannot be read makes no peers
+            with contextlib.suppress(ssl.SSLError, ValueError):  # without a readable CA there are no peers
                 context.load_verify_locations(cadata=self._certificate.ca.decode())
 
 
 def load_pair(context: ssl.SSLContext, certificate: ServingCertificate) -> None:
-    """OpenSSL reads keys from files only; this one is readable to us alone, and gone at once."""
+    """Load certificate and key through a temporary file readable to us alone: OpenSSL takes keys from files only."""
     with tempfile.NamedTemporaryFile(prefix="keda-py-", suffix=".pem") as file:
         file.write(certificate.key + b"\n" + certificate.certificate)
         file.flush()

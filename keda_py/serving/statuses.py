@@ -1,19 +1,19 @@
-"""Kubernetes Status errors, as the API server would word them."""
+"""Kubernetes Status errors, in the API server's words."""
 
 from collections.abc import Mapping
 
-from keda_py.serving.caller import Caller, Wanted
+from keda_py.serving.caller import Caller, RequestAttributes
 
 
 class StatusError(Exception):
-    """A refusal that the client sees: HTTP code, Kubernetes reason and message."""
+    """Refusal that the client sees: HTTP code, Kubernetes reason and message."""
 
     def __init__(self, code: int, reason: str, message: str, details: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.code, self.reason, self.message, self.details = code, reason, message, details
 
     def body(self) -> Mapping[str, object]:
-        """The Status object."""
+        """Return the Status object for the wire."""
         return {
             "kind": "Status",
             "apiVersion": "v1",
@@ -27,17 +27,17 @@ class StatusError(Exception):
 
 
 def bad_request(message: str) -> StatusError:
-    """400: the client must ask otherwise."""
+    """Make a 400: the request is malformed, and repeating it is useless."""
     return StatusError(400, "BadRequest", message)
 
 
 def unauthorized() -> StatusError:
-    """401: who you are was not believed."""
+    """Make a 401: the credentials were not accepted."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
-def forbidden(caller: Caller, wanted: Wanted, reason: str = "") -> StatusError:
-    """403: you may not."""
+def forbidden(caller: Caller, wanted: RequestAttributes, reason: str = "") -> StatusError:
+    """Make a 403 with the message that RBAC's users know."""
     because = f": {reason}" if reason else ""
     if not wanted.resource:
         message = f'forbidden: User "{caller.name}" cannot {wanted.verb} path "{wanted.path}"{because}'
@@ -55,31 +55,31 @@ def forbidden(caller: Caller, wanted: Wanted, reason: str = "") -> StatusError:
 
 
 def not_found() -> StatusError:
-    """404: no such path."""
+    """Make a 404 for a path that is not served."""
     return StatusError(404, "NotFound", "the server could not find the requested resource")
 
 
 def method_not_allowed() -> StatusError:
-    """405: only reading is served."""
+    """Make a 405: the API is read-only."""
     message = "the server does not allow this method on the requested resource"
     return StatusError(405, "MethodNotAllowed", message)
 
 
 def misdirected(message: str) -> StatusError:
-    """421: another replica is to be asked."""
+    """Make a 421: another replica owns the object."""
     return StatusError(421, "MisdirectedRequest", message)
 
 
 def internal_error(message: str) -> StatusError:
-    """500: also what KEDA answers for everything that a metric can fail with."""
+    """Make a 500, which KEDA answers for every failure of a metric."""
     return StatusError(500, "InternalError", message)
 
 
 def unavailable(message: str) -> StatusError:
-    """503: not now, or not here."""
+    """Make a 503: a retry, here or at another replica, may succeed."""
     return StatusError(503, "ServiceUnavailable", message)
 
 
 def timed_out(message: str) -> StatusError:
-    """504: the answer took too long."""
+    """Make a 504: the source did not answer in time."""
     return StatusError(504, "Timeout", message)

@@ -1,4 +1,4 @@
-"""What sleeps and wakes, as `settings.py` has it."""
+"""Settings of sleeping and waking outside of Environments; part of `settings.py`."""
 
 from dataclasses import dataclass
 
@@ -9,20 +9,20 @@ DOWNSCALER_RESOURCES = (
     *("deployments", "statefulsets", "cronjobs", "jobs", "daemonsets"),
     *("horizontalpodautoscalers", "poddisruptionbudgets", "scaledobjects"),
 )
-"""What the annotations of py-kube-downscaler can put down here."""
+"""Resources that the annotations of py-kube-downscaler can scale down here."""
 
 
 def parse_downscaler_resources(text: str) -> tuple[str, ...]:
-    """Plural names, comma separated."""
+    """Parse plural names, comma separated."""
     names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
     if not names or not set(names) <= set(DOWNSCALER_RESOURCES):
-        raise ValueError(f"is no list of resources; use some of {','.join(DOWNSCALER_RESOURCES)}")
+        raise ValueError(f"is not a list of resources; use some of {','.join(DOWNSCALER_RESOURCES)}")
     return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """What sleeps and wakes by other rules than Environments."""
+    """Settings of py-kube-downscaler's annotations."""
 
     downscaler_annotations: bool = option(
         False,

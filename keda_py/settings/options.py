@@ -1,8 +1,8 @@
-"""One setting = one dataclass field that names its flag, its environment variable, its parser and its default.
+"""Options: one setting is one dataclass field that names its flag, environment variable, parser and default.
 
-`settings.py` declares such fields, `keda_py/cli` makes flags and help of them, `read_options` here turns text into a
-frozen dataclass. Rules: a flag wins over the environment; an empty variable counts as absent, as with KEDA; every
-wrong value is reported, not only the first.
+`settings.py` declares such fields, `keda_py/cli` makes flags and help of them, and `read_options` here turns text into
+a frozen dataclass. Rules: a flag overrides the environment; an empty variable counts as absent, as in KEDA; every wrong
+value is reported, not only the first.
 """
 
 import dataclasses
@@ -12,12 +12,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 Flags = Mapping[str, Sequence[str]]
-"""What was given on the command line: flag name without dashes -> its values in order."""
+"""Command line: flag name without dashes -> its values in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """Where a setting comes from. `parse` raises ValueError; its text follows the value: "is not ...; use ..."."""
+    """Source of a setting. `parse` raises ValueError; its text follows the value: "is not ...; use ..."."""
 
     parse: Callable[[str], object]
     help: str
@@ -27,24 +27,24 @@ class Option:
 
     @property
     def source(self) -> str:
-        """How a user calls it: its flag, its variable, or both."""
+        """Return the names by which a user knows it: its flag, its variable, or both."""
         return " / ".join(filter(None, (f"--{self.flag}" if self.flag else "", self.env)))
 
 
 def option(default: T, parse: Callable[[str], T], help: str, *, flag: str = "", env: str = "") -> T:
-    """A dataclass field read from one value."""
+    """Declare a dataclass field that is read from one value."""
     meta = {"option": Option(parse=parse, help=help, flag=flag, env=env)}
     return dataclasses.field(default=default, metadata=meta)
 
 
 def repeatable(default: tuple[T, ...], parse: Callable[[str], T], help: str, *, flag: str) -> tuple[T, ...]:
-    """A dataclass field read from a flag that may be given many times."""
+    """Declare a dataclass field that is read from a repeatable flag."""
     meta = {"option": Option(parse=parse, help=help, flag=flag, repeatable=True)}
     return dataclasses.field(default=default, metadata=meta)
 
 
 def options_of(group: type) -> Iterator[tuple[str, Option, object]]:
-    """(field name, option, default) of each field of a dataclass made with `option` or `repeatable`."""
+    """Yield (field name, option, default) of each field made with `option` or `repeatable`."""
     for field in dataclasses.fields(group):
         if isinstance(found := field.metadata.get("option"), Option):
             yield field.name, found, field.default
@@ -64,7 +64,7 @@ def read_options(group: type[T], flags: Flags, env: Mapping[str, str], wrong: li
 
 
 def _given(known: Option, flags: Flags, env: Mapping[str, str]) -> tuple[object, ...]:
-    """The parsed value, or nothing where neither flag nor variable is given; None is a value, too."""
+    """Return the parsed value, () without flag and variable; a parsed value may be None."""
     if given := flags.get(known.flag):
         parsed = tuple(_parse(known, f"--{known.flag}", text) for text in given)
         return (parsed,) if known.repeatable else parsed[-1:]

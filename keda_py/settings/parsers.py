@@ -20,21 +20,21 @@ _LOG_LEVELS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a server listens; host "" is every interface, port 0 any free port."""
+    """Listening address; host "" is every interface, port 0 any free port."""
 
     host: str
     port: int
 
 
 def parse_port(text: str) -> int:
-    """0..65535."""
+    """Parse a port number, 0 included."""
     if not (text.isascii() and text.isdigit()) or int(text) > 65535:
         raise ValueError("is not a port; use a number from 0 to 65535")
     return int(text)
 
 
 def parse_address(text: str) -> Address | None:
-    """`:8080`, `127.0.0.1:8080` or `[::1]:8080`; "0" and "" are None: off."""
+    """Parse `:8080`, `127.0.0.1:8080` or `[::1]:8080`; "0" and "" switch the server off: None."""
     if text in ("0", ""):
         return None
     host, colon, port = text.rpartition(":")
@@ -44,7 +44,7 @@ def parse_address(text: str) -> Address | None:
 
 
 def parse_loopback(text: str) -> Address:
-    """An address of this machine that no other reaches: `127.0.0.1:8082`, `[::1]:8082`."""
+    """Parse an address that no other machine reaches: `127.0.0.1:8082`, `[::1]:8082`."""
     address = parse_address(text)
     if address is None or not (_is_address(address.host) and ip_address(address.host).is_loopback):
         raise ValueError('is not a loopback address; use for example "127.0.0.1:8082"')
@@ -52,28 +52,28 @@ def parse_loopback(text: str) -> Address:
 
 
 def parse_namespaces(text: str) -> tuple[str, ...]:
-    """Comma separated; KEDA's manifests may hand over a literal `""`, which is all namespaces too."""
+    """Parse a comma-separated list; a literal `""`, which KEDA's manifests may contain, is all namespaces too."""
     if text == '""':
         return ()
     return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
 
 
 def parse_shards(text: str) -> int:
-    """0..16."""
+    """Parse a number of shards, at most 16."""
     if not (text.isascii() and text.isdigit()) or int(text) > 16:
         raise ValueError("is not a number of replicas; use a number from 0 to 16")
     return int(text)
 
 
 def parse_positive_int(text: str) -> int:
-    """A whole number of at least 1."""
+    """Parse a whole number of at least 1."""
     if not (text.isascii() and text.isdigit()) or len(text) > 9 or int(text) < 1:
         raise ValueError("is not a whole number of at least 1")
     return int(text)
 
 
 def parse_rate(text: str) -> float:
-    """A number a second, 0 for no limit."""
+    """Parse a number per second, 0 for no limit."""
     digits = text.replace(".", "", 1)
     if not (digits.isascii() and digits.isdigit()) or len(text) > 9:
         raise ValueError("is not a number a second; use for example 50, or 0 for no limit")
@@ -81,21 +81,21 @@ def parse_rate(text: str) -> float:
 
 
 def parse_positive_duration(text: str) -> timedelta:
-    """A Go duration longer than nothing."""
+    """Parse a duration as Go writes it, longer than 0."""
     if (duration := parse_duration(text)) <= timedelta(0):
         raise ValueError('is not longer than 0; use a duration such as "15s"')
     return duration
 
 
 def parse_wait(text: str) -> timedelta:
-    """A Go duration, zero allowed."""
+    """Parse a Go duration, 0 included."""
     if (duration := parse_duration(text)) < timedelta(0):
         raise ValueError('is negative; use a duration such as "10s", or 0')
     return duration
 
 
 def parse_http_timeout(text: str) -> timedelta:
-    """Milliseconds; zero or less is 300 ms, as with KEDA."""
+    """Parse milliseconds; 0 and negative numbers are 300 ms, as in KEDA."""
     try:
         milliseconds = int(text)
         return timedelta(milliseconds=milliseconds if milliseconds > 0 else 300)
@@ -104,7 +104,7 @@ def parse_http_timeout(text: str) -> timedelta:
 
 
 def parse_token_expiry(text: str) -> timedelta:
-    """A Go duration from 1h to 6h."""
+    """Parse a Go duration from 1h to 6h."""
     duration = parse_duration(text)
     if not timedelta(hours=1) <= duration <= timedelta(hours=6):
         raise ValueError("is not between 1h and 6h")
@@ -112,7 +112,7 @@ def parse_token_expiry(text: str) -> timedelta:
 
 
 def parse_url(text: str) -> str:
-    """An https URL with a host, as the API server would call it."""
+    """Parse an https URL with a host that the API server can call."""
     try:
         url = urlsplit(text)
         usable = url.scheme == "https" and bool(url.hostname) and (url.port is None or url.port > 0)
@@ -124,7 +124,7 @@ def parse_url(text: str) -> str:
 
 
 def parse_origin(text: str) -> str:
-    """An https URL of which only host and port count; without a slash at its end."""
+    """Parse an https URL with nothing but host and port; a slash at its end is removed."""
     url = urlsplit(parse_url(text))
     if url.path not in ("", "/") or url.query or url.fragment or url.username is not None:
         raise ValueError('has more than host and port; use for example "https://adapter.datadog.svc:8443"')
@@ -132,17 +132,17 @@ def parse_origin(text: str) -> str:
 
 
 def parse_hosts(text: str) -> tuple[str, ...]:
-    """Names or addresses of hosts, comma separated, each as it is or `*.suffix` for all below it; in small letters."""
+    """Parse host names or addresses, comma separated, or `*.suffix` for all names below one; in lower case."""
     hosts = tuple(dict.fromkeys(part.strip().lower().rstrip(".") for part in text.split(",") if part.strip()))
     for host in hosts:
         name = host.removeprefix("*.")
         if (
             not name
             or not name.isascii()
-            or any(one in "*/@ " for one in name)
+            or any(character in "*/@ " for character in name)
             or (":" in name and not _is_address(name))
         ):
-            raise ValueError('is no list of hosts; use for example "vault.example.org,*.vault.svc.cluster.local"')
+            raise ValueError('is not a list of hosts; use for example "vault.example.org,*.vault.svc.cluster.local"')
     return hosts
 
 
@@ -154,17 +154,17 @@ def _is_address(text: str) -> bool:
 
 
 def parse_tls_version(text: str) -> str:
-    """TLS10, TLS11, TLS12 or TLS13."""
+    """Parse a minimum version by KEDA's names, TLS10 to TLS13."""
     return one_of("TLS10", "TLS11", "TLS12", "TLS13")(text)
 
 
 def parse_cipher_names(text: str) -> tuple[str, ...]:
-    """IANA names, separated by commas or colons."""
+    """Parse IANA names, separated by commas or colons."""
     return tuple(name for part in text.replace(":", ",").split(",") if (name := part.strip()))
 
 
 def parse_log_level(text: str) -> int:
-    """A level of `logging`; a number is zap's verbosity, where 1 and more is debug."""
+    """Parse a level's name, or zap's verbosity as a number, of which 1 and above is debug."""
     if text in _LOG_LEVELS:
         return _LOG_LEVELS[text]
     if text.isascii() and text.isdigit() and int(text[:9]) > 0:
@@ -173,7 +173,7 @@ def parse_log_level(text: str) -> int:
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """A parser that accepts these words only."""
+    """Make a parser that accepts only these words."""
 
     def parse(text: str) -> str:
         if text not in allowed:

@@ -32,8 +32,7 @@ from keda_py.settings.parsers import (
     parse_url,
     parse_wait,
 )
-from keda_py.settings.process import LogSettings, ProcessSettings
-from keda_py.settings.shadow import ShadowSettings
+from keda_py.settings.process import LogSettings, ProcessSettings, ShadowSettings
 from keda_py.settings.surroundings import service_account_namespace, with_service_tls
 
 _ON_8080: Address | None = Address(host="", port=8080)
@@ -42,7 +41,7 @@ _ON_8081: Address | None = Address(host="", port=8081)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """Which cluster, and which part of it."""
+    """Cluster, and the part of it that is watched."""
 
     kubeconfig: str = option(
         "", str, "kubeconfig of the cluster; default: $KUBECONFIG, in-cluster, ~/.kube/config", flag="kubeconfig"
@@ -73,7 +72,7 @@ class ClusterSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadershipSettings:
-    """The Lease that lets one replica write."""
+    """Lease of the leader, and the shards of several active replicas."""
 
     elect: bool = option(False, parse_bool, "let one replica at a time write", flag="leader-elect")
     lease_name: str = option("operator.keda.sh", str, "name of the Lease", flag="leader-election-id")
@@ -106,7 +105,7 @@ class LeadershipSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingSettings:
-    """Ports, and how the process leaves. An address of None is switched off; host "" is every interface."""
+    """Ports, and shutdown. An address of None is switched off; host "" is every interface."""
 
     bind_address: str = option("", str, "address of the HTTPS ports; empty: every interface", flag="bind-address")
     secure_port: int = option(6443, parse_port, "HTTPS port of external.metrics.k8s.io", flag="secure-port")
@@ -163,7 +162,7 @@ class ServingSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateSettings:
-    """Certificates we serve with, and those we trust."""
+    """Certificates for serving, and trusted authorities."""
 
     cert_dir: str = option("/certs", str, "directory with tls.crt, tls.key and ca.crt", flag="cert-dir")
     tls_cert_file: str = option("", str, "certificate instead of the one in --cert-dir", flag="tls-cert-file")
@@ -172,7 +171,7 @@ class CertificateSettings:
     webhook_client_ca_file: str = option(
         "",
         str,
-        "CA of the certificates that callers of the webhook must show; empty: anybody may call",
+        "CA of the certificates that callers of the webhook must show; empty: any client may call",
         flag="webhook-client-ca-file",
     )
     webhook_client_names: tuple[str, ...] = option(
@@ -210,7 +209,7 @@ class CertificateSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
-    """How scalers call out."""
+    """HTTP client of scalers."""
 
     timeout: timedelta = option(
         timedelta(seconds=3), parse_http_timeout, "milliseconds a scaler waits", env="KEDA_HTTP_DEFAULT_TIMEOUT"
@@ -241,7 +240,7 @@ class HttpSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingSettings:
-    """How ScaledObjects, ScaledJobs and their credentials are worked on."""
+    """Work on ScaledObjects and ScaledJobs, and their credentials."""
 
     scaled_object_workers: int = option(
         5, parse_positive_int, "ScaledObjects reconciled at once", env="KEDA_SCALEDOBJECT_CTRL_MAX_RECONCILES"
@@ -319,7 +318,7 @@ class ScalingSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that `keda-py operator` can be told."""
+    """All settings of `keda-py operator`."""
 
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
     leadership: LeadershipSettings = field(default_factory=LeadershipSettings)
@@ -348,7 +347,8 @@ GROUPS: dict[str, type] = {
 
 
 def load_settings(flags: Flags, env: Mapping[str, str]) -> Settings:
-    """Settings from flags and environment. Raises ConfigError that names every wrong one, its value and the remedy."""
+    """Read settings from flags and environment. Raises ConfigError that names every wrong value and its remedy."""
+    # All errors are collected, so that an installer corrects them in one go.
     env, wrong = with_service_tls(env), list[str]()
     settings = Settings(**{name: read_options(group, flags, env, wrong) for name, group in GROUPS.items()})
     wrong.extend(_contradictions(settings))
@@ -361,7 +361,7 @@ def load_settings(flags: Flags, env: Mapping[str, str]) -> Settings:
 
 
 def _contradictions(settings: Settings) -> list[str]:
-    """Settings that are right alone and wrong together, as sentences."""
+    """Return a sentence for each contradiction between settings that are valid alone."""
     lease, files, serving, found = settings.leadership, settings.certificates, settings.serving, list[str]()
     duration, deadline, retry = (
         f"KEDA_OPERATOR_LEADER_ELECTION_{name}: {value.total_seconds():g}s"

@@ -1,7 +1,7 @@
-"""What the webhook judged and denied, under KEDA's names and labels. Behaviour reference, section 14.1.
+"""Metrics of the webhook, under KEDA's names and labels. Behaviour reference, section 14.1.
 
-Any client of the webhook's port chooses what a review says. A label is therefore a word of ours, or a namespace that
-is there: `exists` tells, by our caches; all others are one. The series of a namespace end with it.
+Any client of the webhook's port chooses the content of a review. Therefore a label is a word of ours or an existing
+namespace, as `exists` tells by our caches; all other values share one label. The series of a namespace end with it.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.telemetry.series import Series
 
 ELSEWHERE = "_unknown"
-"""The label of what is not known here; no namespace can have that name."""
+"""Label of unknown values; no namespace can have this name."""
 _ACTIONS = ("create", "update")
 
 
 class AdmissionMetrics:
-    """Every `record_...` is cheap and never waits."""
+    """Counters of the webhook. Every `record_...` is cheap and never waits."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         judged, denied = ("namespace", "action"), ("namespace", "action", "reason")
@@ -34,21 +34,21 @@ class AdmissionMetrics:
         )
 
     def tell_by(self, exists: Callable[[str], bool]) -> None:
-        """From now on `exists` says which namespaces are there."""
+        """Use `exists` to decide whether a namespace is a valid label."""
         self._exists = exists
 
     def record_validation(self, namespace: str, action: str) -> None:
-        """A ScaledObject that the webhook judged; `action` is create or update."""
+        """Count a ScaledObject that the webhook judged; `action` is create or update."""
         namespace = self._known(namespace)
         self._series.of(_owner(namespace), self._validations, (namespace, _word(action))).inc()
 
     def record_denial(self, namespace: str, action: str, reason: str) -> None:
-        """One that it denied, or a ScaledJob; `reason` is a word of ours."""
+        """Count a denied object; `reason` is a word of ours."""
         namespace = self._known(namespace)
         self._series.of(_owner(namespace), self._denials, (namespace, _word(action), reason)).inc()
 
     def sweep(self) -> None:
-        """End the series of namespaces that are gone; before each scrape."""
+        """End the series of deleted namespaces; called before each scrape."""
         for owner in self._series.owners:
             if self._known(owner.namespace) != owner.namespace:
                 self._series.forget(owner)

@@ -1,8 +1,8 @@
-"""CloudEvents sent and waiting, under KEDA's names and labels. Behaviour reference, section 14.1.
+"""Metrics of CloudEvents sent and waiting, under KEDA's names and labels. Behaviour reference, section 14.1.
 
-As there, an event counts for the namespace of the object that it tells of, and a queue for that of its source ("" for
-a ClusterCloudEventSource). "emitted" is an event that the sink has (KEDA counts when it begins to send), "failed" an
-attempt in vain, or an event that gave way in a full queue.
+As in KEDA, an event counts for the namespace of its object, and a queue for that of its source ("" for a
+ClusterCloudEventSource). "emitted" is an event that the sink has accepted (KEDA counts when it begins to send),
+"failed" a failed attempt, or an event dropped from a full queue.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from keda_py.telemetry.series import Series
 
 
 class CloudEventMetrics:
-    """Every `record_...` is cheap and never waits; `forget` when a source is gone."""
+    """Counters and gauges of CloudEvents. Every `record_...` is cheap and never waits."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._series = Series()
@@ -30,21 +30,21 @@ class CloudEventMetrics:
         )
 
     def record_event(self, source: ObjectKey, namespace: str, sink: str, state: str) -> None:
-        """An event about something in `namespace` was sent ("emitted"), or could not be ("failed")."""
+        """Count an event about an object in `namespace`; `state` is "emitted" or "failed"."""
         self._series.of(source, self._emitted, (namespace, source.name, sink, state)).inc()
 
     def sweep(self, exists: Callable[[str], bool]) -> None:
-        """End the series of namespaces that are gone; before each scrape. "" is of what is in none."""
+        """End the series of deleted namespaces; called before each scrape. "" stands for cluster-scoped objects."""
         for source in self._series.owners:
             self._series.forget(source, lambda labels: bool(labels[0]) and not exists(labels[0]))
 
     def record_queued(self, source: ObjectKey, count: int) -> None:
-        """How many events wait for the sink of a source."""
+        """Set how many events wait for the sink of a source."""
         self._queues[source] = count
         self._show(source.namespace)
 
     def forget(self, source: ObjectKey) -> None:
-        """The source is gone, its series too."""
+        """End the series of a deleted source."""
         self._series.forget(source)
         self._queues.pop(source, None)
         self._show(source.namespace)
@@ -52,4 +52,5 @@ class CloudEventMetrics:
     def _show(self, namespace: str) -> None:
         counts = [count for source, count in self._queues.items() if source.namespace == namespace]
         series = self._queued.labels(namespace)
+        # A namespace without sources has no series; 0 would stay on the page for ever.
         series.set(sum(counts)) if counts else self._queued.remove(namespace)

@@ -1,9 +1,8 @@
-"""Environments in numbers: phase, members that are ready, the last wake, and what was saved while members slept.
+"""Metrics of Environments: phase, ready members, the last wake, and the savings of members that slept.
 
-A ScaledObject accounts for itself (`core/savings/`), in the same family of series; so no sum counts it twice.
-
-`keda_py_environment_due` is 1 from the moment at which members are to be ready, so that an alert can tell a morning
-that is late from one that has just begun.
+A ScaledObject reports its own savings (`core/savings/`) in the same family of series; so no sum counts it twice.
+`keda_py_environment_due` is 1 from the moment at which members should be ready, so that an alert can distinguish a late
+morning from one that has just begun.
 """
 
 from prometheus_client import CollectorRegistry
@@ -18,12 +17,12 @@ from keda_py.telemetry.series import Family, Series
 _ENVIRONMENT = ("namespace", "environment")
 _DUE = (Reason.OPEN, Reason.OVERRIDE_AWAKE)
 _ELSEWHERE = ("CronJob", "ScaledObject")
-"""Members that have no replicas, or account for themselves."""
+"""Kinds of members without replicas, or with savings of their own."""
 _WAKE, _MEMBER = "wake", "member"
 
 
 class EnvironmentMetrics:
-    """Every `record` is cheap and never waits; `forget` when an Environment is gone."""
+    """Gauges of Environments. Every `record` is cheap and never waits."""
 
     def __init__(self, registry: CollectorRegistry, savings: SavingsMetrics) -> None:
         def gauge(name: str, text: str, *labels: str) -> Family:
@@ -42,7 +41,7 @@ class EnvironmentMetrics:
         self._saved = savings.saved
 
     def record(self, key: ObjectKey, decision: EnvironmentDecision, monotonic: float) -> None:
-        """A look at an Environment. What slept since the look before is counted as it was remembered then."""
+        """Record a look at an Environment; what slept since the previous look is counted by the state of then."""
         state, status, labels = decision.state, decision.status, (key.namespace, key.name)
         of = self._series.of
         for phase in Phase:
@@ -53,12 +52,13 @@ class EnvironmentMetrics:
         of(key, self._up, labels).set(status.members_up)
         of(key, self._members, labels).set(status.members_total)
         of(key, self._override, labels).set(decision.goal.override is not None)
-        of(key, self._contested, labels).set(any(one.stage is Stage.CONTESTED for one in state.members.values()))
+        of(key, self._contested, labels).set(any(member.stage is Stage.CONTESTED for member in state.members.values()))
         if state.last_wake is not None:
             of(key, self._wake, labels, (_WAKE,)).set(state.last_wake.seconds)
         self._count_saved(key, decision, monotonic)
 
     def _count_saved(self, key: ObjectKey, decision: EnvironmentDecision, monotonic: float) -> None:
+        # The interval since the previous look counts by what slept at its beginning, not by what sleeps now.
         since, slept = self._asleep.get(key, (monotonic, {}))
         for member, replicas in slept.items():
             kind, _, name = member.partition("/")
@@ -66,13 +66,13 @@ class EnvironmentMetrics:
             self._series.of(key, self._saved, labels, (_MEMBER,)).inc(replicas * max(monotonic - since, 0.0))
         members = decision.state.members.items()
         asleep = {
-            name: one.replicas
-            for name, one in members
-            if one.stage is Stage.DOWN and one.replicas and name.partition("/")[0] not in _ELSEWHERE
+            name: member.replicas
+            for name, member in members
+            if member.stage is Stage.DOWN and member.replicas and name.partition("/")[0] not in _ELSEWHERE
         }
         self._asleep[key] = (monotonic, asleep)
 
     def forget(self, key: ObjectKey) -> None:
-        """An Environment is gone, its series too."""
+        """End the series of a deleted Environment."""
         self._series.forget(key)
         self._asleep.pop(key, None)

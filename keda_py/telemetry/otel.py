@@ -1,9 +1,9 @@
-"""OpenTelemetry export: our metrics under the names and attributes that KEDA gives them there, pushed by OTLP.
+"""OpenTelemetry export: our metrics under KEDA's names and attributes, pushed by OTLP.
 
-Nothing is counted twice: what `prometheus.py` holds is read when an export is due, in the exporter's own thread, so
-that a collector that is slow or gone delays nothing. Where to, how often and with which credentials is told by the
-OTEL_* variables, which the SDK reads. Imported only with --enable-opentelemetry-metrics; needs the extra `otel`. The
-names are in `otel_names.py`. Behaviour reference, section 14.2.
+The metrics of `prometheus.py` are read when an export is due, in the exporter's own thread, so that a slow or missing
+collector delays nothing. The SDK reads address, interval and credentials from the OTEL_* variables. Imported only with
+--enable-opentelemetry-metrics; needs the extra `otel`. The names are in `otel_names.py`. Behaviour reference, section
+14.2.
 """
 
 import asyncio
@@ -29,17 +29,17 @@ from keda_py.telemetry.prometheus import OperatorMetrics
 
 METER = "keda-open-telemetry-metrics"
 LAST_EXPORT_SECONDS = 2.0
-"""At the end one more export is tried for this long."""
+"""Time limit of the last export, at shutdown."""
 
 MOST_TIMED = 20_000
-"""Triggers times status codes, with --enable-high-cardinality-metrics-labels."""
+"""Sets of attributes (trigger and status code) with --enable-high-cardinality-metrics-labels."""
 
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
 async def exporting(metrics: OperatorMetrics) -> AsyncIterator[None]:
-    """Export until left, and once more then. Raises ConfigError for OTEL_* variables that cannot be used."""
+    """Export while inside, and once more at the end. Raises ConfigError for invalid OTEL_* variables."""
     complaints = _Complaints()
     complaints.listen()
     try:
@@ -57,7 +57,7 @@ async def exporting(metrics: OperatorMetrics) -> AsyncIterator[None]:
 
 
 class _Complaints(logging.Handler):
-    """What the SDK would log at every export that fails: kept, because `_Watched` tells of it once."""
+    """Log handler that keeps the SDK's last error, so that `_Watched` logs it once and not at every export."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -65,22 +65,21 @@ class _Complaints(logging.Handler):
         self._logger = logging.getLogger("opentelemetry")
 
     def listen(self) -> None:
-        """From now on the SDK is heard here alone."""
+        """Redirect the SDK's log to this handler alone."""
         self._logger.addHandler(self)
         self._logger.propagate = False
 
     def leave(self) -> None:
-        """Undo `listen`."""
         self._logger.removeHandler(self)
         self._logger.propagate = True
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Remember the words; a query in a URL may hold a key."""
+        """Keep the message without a URL's query, which may hold a key."""
         self.last = record.getMessage().partition("?")[0]
 
 
 class _Watched(MetricExporter):
-    """An exporter that tells when the collector stops taking metrics, and when it takes them again."""
+    """Exporter that logs when the collector stops accepting metrics, and when it accepts them again."""
 
     def __init__(self, exporter: MetricExporter, complaints: _Complaints) -> None:
         # The SDK's readers take these preferences, which OTEL_* variables can set, from the exporter in the same way.
@@ -89,7 +88,7 @@ class _Watched(MetricExporter):
         self._failing = False
 
     def export(self, metrics_data: MetricsData, timeout_millis: float = 10_000, **kwargs: object) -> MetricExportResult:
-        """Called in the SDK's thread."""
+        """Export, in the SDK's thread, and log a change between success and failure."""
         result = self._exporter.export(metrics_data, timeout_millis, **kwargs)
         failing = result is not MetricExportResult.SUCCESS
         if failing and not self._failing:
@@ -100,16 +99,14 @@ class _Watched(MetricExporter):
         return result
 
     def force_flush(self, timeout_millis: float = 10_000) -> bool:
-        """Nothing is held back."""
         return self._exporter.force_flush(timeout_millis)
 
     def shutdown(self, timeout_millis: float = 30_000, **kwargs: object) -> None:
-        """An export under way is given up."""
         self._exporter.shutdown(timeout_millis, **kwargs)
 
 
 def _protocol() -> str:
-    """As in KEDA everything but "grpc" is HTTP."""
+    """Return the protocol; as in KEDA everything but "grpc" is HTTP."""
     named = os.environ.get("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL") or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
     return "grpc" if named == "grpc" else "http"
 
@@ -128,15 +125,15 @@ def _reader(complaints: _Complaints) -> PeriodicExportingMetricReader:
 
 
 def _resource() -> Resource:
-    """OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win."""
+    """Return our resource attributes; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence."""
     ours = {"service.name": "keda-operator", "service.version": __version__}
     return Resource.create(ours).merge(OTELResourceDetector().detect())
 
 
 def _show(metrics: OperatorMetrics, meter: Meter) -> None:
-    for one in EXPORTED:
-        callback = _Series(metrics, one).observe
-        _create(meter, one)(one.name, [callback], one.unit, one.description)
+    for exported in EXPORTED:
+        callback = _Series(metrics, exported).observe
+        _create(meter, exported)(exported.name, [callback], exported.unit, exported.description)
     seconds = meter.create_histogram(
         HTTP_SECONDS, "s", "until the head of the answer came", explicit_bucket_boundaries_advisory=HTTP_SECONDS_BUCKETS
     )
@@ -145,14 +142,14 @@ def _show(metrics: OperatorMetrics, meter: Meter) -> None:
 
 
 class Timed:
-    """A histogram of requests. The SDK forgets no attributes, so of those that users make up it is given so many."""
+    """Histogram of requests with a bound on its attributes: the SDK keeps them for ever, and users invent triggers."""
 
     def __init__(self, histogram: Histogram) -> None:
         self._histogram = histogram
         self._known: set[tuple[str, ...]] = set()
 
     def record(self, labels: Mapping[str, str], seconds: float) -> None:
-        """One request; without its trigger where too many are known."""
+        """Record a request; without its trigger above MOST_TIMED known sets."""
         attributes, known = dict(labels), tuple(labels.values())
         if known in self._known or len(self._known) < MOST_TIMED:
             self._known.add(known)
@@ -161,8 +158,8 @@ class Timed:
         self._histogram.record(seconds, attributes)
 
 
-def _create(meter: Meter, one: Exported) -> Callable[..., object]:
-    match one.kind:
+def _create(meter: Meter, exported: Exported) -> Callable[..., object]:
+    match exported.kind:
         case "gauge":
             return meter.create_observable_gauge
         case "counter":
@@ -172,20 +169,23 @@ def _create(meter: Meter, one: Exported) -> Callable[..., object]:
 
 
 class _Series:
-    """The series of one name, as they are now."""
+    """Observable series of one name."""
 
-    def __init__(self, metrics: OperatorMetrics, one: Exported) -> None:
-        self._metrics, self._one = metrics, one
+    def __init__(self, metrics: OperatorMetrics, exported: Exported) -> None:
+        self._metrics, self._exported = metrics, exported
         self._counted: set[frozenset[tuple[str, str | bool]]] = set()
 
     def observe(self, _: CallbackOptions) -> Iterable[Observation]:
-        """Called in the SDK's thread. A total that has ended is sent once more, as 0: else the collector keeps it."""
+        """Observe the current values, in the SDK's thread. An ended total is sent once more as 0, or the collector
+        keeps it.
+        """
         known, self._counted = self._counted, set()
-        for family in self._metrics.registry.restricted_registry([self._one.series]).collect():
+        # Read in the exporter's thread while the loop may write; a family copies its series first.
+        for family in self._metrics.registry.restricted_registry([self._exported.series]).collect():
             for sample in family.samples:
-                attributes = self._one.attributes(sample.labels)
-                if self._one.kind == "updown":
+                attributes = self._exported.attributes(sample.labels)
+                if self._exported.kind == "updown":
                     self._counted.add(frozenset(attributes.items()))
-                yield Observation(self._one.value(sample.value), attributes)
+                yield Observation(self._exported.value(sample.value), attributes)
         for ended in known - self._counted:
             yield Observation(0, dict(ended))

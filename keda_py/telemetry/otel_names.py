@@ -1,6 +1,6 @@
-"""KEDA's OpenTelemetry names: of which Prometheus series each is made, and how its attributes differ from the labels.
+"""KEDA's OpenTelemetry names: the Prometheus series behind each, and how its attributes differ from the labels.
 
-Data alone; `otel.py` exports it. Behaviour reference, section 14.2.
+Data only; `otel.py` exports it. Behaviour reference, section 14.2.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ def _same(labels: Labels) -> Attributes:
 
 
 def _scaler(labels: Labels) -> Attributes:
-    """The kind is told by the attribute that holds the object's name, and the index is named after the kind, too."""
+    """Return KEDA's attributes of a trigger, whose names depend on the kind of its object."""
     is_job = labels["type"] == "scaledjob"
     return {
         "namespace": labels["namespace"],
@@ -56,7 +56,7 @@ def _emitted(labels: Labels) -> Attributes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """One OpenTelemetry name; `scale` is 1000 where KEDA counts milliseconds."""
+    """One OpenTelemetry name; `scale` is 1000 if KEDA counts milliseconds."""
 
     name: str
     series: str
@@ -67,7 +67,7 @@ class Exported:
     scale: float = 1.0
 
     def value(self, shown: float) -> float:
-        """What is sent for a series that shows this; KEDA sends whole milliseconds, of 0.9 ms none."""
+        """Convert a series' value; KEDA sends whole milliseconds, so that 0.9 ms is 0."""
         if self.scale != 1:
             return float(int(shown * self.scale))
         return int(shown) if self.kind != "gauge" or self.name == "keda.build.info" else shown
@@ -80,8 +80,8 @@ def _gauge(
 
 
 def _in_milliseconds(name: str, series: str, attributes: Callable[[Labels], Attributes]) -> Exported:
-    told = f"deprecated, use {name}.seconds"
-    return Exported(name=name, series=series, kind="gauge", attributes=attributes, description=told, scale=1000)
+    text = f"deprecated, use {name}.seconds"
+    return Exported(name=name, series=series, kind="gauge", attributes=attributes, description=text, scale=1000)
 
 
 def _counter(name: str, series: str, description: str, attributes: Callable[[Labels], Attributes] = _same) -> Exported:

@@ -1,8 +1,8 @@
-"""The text page on --metrics-bind-address.
+"""Text page on --metrics-bind-address.
 
-Rendering 2000 series costs 27 ms, so a scrape is rendered in a thread, at most ten times a second, and for no more than
-a tenth of the time. Anybody may ask for the page: a few get it at once, and those who do not take it in time are cut
-off, because what they have not taken is kept for them.
+Rendering 2 000 series costs 27 ms, so a page is rendered in a thread, at most ten times a second, and for at most a
+tenth of the time. Any client may request it: a few are served at once, and slow ones are disconnected, because the rest
+of their page stays in memory.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from keda_py.serving.ports.gate import Crowded, Gate
 from keda_py.telemetry.prometheus import OperatorMetrics
 
 RENDER_SECONDS = 0.1
-"""A rendered page serves everybody who asks within this time, or ten times as long as its rendering took."""
+"""A rendered page is reused for this time, or for ten times as long as its rendering took."""
 TAKE_SECONDS = 5.0
 AT_ONCE, WAITING = 4, 64
 PIECE_BYTES = 32 * 1024
 
 
 class MetricsPage:
-    """What `/metrics` answers."""
+    """Handler of `/metrics`."""
 
     def __init__(self, metrics: OperatorMetrics) -> None:
         self._metrics = metrics
@@ -30,23 +30,24 @@ class MetricsPage:
         self._gate = Gate(AT_ONCE, WAITING)
 
     async def render(self) -> bytes:
-        """The page, as young as the load allows; rendered off the loop."""
+        """Return the page, rendered off the loop, as fresh as the load allows."""
         async with self._rendering:
             loop = asyncio.get_running_loop()
             began = loop.time()
             if began >= self._good_until:
                 self._metrics.process.sample()
                 self._page = await asyncio.to_thread(generate_latest, self._metrics.registry)
+                # A slow render is reused for longer, so that rendering takes a tenth of the time at most.
                 self._good_until = began + max(RENDER_SECONDS, 10 * (loop.time() - began))
             return self._page
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """For `app.router.add_get("/metrics", page.answer)`."""
+        """Answer a request; for `app.router.add_get("/metrics", page.answer)`."""
         try:
             async with self._gate.turn(request.remote or ""), asyncio.timeout(TAKE_SECONDS):
                 return await self._send(request, await self.render())
         except Crowded:
-            raise web.HTTPServiceUnavailable(text="too many ask for this page; try again") from None
+            raise web.HTTPServiceUnavailable(text="too many requests for this page; try again") from None
 
     async def _send(self, request: web.Request, page: bytes) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE_LATEST, "Content-Length": str(len(page))})

@@ -1,7 +1,7 @@
-"""Metrics of the process as a whole: its requests, its Lease, its loop, its queue, its decisions.
+"""Metrics of the process as a whole: requests, Lease, event loop, queues, decisions.
 
 KEDA has the first two from client-go under these names, and those of `reconcile_metrics.py` from controller-runtime;
-those that begin with keda_py_ are our own.
+the names that begin with keda_py_ are our own.
 """
 
 import platform
@@ -27,7 +27,7 @@ _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 class ProcessMetrics:
-    """Every `record_...` is cheap and never waits."""
+    """Metrics of one process. Every `record_...` is cheap and never waits."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         for collector in (ProcessCollector, GCCollector, PlatformCollector):
@@ -66,13 +66,13 @@ class ProcessMetrics:
         self._certificate = Gauge(
             "keda_py_certificate_expiry_timestamp_seconds", "when the serving certificate ends", registry=registry
         )
-        self._certificate.set(nan)  # no certificate yet; 0 would be long ago
+        self._certificate.set(nan)  # no certificate yet; 0 would look like one that expired in 1970
         _add_build_info(registry)
         self._exchanged: dict[tuple[int, str, str], Counter] = {}
         self._decided: dict[str, Counter] = {}
 
     def record_exchange(self, exchange: Exchange) -> None:
-        """One request to the API server."""
+        """Count a request to the API server."""
         method = "GET" if exchange.verb in ("LIST", "WATCH") else exchange.verb
         key = (exchange.code, exchange.host, method)
         if (found := self._exchanged.get(key)) is None:
@@ -81,49 +81,49 @@ class ProcessMetrics:
         found.inc()
 
     def record_batch(self, size: int) -> None:
-        """A source was asked for that many triggers at once."""
+        """Record how many triggers one request to a source answered."""
         self._batches.observe(size)
 
     def record_lag(self, seconds: float) -> None:
-        """How much later than due a timer of the loop fired."""
+        """Record how late a timer of the loop fired."""
         self._lag.observe(seconds)
 
     def record_stall(self, culprit: str) -> None:
-        """The loop was blocked, by a trigger type or a place in the code."""
+        """Count a blocked loop; `culprit` is a trigger type or a place in the code."""
         self._stalls.labels(culprit).inc()
 
     def record_decision(self, reason: str) -> None:
-        """A decision, whether anything was done about it or not."""
+        """Count a decision by its reason, applied or not."""
         if (found := self._decided.get(reason)) is None:
             found = self._decided[reason] = self._decisions.labels(reason)
         found.inc()
 
     def show(self, take: Callable[[], None]) -> None:
-        """Call `take` on the loop before each scrape, to set what is known only then."""
+        """Call `take` on the loop before each scrape, to set gauges that are computed only then."""
         self._samplers.append(take)
 
     def show_queue(self, kind: str, depth: Callable[[], int]) -> None:
-        """Show the depth of a queue from now on; asked on the loop at each scrape."""
+        """Show the depth of a queue, computed on the loop at each scrape."""
         self.show(lambda: self._depth.labels(kind).set(depth()))
 
     def show_waiting_activations(self, count: Callable[[], int]) -> None:
-        """Show how many activations wait from now on; asked on the loop at each scrape."""
+        """Show how many activations wait, computed on the loop at each scrape."""
         self.show(lambda: self._activations.set(count()))
 
     def show_held_back(self, kind: str, count: Callable[[], int]) -> None:
-        """Show how many objects of a kind are held back from now on; asked on the loop at each scrape."""
+        """Show how many objects of a kind are held back, computed on the loop at each scrape."""
         self.show(lambda: self._held_back.labels(kind).set(count()))
 
     def show_leadership(self, lease: str, leads: Callable[[], bool]) -> None:
-        """Show whether we hold the Lease from now on."""
+        """Show whether we hold the Lease, computed on the loop at each scrape."""
         self.show(lambda: self._leads.labels(lease).set(leads()))
 
     def record_certificate(self, ends: float) -> None:
-        """Another certificate is served, until then, in seconds since 1970."""
+        """Set the expiry of the serving certificate, in seconds since 1970."""
         self._certificate.set(ends)
 
     def sample(self) -> None:
-        """On the loop, before a page is rendered elsewhere: what is asked for only then."""
+        """Compute the gauges of `show`, on the loop, before a page is rendered in a thread."""
         for take in self._samplers:
             take()
 

@@ -1,7 +1,7 @@
-"""Our own metrics, under KEDA's names and labels, so that existing dashboards and alerts go on working.
+"""Our own metrics, under KEDA's names and labels, so that existing dashboards and alerts keep working.
 
-The engine and the operator report through the small `record_...` functions; a series ends with its object. What
-concerns the process as a whole is in `process_metrics.py`; `page.py` renders both. Behaviour reference, section 14.1.
+The engine and the operator report through the small `record_...` functions; a series ends with its object. Metrics of
+the process as a whole are in `process_metrics.py`; `page.py` renders both. Behaviour reference, section 14.1.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,15 +32,15 @@ _OBJECT = ("namespace", "scaledObject")
 _LOOP = ("namespace", "type", "resource")
 _HTTP = ("namespace", "scaled_resource", "scaler", "trigger_name", "metric_name", "status_code")
 _SLEEP = ("sleep",)
-"""The scope of what ends with a generation, as an object may be given a minReplicaCount."""
+"""Scope of series that end with a generation: a new one may have a minReplicaCount, and then never sleeps."""
 _STATUSES = frozenset(HTTPStatus)
 _EMPTY = ("namespace", "scaledResource", "triggerName", "metricName", "resourceType", "ignoreNullValues")
 
 
 class OperatorMetrics:
-    """The metrics of one process. Every function is cheap and never waits.
+    """Metrics of one process. Every function is cheap and never waits.
 
-    `detailed` tells how long HTTP requests take for each trigger, not for each kind of scaler.
+    With `detailed`, HTTP requests are timed per trigger instead of per kind of scaler.
     """
 
     def __init__(self, *, detailed: bool = False) -> None:
@@ -54,7 +54,7 @@ class OperatorMetrics:
         self.environments = EnvironmentMetrics(registry, self._savings)
         self._series = Series(most=MOST_DETAILED_LINES if detailed else MOST_LINES)
         self.on_http: Callable[[Mapping[str, str], float], None] = lambda labels, seconds: None
-        """Told of each request's labels and seconds, for a histogram that cannot be read from this one."""
+        """Called with each request's labels and seconds, for a histogram that cannot be derived from ours."""
 
         def gauge(name: str, text: str, labels: Labels) -> Family:
             return Family("gauge", name, text, labels, registry)
@@ -85,37 +85,40 @@ class OperatorMetrics:
 
     @property
     def owners(self) -> tuple[ObjectKey, ...]:
-        """The objects of which anything is shown."""
+        """Return the objects that have series."""
         return self._series.owners
 
     def record_built(self, key: ObjectKey, scalers: ScalerSet) -> None:
-        """Scalers of a new generation stand: series of metrics that the object has no longer end.
+        """End the series of metrics that an object no longer has, after its scalers were built anew.
 
-        What the HPA measures by itself counts as active, as in KEDA: no scaler is asked here.
+        Resource metrics, which the HPA measures itself, count as active, as in KEDA: no scaler is asked for them.
         """
         resources = _resource_labels(key, scalers)
         kept: set[Scope] = {
             _series_labels(key, scalers, metric.trigger_index, metric.name) for metric in scalers.metrics.external
         }
         kept |= {*resources, _composite_labels(key), *((trigger.type,) for trigger in scalers.spec.triggers)}
+        # Before new series are written: a dashboard must not show metrics of the previous generation.
         self._series.keep(key, kept)
         for labels in resources:
             self._series.of(key, self._active, labels, labels).set(1)
 
     def record_dismissed(self, key: ObjectKey) -> None:
-        """An object has no scalers any more, at least for now: what was read by them is not true any longer."""
+        """End the series of an object that has no scalers now: their last values are no longer true."""
         self._series.keep(key, ())
 
     def record_reading(self, key: ObjectKey, scalers: ScalerSet, reading: MetricReading) -> None:
-        """A completed reading, good or failed. KEDA counts failures of the HPA's questions alone in the details."""
+        """Record a completed reading, good or failed. (KEDA's detail counters have only failures of the HPA's
+        requests.)
+        """
         labels = _series_labels(key, scalers, reading.metric.trigger_index, reading.metric.name)
         of = self._series.of
         of(key, self._latency, labels, labels).set(reading.seconds)
         errors = of(key, self._errors, labels, labels), of(key, self._object_errors[key.kind], _object_labels(key))
         match reading.outcome:
             case ScalerError() as error:
-                for one in errors:
-                    one.inc()
+                for counter in errors:
+                    counter.inc()
                 if isinstance(error, EmptyAnswer):
                     self._count_empty(key, reading, labels, ignored=False)
             case outcome:
@@ -125,47 +128,45 @@ class OperatorMetrics:
                     self._count_empty(key, reading, labels, ignored=True)
 
     def record_evaluation(self, key: ObjectKey, evaluation: Evaluation) -> None:
-        """What a round of a ScaledObject means: the formula's value, where there is one."""
-        value = next((one for one in evaluation.values if one.name == COMPOSITE_METRIC), None)
+        """Record the formula's value of a ScaledObject's round, if it has a formula."""
+        value = next((value for value in evaluation.values if value.name == COMPOSITE_METRIC), None)
         if value is not None:
             labels = _composite_labels(key)
             self._series.of(key, self._value, labels, labels).set(value.milli / 1000)
             self._series.of(key, self._active, labels, labels).set(1 if evaluation.active else 0)
 
     def record_error(self, key: ObjectKey) -> None:
-        """An object that could not be checked or decided on."""
+        """Count an object that could not be checked or decided on."""
         self._series.of(key, self._object_errors[key.kind], _object_labels(key)).inc()
 
     def record_paused(self, key: ObjectKey, *, paused: bool) -> None:
-        """Whether a ScaledObject is paused."""
         self._series.of(key, self._paused, _object_labels(key)).set(1 if paused else 0)
 
     def record_fallback(self, key: ObjectKey, *, active: bool) -> None:
-        """Whether the fallback of a ScaledObject that has one is in force."""
+        """Record whether the fallback of a ScaledObject is in force."""
         self._series.of(key, self._fallback, _object_labels(key)).set(1 if active else 0)
 
     def record_awake(self, key: ObjectKey, *, awake: bool) -> None:
-        """Whether a ScaledObject that may go to zero has replicas; told anew after each new generation."""
+        """Record whether a ScaledObject that may go to zero has replicas; repeated after each new generation."""
         self._series.of(key, self._awake, _object_labels(key), _SLEEP).set(1 if awake else 0)
 
     def record_savings(self, key: ObjectKey, *, used: float, saved: float) -> None:
-        """Sums since a ScaledObject was first seen; they are stored in its status, and go on after a restart."""
+        """Record the sums since a ScaledObject was first seen; its status stores them across restarts."""
         labels = (key.namespace, key.kind, key.name)
         self._series.of(key, self._savings.used, labels).set(used)
         self._series.of(key, self._savings.saved, labels).set(saved)
 
     def record_lateness(self, key: ObjectKey, seconds: float) -> None:
-        """How much later than due a scale loop began."""
+        """Record how late a scale loop began."""
         labels, late = (key.namespace, key.kind.lower(), key.name), max(seconds, 0.0)
         self._series.of(key, self._loop, labels).set(late)
         self.process.lateness.observe(late)
 
     def record_batch(self, size: int) -> None:
-        """A source was asked for that many triggers at once."""
         self.process.record_batch(size)
 
     def record_http(self, exchange: HttpExchange) -> None:
-        """An HTTP request of whichever trigger is being read."""
+        """Record an HTTP request of the trigger that is being read."""
         meter = asked_for()
         if meter is None:
             return
@@ -181,15 +182,14 @@ class OperatorMetrics:
             of(key, self._http_seconds, timed, scope if timed is labels else (kind,)).observe(exchange.seconds)
 
     def record_resources(self, kind: str, namespace: str, count: int) -> None:
-        """How many objects of a type, as "scaled_object", a namespace has."""
+        """Set how many objects of a type, such as "scaled_object", a namespace has."""
         _set_or_remove(self._resources, (kind, namespace), count)
 
     def record_triggers(self, trigger_type: str, count: int) -> None:
-        """How many triggers of a type there are."""
+        """Set how many triggers of a type exist."""
         _set_or_remove(self._triggers, (shortened(trigger_type),), count)
 
     def forget(self, key: ObjectKey) -> None:
-        """Remove every series of an object."""
         self._series.forget(key)
         self.environments.forget(key)
 
@@ -206,7 +206,7 @@ def _http_timer(labels: Labels, registry: CollectorRegistry) -> Histogram:
 
 
 def _code(status: int) -> str:
-    """A source may answer with any number: those without a meaning are told by their first digit."""
+    """Return the label of a status: sources may send any number, and those without a meaning share one per class."""
     if status in _STATUSES:
         return str(status)
     return f"{status // 100}xx" if status else "error"
@@ -227,7 +227,7 @@ def _series_labels(key: ObjectKey, scalers: ScalerSet, index: int, metric: str) 
 
 
 def _resource_labels(key: ObjectKey, scalers: ScalerSet) -> set[Labels]:
-    """None under a formula, which has an activity of its own."""
+    """Return the labels of resource metrics; none under a formula, which has an activity of its own."""
     if scalers.spec.modifiers is not None:
         return set()
     measured = zip(scalers.metrics.resource_triggers, scalers.metrics.resource, strict=True)
@@ -239,6 +239,6 @@ def _composite_labels(key: ObjectKey) -> Labels:
 
 
 def _scaler_label(scalers: ScalerSet, index: int) -> str:
-    """The trigger's name, else what KEDA calls the implementation: "prometheusScaler"."""
+    """Return the trigger's name, else KEDA's name for the implementation, such as "prometheusScaler"."""
     implementation = type(scalers.scaler(index)).__name__
     return shortened(scalers.spec.triggers[index].name) or implementation[:1].lower() + implementation[1:]

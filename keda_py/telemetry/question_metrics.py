@@ -1,8 +1,8 @@
-"""How many questions about external metrics were answered, and how fast, under the names that KEDA's users know.
+"""Metrics of requests for external metrics: how many and how fast, under the names that KEDA's users know.
 
-In KEDA the metrics server asks the operator by gRPC, and both count; here the two are one process and a question is a
-call, but dashboards and alerts want the same series. `operator/serving.py` puts `CountedQuestions` before the `Query`.
-Counted are plain numbers, and series are made of them when a page is wanted: at every question that would cost 15 us.
+In KEDA the metrics server calls the operator by gRPC, and both count; here they are one process and the call is a
+function, but dashboards and alerts need the same series. `operator/serving.py` puts `CountedQuestions` in front of the
+`Query`. Plain numbers are counted, and series are made of them at a scrape: doing that per request would cost 15 us.
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ from keda_py.core.evaluation import MetricValue
 from keda_py.external_metrics.metric_values import Questions
 
 _REAL_TIME = SystemClock()
-"""The loop's own time stands still for up to a millisecond, which most answers do not take."""
+"""uvloop's time advances once per iteration, which takes longer than most answers."""
 
 _SIDES = ("client", "server")
 _CALL = ("grpc_type", "grpc_service", "grpc_method")
@@ -30,7 +30,7 @@ _PREFIX = "keda_internal_metricsservice_grpc"
 
 
 class QuestionMetrics(Collector):
-    """The metrics of all questions of a process."""
+    """Collector for the requests of a process."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._begun = self._answered = self._failed = 0
@@ -39,11 +39,10 @@ class QuestionMetrics(Collector):
         registry.register(self)
 
     def begin(self) -> None:
-        """A question has come."""
         self._begun += 1
 
     def end(self, *, answered: bool, seconds: float) -> None:
-        """It has got its answer, or an error."""
+        """Count an answer or an error."""
         if answered:
             self._answered += 1
         else:
@@ -52,7 +51,7 @@ class QuestionMetrics(Collector):
         self._seconds += seconds
 
     def collect(self) -> Iterator[Metric]:
-        """The series of those who ask and of those who answer, which are the same; in whatever thread."""
+        """Yield the series of client and server, which are equal here; any thread may call this."""
         for side in _SIDES:
             yield from self._side(f"{_PREFIX}_{side}")
         requests = CounterMetricFamily(
@@ -68,7 +67,7 @@ class QuestionMetrics(Collector):
         for code, count in (("OK", self._answered), ("Unknown", self._failed)):
             handled.add_metric((*_CALLED, code), count)
         yield handled
-        # One message each way: GetMetrics is no stream.
+        # One message each way, because GetMetrics is not a stream.
         for name, text, count in (
             ("started", "questions about metrics", self._begun),
             ("msg_received", "questions or answers received", ended),
@@ -83,13 +82,13 @@ class QuestionMetrics(Collector):
 
 
 class CountedQuestions:
-    """`Questions`, each of them counted."""
+    """`Questions` that counts each request."""
 
     def __init__(self, questions: Questions, metrics: QuestionMetrics) -> None:
         self._questions, self._metrics = questions, metrics
 
     def known(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
-        """As the questions know."""
+        """Count the request if it can be answered at once; otherwise `answer` counts it."""
         began = _REAL_TIME.monotonic()
         values = self._questions.known(namespace, metric, scaled_object)
         if values is not None:
@@ -98,7 +97,7 @@ class CountedQuestions:
         return values
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
-        """As the questions answer. Raises QueryError."""
+        """Answer and count. Raises QueryError."""
         began, answered = _REAL_TIME.monotonic(), False
         self._metrics.begin()
         try:

@@ -1,8 +1,8 @@
-"""What Go controllers tell of their work, under the names that dashboards and alerts for them use.
+"""Metrics of Go controllers, under the names that dashboards and alerts for them use.
 
-`controller_runtime_*` counts reconciles and admission reviews, `workqueue_*` what waits for a worker and how long the
-work takes; both have the labels of KEDA's own. `operator/controller/workers.py` and `operator/admission/reviews.py`
-write them. What is polled is no reconcile, here as in KEDA.
+`controller_runtime_*` counts reconciles and admission reviews, `workqueue_*` waiting work and its duration; both have
+KEDA's labels. `operator/controller/workers.py` and `operator/admission/reviews.py` write them. A poll does not count as
+a reconcile, as in KEDA.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _CONTROLLER, _QUEUE = ("controller",), ("name", "controller")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerMetrics:
-    """The series of one controller."""
+    """Series of one controller."""
 
     succeeded: Counter
     failed: Counter
@@ -38,7 +38,7 @@ class ControllerMetrics:
 
 
 class ReconcileMetrics:
-    """The metrics of all controllers of a process."""
+    """Metrics of all controllers of a process."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def counter(name: str, text: str, labels: tuple[str, ...]) -> Counter:
@@ -72,12 +72,12 @@ class ReconcileMetrics:
         )
 
     def record_review(self, path: str, code: int, seconds: float) -> None:
-        """An admission review that was answered; `path` is one of the webhook's."""
+        """Count an answered admission review; `path` is one of the webhook's."""
         self._reviews.labels(path, str(code)).inc()
         self._review_seconds.labels(path).observe(seconds)
 
     def of(self, controller: str, workers: int) -> ControllerMetrics:
-        """The series of a controller with so many workers; all are there from the start, at 0."""
+        """Return the series of a controller; all exist from the start, at 0."""
         totals = {result: self._total.labels(controller, result) for result in _RESULTS}
         self._most.labels(controller).set(workers)
         queue = (controller, controller)

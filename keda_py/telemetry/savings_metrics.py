@@ -1,7 +1,7 @@
-"""What sleep saves, one family of series for all that sleeps, so that their sum is what was saved.
+"""Metrics of the savings by sleep: one family of series for everything that sleeps, so that their sum is the total.
 
-ScaledObjects write sums that their status keeps, which go on after a restart; the other members of Environments begin
-at 0 with the process, as `increase()` expects.
+ScaledObjects write sums that their status keeps across restarts; the other members of Environments begin at 0 with the
+process, as `increase()` expects.
 """
 
 from prometheus_client import CollectorRegistry
@@ -12,7 +12,7 @@ _LABELS = ("namespace", "kind", "name")
 
 
 class SavingsMetrics:
-    """Replicas times seconds: used, and saved."""
+    """Families of replica-seconds used and saved."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         used, saved = "replicas times seconds", "replicas that did not run asleep, times seconds"

@@ -1,11 +1,11 @@
-"""Which series belong to which object, so that they end with it: a label set that is not written any more misleads.
+"""Series of each object, so that they end with it: a label set that is no longer written misleads.
 
-`prometheus.py` writes through it. What a user can make more of without end (triggers, status codes) has a bound for
-each object: the page is sent whole at each scrape.
+`prometheus.py` writes through it. Series that users can multiply without end (triggers, status codes) are bounded per
+object, because each scrape sends the whole page.
 
-A `Family` is kept small, since most have a few series for each object: prometheus_client keeps 660 bytes for one, a
-lock and what every series of the family has in common. Here it is its labels and one number, written on the loop alone;
-a scrape reads it in a thread.
+A `Family` is small, since most have a few series for each object: prometheus_client takes 660 bytes for a series, with
+a lock and everything that all series of a family share. Here a series is its labels and one number, written on the loop
+only; a scrape reads it in a thread.
 """
 
 import logging
@@ -21,12 +21,12 @@ from keda_py.core.values.object_key import ObjectKey
 
 Labels = tuple[str, ...]
 Scope = tuple[str, ...]
-"""What of an object a series tells of, as one of its triggers; () for the object itself."""
+"""Part of an object that a series describes, such as a trigger; () for the object itself."""
 One = TypeVar("One", covariant=True)
 
 
 class Parent(Protocol[One]):
-    """A `Family`, or a metric of prometheus_client: what makes and removes series."""
+    """Source of series: a `Family`, or a metric of prometheus_client."""
 
     def labels(self, *labels: str) -> One: ...
 
@@ -34,25 +34,25 @@ class Parent(Protocol[One]):
 
 
 _Known: TypeAlias = tuple["Parent[Any]", Labels, Scope]
-"""A series of an object; it is always written with the same scope."""
+"""Series of an object: metric, labels and scope, of which labels determine the scope."""
 
 LONGEST_LABEL = 253
-"""Characters; Kubernetes' own names are no longer."""
+"""Characters; no name in Kubernetes is longer."""
 MOST_LINES, MOST_DETAILED_LINES = 4_000, 20_000
-"""Lines of the page for one object: 500 triggers, the most there may be, have 3 000 where each gets two kinds of
-answers. With detailed HTTP metrics each has more."""
+"""Lines of the page for one object: 500 triggers, the maximum, have 3 000 if each gets two kinds of answers; with
+detailed HTTP metrics each has more."""
 _HISTOGRAM_LINES = len(Histogram.DEFAULT_BUCKETS) + 2
 
 log = logging.getLogger(__name__)
 
 
 def shortened(text: str) -> str:
-    """What a user wrote as a label: a long text would be sent once for each series, at each scrape."""
+    """Shorten a label that a user wrote: a long text would be sent once per series at each scrape."""
     return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 3]}..."
 
 
 class Value:
-    """The number of one series; a counter's only grows."""
+    """Number of one series."""
 
     __slots__ = ("value",)
 
@@ -60,16 +60,14 @@ class Value:
         self.value = 0.0
 
     def set(self, value: float) -> None:
-        """Show this from now on."""
         self.value = float(value)
 
     def inc(self, amount: float = 1.0) -> None:
-        """Show that much more."""
         self.value += amount
 
 
 class Family(Collector):
-    """A gauge or a counter with labels; the page shows a counter as `<name>_total`."""
+    """Gauge or counter with labels; the page shows a counter as `<name>_total`."""
 
     def __init__(
         self,
@@ -86,28 +84,29 @@ class Family(Collector):
             registry.register(self)
 
     def labels(self, *labels: str) -> Value:
-        """The series with these labels; 0 is shown for one that is new."""
+        """Return the series with these labels, made with 0 if it is new."""
         return self.series(labels)
 
     def series(self, labels: Labels) -> Value:
-        """The same."""
+        """Return the series for a tuple of labels; `labels` without building another tuple."""
         if (found := self._values.get(labels)) is None:
             found = self._values[labels] = Value()
         return found
 
     def remove(self, *labels: str) -> None:
-        """Show the series no longer, if it is shown."""
+        """Remove the series, if it exists."""
         self._values.pop(labels, None)
 
     def describe(self) -> Iterable[Metric]:
-        """So that the registry refuses a second family of the same name."""
+        """Yield the name, by which the registry refuses a second family of the same name."""
         yield self._metric()
 
     def collect(self) -> Iterable[Metric]:
-        """Every series as it is now."""
+        """Yield the current values."""
         metric = self._metric()
-        for labels, one in list(self._values.items()):
-            metric.add_sample(self._sample, dict(zip(self._labels, labels, strict=True)), one.value)
+        # A copy: a scrape runs in a thread while the loop may add series.
+        for labels, series in list(self._values.items()):
+            metric.add_sample(self._sample, dict(zip(self._labels, labels, strict=True)), series.value)
         yield metric
 
     def _metric(self) -> Metric:
@@ -115,9 +114,9 @@ class Family(Collector):
 
 
 class Series:
-    """The series that were written for each object; one that several objects write to ends with the last of them.
+    """Series written for each object; one that several objects share ends with the last of them.
 
-    An object with `most` lines gets no new ones; what is written to these goes nowhere, and the log says so once.
+    An object with `most` lines gets no new series; writes to further ones are discarded, and the log says so once.
     """
 
     def __init__(self, most: int = MOST_LINES) -> None:
@@ -130,64 +129,66 @@ class Series:
 
     @property
     def owners(self) -> tuple[ObjectKey, ...]:
-        """Whose series there are."""
+        """Return the objects that have series."""
         return tuple(self._by_owner)
 
     def of(self, owner: ObjectKey, metric: Parent[One], labels: Labels, scope: Scope = ()) -> One:
-        """The series of a metric with these labels, remembered as the object's."""
-        known, one = self._by_owner[owner], (metric, labels, scope)
-        if (found := known.get(one)) is None:
+        """Return the series of a metric with these labels, recorded as the object's."""
+        known, wanted = self._by_owner[owner], (metric, labels, scope)
+        if (found := known.get(wanted)) is None:
+            # A tenant chooses triggers and their names: without a bound one object could make the page too large to
+            # scrape.
             if self._lines[owner] + _lines(metric) > self._most:
-                return cast(One, self._left_out(owner, one))
-            # Kept: asking the metric for it takes a lock and makes a text of each label.
-            found = known[one] = _series_of(metric, labels)
-            self._owners[one] += 1
+                return cast(One, self._left_out(owner, wanted))
+            # Cached: the metric would take a lock and convert each label to text at every write.
+            found = known[wanted] = _series_of(metric, labels)
+            self._owners[wanted] += 1
             self._lines[owner] += _lines(metric)
         return cast(One, found)
 
     def forget(self, owner: ObjectKey, gone: Callable[[Labels], bool] = lambda _: True) -> None:
-        """Remove the object's series, all of them or those of which `gone` is true."""
-        self._remove(owner, [one for one in self._by_owner.get(owner, ()) if gone(one[1])])
+        """Remove the object's series, all of them or those whose labels satisfy `gone`."""
+        self._remove(owner, [series for series in self._by_owner.get(owner, ()) if gone(series[1])])
 
     def keep(self, owner: ObjectKey, scopes: Collection[Scope]) -> None:
-        """Remove what tells of other parts of the object than these; what tells of the object itself stays."""
+        """Remove the series of other scopes than these; series of the object itself stay."""
         known = self._by_owner.get(owner, {})
-        self._remove(owner, [one for one in known if one[2] and one[2] not in scopes])
+        self._remove(owner, [series for series in known if series[2] and series[2] not in scopes])
 
     def _remove(self, owner: ObjectKey, ended: list[_Known]) -> None:
         known = self._by_owner.get(owner)
         if known is None:
             return
-        for one in ended:
-            del known[one]
-            self._lines[owner] -= _lines(one[0])
-            self._owners[one] -= 1
-            if not self._owners[one]:
-                del self._owners[one]
-                one[0].remove(*one[1])
+        for series in ended:
+            del known[series]
+            self._lines[owner] -= _lines(series[0])
+            self._owners[series] -= 1
+            if not self._owners[series]:
+                del self._owners[series]
+                series[0].remove(*series[1])
         if not known:
             del self._by_owner[owner], self._lines[owner]
             self._full.discard(owner)
 
-    def _left_out(self, owner: ObjectKey, one: _Known) -> Any:
-        """A series of another object that is there anyway, else one that is not shown."""
+    def _left_out(self, owner: ObjectKey, series: _Known) -> Any:
+        """Return the series if another object has it, else series that is not shown."""
         if owner not in self._full:
             self._full.add(owner)
             about = {"kind": owner.kind, "namespace": owner.namespace, "object": owner.name, "limit": self._most}
             log.warning("metrics of an object are left out, it has too many", extra=about)
-        if one in self._owners:
-            return _series_of(*one[:2])
-        kind: Any = type(one[0])
+        if series in self._owners:
+            return _series_of(*series[:2])
+        kind: Any = type(series[0])
         if kind not in self._nowhere:
             self._nowhere[kind] = Value() if kind is Family else kind("left_out", "is not shown", registry=None)
         return self._nowhere[kind]
 
 
 def _series_of(metric: Parent[Any], labels: Labels) -> Any:
-    """`metric.labels`, to a family without a second tuple of the same labels."""
+    """Call `metric.labels`, or `series` of a Family, which saves a second tuple of the labels."""
     return metric.series(labels) if isinstance(metric, Family) else metric.labels(*labels)
 
 
 def _lines(metric: Parent[Any]) -> int:
-    """Of the page, for one series."""
+    """Return how many lines of the page one series takes."""
     return _HISTOGRAM_LINES if isinstance(metric, Histogram) else 1

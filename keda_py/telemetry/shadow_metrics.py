@@ -1,4 +1,4 @@
-"""What a shadow and the other side disagree about, for Prometheus."""
+"""Metrics of a shadow: its disagreements with the other autoscaler."""
 
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ _LABELS = ("namespace", "kind", "name", "matter")
 
 
 class ShadowMetrics:
-    """Series end with their objects; the total goes on."""
+    """Series that end with their objects, and a total that does not."""
 
     def __init__(self, registry: CollectorRegistry, compared: Callable[[], int]) -> None:
         self._series = Series()
@@ -26,11 +26,11 @@ class ShadowMetrics:
         objects.set_function(compared)
 
     def record_found(self, matter: str) -> None:
-        """One has lasted long enough to be one."""
+        """Count a disagreement that has lasted long enough to be reported."""
         self._found.labels(matter).inc()
 
     def record_holding(self, key: ObjectKey, matters: Iterable[str]) -> None:
-        """What holds of an object after a look; the others end."""
+        """Set an object's current disagreements after a look; the series of others end."""
         counts = Counts(matters)
         self._series.keep(key, {(matter,) for matter in counts})
         for matter, count in counts.items():
@@ -38,5 +38,4 @@ class ShadowMetrics:
             self._series.of(key, self._holding, labels, (matter,)).set(count)
 
     def forget(self, key: ObjectKey) -> None:
-        """The object is gone."""
         self._series.forget(key)

@@ -1,4 +1,4 @@
-"""What this replica works on where several are active, for Prometheus; without `--shards` there are none of these."""
+"""Metrics of a replica's share of the objects; without `--shards` there are none."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from keda_py.core.sharding.share import Share
 
 
 class ShardMetrics:
-    """`show` on the loop, before each scrape. `share` is None while no slot is ours."""
+    """Gauges of one replica's slot. `share` returns None while it holds none."""
 
     def __init__(self, registry: CollectorRegistry, share: Callable[[], Share | None]) -> None:
         def gauge(name: str, text: str, *labels: str) -> Gauge:
@@ -22,7 +22,7 @@ class ShardMetrics:
         self._objects = gauge("objects", "objects that this replica works on", "type")
 
     def show(self) -> None:
-        """What is ours now."""
+        """Set the gauges, on the loop, before each scrape."""
         share = self._share()
         self._slot.set(-1 if share is None else share.me)
         self._replicas.set(0 if share is None else len(share.view))
@@ -30,5 +30,5 @@ class ShardMetrics:
         self._epoch.set(0 if share is None else share.epoch)
 
     def show_objects(self, kind: str, count: int) -> None:
-        """How many of a kind are ours now."""
+        """Set how many objects of a kind this replica works on."""
         self._objects.labels(kind).set(count)

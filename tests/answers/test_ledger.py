@@ -1,4 +1,4 @@
-"""The room for answers is shared: no tenant takes it all, none is shut out, and nothing is lost on the way."""
+"""The room for answers is shared: no tenant takes it all, none is shut out, and none of it is lost."""
 
 import asyncio
 from collections import defaultdict
@@ -13,7 +13,7 @@ ROOM = 64 * MIB
 
 
 def filled(tenants: int, size: int = MIB // 4, *, growing: bool = True) -> Ledger:
-    """Tenants that take all they can get."""
+    """Let tenants take all they can get."""
     ledger, taken = Ledger(ROOM), True
     while taken:
         taken = sum(ledger.try_take(f"hostile-{number}", size, growing=growing) for number in range(tenants)) > 0

@@ -1,4 +1,4 @@
-"""What a scaler is lent to read text with: here where it is short, elsewhere where it is long, never where it is too long."""
+"""Parsing of text for scalers: short text in place, long text in a worker, and none above the limit."""
 
 import asyncio
 import os

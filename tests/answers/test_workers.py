@@ -1,4 +1,4 @@
-"""Large text is read by other processes: within limits, ended at any moment, and shared between tenants."""
+"""Worker processes: within limits, killed at any moment, and shared between tenants."""
 
 import asyncio
 import os
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.answers.process import Limits, Question
+from keda_py.answers.process import ParseJob, ParseLimits
 from keda_py.answers.workers import Workers
 from keda_py.errors import ScalerError
 from tests.answers import texts
 
-LIMITS = Limits(cpu_seconds=10.0, memory=96 * texts.MIB)
+LIMITS = ParseLimits(cpu_seconds=10.0, memory=96 * texts.MIB)
 """Of the CPU more than anything but a loop takes, on a busy machine, too."""
-BRIEF = Limits(cpu_seconds=0.3, memory=96 * texts.MIB)
+BRIEF = ParseLimits(cpu_seconds=0.3, memory=96 * texts.MIB)
 SOON = 20.0
 
 
@@ -33,8 +33,8 @@ async def brief_workers() -> AsyncIterator[Workers]:
     await workers.aclose()
 
 
-def question(function: Callable[..., object], text: bytes | str = b"1", *arguments: object) -> Question:
-    return Question(function=f"{function.__module__}:{function.__name__}", arguments=arguments, text=text)
+def question(function: Callable[..., object], text: bytes | str = b"1", *arguments: object) -> ParseJob:
+    return ParseJob(function=f"{function.__module__}:{function.__name__}", arguments=arguments, text=text)
 
 
 async def ask(
@@ -150,7 +150,7 @@ async def test_the_process_has_nothing_of_the_operators_and_what_it_prints_is_no
     environment, folder, files = await ask(workers, texts.surroundings)  # type: ignore[misc]
     assert set(environment) <= {"LD_LIBRARY_PATH", "LC_CTYPE"}
     assert folder == "/"
-    assert len(files) <= 5  # three streams, the copy of one, and the folder that is read
+    assert len(files) <= 5  # three streams, the copy of one, and the folder being listed
     assert await ask(workers, texts.chatter) == "said"
 
 
@@ -175,7 +175,7 @@ async def test_of_those_who_wait_the_one_that_has_used_least_is_next(brief_worke
     async with asyncio.TaskGroup() as tasks:
         occupied = [tasks.create_task(ask(brief_workers, texts.wait, of=tenant)) for tenant in ("a", "b")]
         waiting = [tasks.create_task(note(tenant)) for tenant in ("hostile", "shop")]
-        await asyncio.sleep(0)  # all have asked
+        await asyncio.sleep(0)  # all requests are queued
         occupied[0].cancel()
         await asyncio.wait(waiting)
         occupied[1].cancel()
@@ -185,7 +185,7 @@ async def test_of_those_who_wait_the_one_that_has_used_least_is_next(brief_worke
 async def test_who_waits_too_long_is_told_so_and_takes_no_turn(workers: Workers) -> None:
     async with asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(ask(workers, texts.wait))
-        await asyncio.sleep(0)  # it has asked
+        await asyncio.sleep(0)  # its request is queued
         with pytest.raises(ScalerError, match="^the answer is large and had to wait for more than 0.05 s$"):
             await workers.ask("shop", question(texts.length), 0.05)
         waiting.cancel()

@@ -1,4 +1,4 @@
-"""What the process that reads large text is asked to do in tests: functions of a text, as a scaler's are."""
+"""Functions of a text, as a scaler's are, for the worker process in tests."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A CRD as lines of facts, one for each column, rule and field; texts for humans are left out."""
+"""A CRD as lines of facts, one per column, rule and field, without texts for humans."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""JSON that is kept takes the memory of its length."""
+"""Compact JSON takes the memory of its length."""
 
 import orjson
 
@@ -11,4 +11,4 @@ def test_what_is_kept_takes_little_more_than_its_bytes() -> None:
     each = bytes_kept_by(lambda: [compact_json(value) for _ in range(200)]) / 200
     written = compact_json(value)
     assert orjson.loads(written) == value
-    assert each < len(written) + 100  # as orjson gives it 4 KiB
+    assert each < len(written) + 100  # orjson's own result takes 4 KiB

@@ -37,7 +37,7 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def refusals(body: dict[str, Any]) -> list[str]:
-    """The fields a structural validation refuses; CEL rules are another matter."""
+    """Return the fields that structural validation refuses; CEL rules are not evaluated."""
     errors = jsonschema.Draft202012Validator(schema_of(body["kind"])).iter_errors(body)
     return sorted(error.json_path.removeprefix("$.") for error in errors)
 
@@ -113,7 +113,7 @@ def test_the_table_has_the_recorded_columns_and_behind_them_ours_with_wide_outpu
 
 
 def without_our_events(fact: str) -> str:
-    """CloudEvents about kinds that KEDA has not may be subscribed to beside its own."""
+    """Drop our event types: CloudEvents about kinds that KEDA lacks may be subscribed to beside its own."""
     for kind in get_args(CloudEventType):
         if kind.startswith("keda-py."):
             fact = fact.replace(f", '{kind}'", "")
@@ -197,7 +197,7 @@ def test_hpa_behavior_is_handed_on_as_it_came() -> None:
 
 
 class Plain(Wire):
-    """What others inherit from."""
+    """Base class of the others."""
 
     size: Count
     """How large it is."""
@@ -206,7 +206,7 @@ class Plain(Wire):
 
 
 class Special(Plain):
-    """One of several."""
+    """Subclass with a field of its own."""
 
     max_age: Count = 0
     """In seconds,

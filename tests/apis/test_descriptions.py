@@ -1,4 +1,4 @@
-"""What `kubectl explain` says of our own kinds."""
+"""Descriptions of our own kinds in `kubectl explain`."""
 
 from collections.abc import Iterator
 from typing import Any

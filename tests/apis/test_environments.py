@@ -1,4 +1,4 @@
-"""The kinds of environments: their definitions, and what these refuse."""
+"""The kinds of environments: their CRDs, and what these refuse."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The one table of kinds: what a row brings, and that nothing else lists them."""
+"""The table of kinds: what a row provides, and that no other list of kinds exists."""
 
 import ast
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keda_py.apis.kinds.crds import build_crds, crd_of
-from keda_py.apis.kinds.kind import Column, Kind
+from keda_py.apis.kinds.kind import Kind, PrinterColumn
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.core.admission.checks import check_of
@@ -23,13 +23,13 @@ ROWS = [pytest.param(kind, id=kind.name) for kind in KINDS]
 
 
 class ScalingScheduleSpec(Wire):
-    """A toy."""
+    """Spec with a single field."""
 
     region: str
 
 
 class ScalingSchedule(Wire):
-    """A kind that there may be one day."""
+    """Kind that could be added one day."""
 
     metadata: ObjectMeta
     spec: ScalingScheduleSpec
@@ -40,7 +40,7 @@ TOY = Kind(
     model=ScalingSchedule,
     webhook="vscalingschedule",
     short_names=("ss",),
-    columns=(Column(name="Region", path=".spec.region"),),
+    columns=(PrinterColumn(name="Region", path=".spec.region"),),
 )
 
 

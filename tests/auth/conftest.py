@@ -1,4 +1,4 @@
-"""A cluster with our kinds, and Redis servers that ask for a password."""
+"""Cluster with our kinds, and Redis servers that require a password."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 @pytest.fixture
 def guarded_redis(tmp_path: Path) -> Iterator[int]:
-    """The port of a Redis whose password is "old"."""
+    """Return the port of a Redis whose password is "old"."""
     port = free_port()
     with running(redis_command(port, tmp_path, "--requirepass", "old"), port, tmp_path / "log"):
         yield port
@@ -27,7 +27,7 @@ def guarded_redis(tmp_path: Path) -> Iterator[int]:
 
 @pytest.fixture
 async def as_in_keda(world: World) -> AsyncIterator[World]:
-    """As `working`, with an operator that sends its own identity anywhere."""
+    """Return `working`, with an operator that sends its own identity anywhere."""
     await world.apply(deployment("app"))
     async with world.operator.running(operator_identity_anywhere="true"):
         yield world
@@ -35,7 +35,7 @@ async def as_in_keda(world: World) -> AsyncIterator[World]:
 
 @pytest.fixture
 async def working(world: World) -> AsyncIterator[World]:
-    """With a Deployment "app" and an operator at work."""
+    """Return a cluster with a Deployment "app" and a running operator."""
     await world.apply(deployment("app", env=[{"name": "PLAIN", "value": "p"}]))
     async with world.operator.running():
         yield world

@@ -1,4 +1,4 @@
-"""What the running operator gives a trigger."""
+"""Parameters that the running operator gives a trigger."""
 
 from dataclasses import dataclass
 
@@ -23,8 +23,8 @@ def redis_trigger(authentication: str = "", kind: str = "", **metadata: str) -> 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    """What a trigger is given, unwrapped."""
+class ResolvedTexts:
+    """Parameters of a trigger, unwrapped."""
 
     env: dict[str, str]
     auth: dict[str, str]
@@ -33,8 +33,8 @@ class Given:
 
 async def resolve(
     world: World, trigger: Obj, target: str = "app", namespace: str = "default", **target_ref: str
-) -> Given:
-    """What the running operator gives a trigger of an object that it has never heard of; wrapped, each value of it."""
+) -> ResolvedTexts:
+    """Resolve a trigger of an object that the running operator does not know yet; every value is wrapped."""
     manifest = scaled_object(trigger, name="asker", namespace=namespace, scaleTargetRef={"name": target, **target_ref})
     spec = build_spec(parse_object(ScaledObject, manifest))
     parts = world.operator.assembly.parts
@@ -47,4 +47,4 @@ async def resolve(
     found = await parts.resolver.resolve(spec, 0)
     shown = {repr(text) for text in (*found.env.values(), *found.auth.values())}
     assert shown <= {repr(SecretStr("any")), repr(EMPTY)}, "a value that is not wrapped"
-    return Given(env=plain(found.env), auth=plain(found.auth), pod_identity=found.pod_identity)
+    return ResolvedTexts(env=plain(found.env), auth=plain(found.auth), pod_identity=found.pod_identity)

@@ -1,4 +1,4 @@
-"""The environment of the target's container: what is read, in which order, and what happens when something is missing."""
+"""Environment of the target's container: what is read, in which order, and the effect of missing objects."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Answers for a minute, and so many for one tenant."""
+"""Credentials are cached for a minute, and bounded per tenant."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def question(tenant: str, number: int) -> CredentialKey:
 
 
 class Issuer:
-    """How often it was asked."""
+    """Issuer that counts its requests."""
 
     asked = 0
 

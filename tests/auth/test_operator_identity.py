@@ -1,4 +1,4 @@
-"""The operator's own identity goes where the installation says, whatever a TriggerAuthentication says."""
+"""The operator's own identity goes where the installation allows, regardless of a TriggerAuthentication."""
 
 import base64
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ KEDA = {"operator_identity_anywhere": "true"}
 
 @dataclass(frozen=True)
 class Scene:
-    """A Vault over https and one over http, which give any token the same secret; `folder` holds the operator's CA."""
+    """Vaults over https and http that return the same secret for any token; `folder` holds the operator's CA."""
 
     world: World
     https: HttpServer
@@ -37,7 +37,7 @@ class Scene:
 
     @property
     def tokens(self) -> list[str]:
-        """That a Vault was sent."""
+        """Return the tokens that a Vault received."""
         return [one.headers.get("X-Vault-Token", "") for one in (*self.https.asked, *self.http.asked)]
 
 
@@ -65,7 +65,7 @@ OWN = {"credential": {"token": "of-the-tenant"}}
 
 TA, OF_TENANT, OF_OPERATOR = "TriggerAuthentication", "of-the-tenant", "of-the-operator"
 NOT_SENT, HTTPS_ONLY = 'VAULT_TOKEN is not sent to host "127.0.0.1"', "VAULT_TOKEN goes over https only"
-# Kind, credential, scheme of the vault -> the token that it is sent, or why none is.
+# Kind, credential, scheme of the vault -> the token that it receives, or the reason for the refusal.
 TOKENS: dict[str, tuple[dict[str, str], list[tuple[str, Obj, str, str]]]] = {
     "by default": (
         {},

@@ -1,4 +1,4 @@
-"""What the caches keep of a pod template costs what its text does: thousands of workloads are kept."""
+"""A cached pod template takes the memory of its text, because thousands of workloads are cached."""
 
 from keda_py.auth.lookup.pod_template import keep_pod
 from tests.builders import deployment

@@ -26,7 +26,7 @@ READY = ("True", "ScaledObjectReady")
 
 
 async def change_password(port: int, old: str, new: str) -> None:
-    """On the server, for those who are connected, too."""
+    """Change it on the server, for open connections too."""
     async with Redis(port=port, password=old) as server:
         await server.config_set("requirepass", new)
     async with Redis(port=port, password=new) as server:
@@ -84,7 +84,7 @@ WITHIN = 2.0
 
 @pytest.fixture
 async def two_apps(world: World, guarded_redis: int) -> World:
-    """ "app", which cannot log in and will not poll again for an hour, and "other", which can."""
+    """Create "app", which cannot log in and will not poll again for an hour, and "other", which can."""
     address = f"127.0.0.1:{guarded_redis}"
     for name, password in (("app", "wrong"), ("other", "old")):
         container = {"env": [{"name": "PASSWORD", "value": password}, {"name": "ADDRESS", "value": address}]}
@@ -97,7 +97,7 @@ async def two_apps(world: World, guarded_redis: int) -> World:
 
 
 async def openings(world: World) -> dict[str, object]:
-    """The scalers that stand, by object."""
+    """Return the built scalers, by object."""
     sets = {
         name: world.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", name))
         for name in ("app", "other")
@@ -140,7 +140,7 @@ async def test_what_could_not_be_built_is_tried_again_when_its_parameters_change
 
 @pytest.mark.parametrize("how", ["ConfigMap", "TriggerAuthentication", "environment"])
 async def test_a_change_renews_the_scalers_that_use_it_and_no_others(two_apps: World, how: str) -> None:
-    """The server is asked for no password any more, so that any of them is good."""
+    """The server requires no password any more, so that any password works."""
     triggers = {
         "app": redis_trigger("app", addressFromEnv="ADDRESS"),
         "other": redis_trigger("other", addressFromEnv="ADDRESS"),

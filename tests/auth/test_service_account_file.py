@@ -1,4 +1,4 @@
-"""The file that a TriggerAuthentication names for Vault."""
+"""File that a TriggerAuthentication names for Vault."""
 
 import base64
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which source wins, whose namespace counts, and what is missing without being an error."""
+"""Precedence of sources, their namespaces, and missing values that are not an error."""
 
 import json
 from pathlib import Path

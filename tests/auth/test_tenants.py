@@ -1,7 +1,8 @@
-"""What one tenant's credential obtains, another tenant does not get: every provider, two namespaces.
+"""A tenant never gets what another tenant's credential obtains: every provider, two namespaces.
 
-The first tenant asks, and asks again so that whatever is kept is kept. Then the second names the same address, path and
-role: with rubbish in place of the credential, with none, and from the first tenant's own namespace with rubbish.
+The first tenant resolves twice, so that everything that can be cached is cached. Then the second names the same
+address, path and role: with an invalid credential, with none, and from the first tenant's own namespace with an invalid
+one.
 """
 
 import base64
@@ -34,7 +35,7 @@ GOOD, RUBBISH, NONE = "g00d", "rubbish", ""
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Who asks with what; `name` is of the TriggerAuthentication and of its Secret."""
+    """One provider with its credential; `name` is that of the TriggerAuthentication and of its Secret."""
 
     world: World
     server: HttpServer
@@ -65,7 +66,7 @@ async def server() -> AsyncIterator[HttpServer]:
 
 @pytest.fixture
 async def tenants(world: World) -> AsyncIterator[World]:
-    """A namespace "bank" besides the usual one, a ServiceAccount of one name in both; files may be sent to any vault."""
+    """Add a namespace "bank", with a ServiceAccount of the same name in both; files may be sent to any vault."""
     await world.apply(a_namespace(BANK), deployment("app"))
     accounts = [{"name": "robot", "namespace": one} for one in (SHOP, BANK)]
     await world.apply(*({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta} for meta in accounts))
@@ -74,7 +75,7 @@ async def tenants(world: World) -> AsyncIterator[World]:
 
 
 def believing(good: Callable[[web.Request, Mapping[str, Any]], bool | Awaitable[bool]], body: Obj) -> Any:
-    """An answer for requests that prove who asks; others are refused."""
+    """Answer requests with a valid credential; refuse others."""
 
     async def answer(request: web.Request) -> web.Response:
         content = await request.read()
@@ -93,7 +94,7 @@ def has_header(name: str, value: str) -> Callable[[web.Request, Mapping[str, Any
 
 
 async def subject(world: World, token: str) -> str:
-    """Whose token it is: of the cluster's own making, or one of `made_jwt`."""
+    """Return the subject of a token of the cluster, or of `made_jwt`."""
     payload = token.split(".")[1] if token.count(".") == 2 else ""
     if payload:
         return str(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["sub"])
@@ -140,7 +141,7 @@ def vault_token(secrets: list[Obj]) -> Make:
 
 
 def vault_account(secrets: list[Obj]) -> Make:
-    """By a requested token: all that differs is the namespace, or the name of the account."""
+    """Use a requested token: only the namespace, or the name of the account, differs."""
 
     def make(case: Case) -> list[Obj]:
         name = {GOOD: "robot", RUBBISH: "robot" if case.namespace == BANK else "default", NONE: "nobody"}[
@@ -157,7 +158,7 @@ def vault_account(secrets: list[Obj]) -> Make:
 
 
 def vault_file(secrets: list[Obj]) -> Make:
-    """By the token in a file: all that differs is the file."""
+    """Use the token in a file: only the file differs."""
 
     def make(case: Case) -> list[Obj]:
         file = case.folder / f"jwt-{case.credential or 'none'}"
@@ -181,7 +182,7 @@ def azure_principal(case: Case) -> list[Obj]:
 
 
 def azure_workload(case: Case) -> list[Obj]:
-    """By the operator's token, as one or another identity."""
+    """Use the operator's token, for one or another identity."""
     *_, made = azure_principal(case)
     spec = made["spec"]["azureKeyVault"]
     del spec["credentials"]
@@ -196,7 +197,7 @@ def azure_workload(case: Case) -> list[Obj]:
 
 @cache
 def a_private_key() -> str:
-    """As PEM text."""
+    """Make a key as PEM text."""
     key = rsa.generate_private_key(65537, 2048)
     form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     return key.private_bytes(*form).decode()
@@ -232,7 +233,7 @@ def aws_key(case: Case) -> list[Obj]:
 
 
 def bound_token(case: Case) -> list[Obj]:
-    """Compared by its subject: see `shown`."""
+    """Compare by the subject: see `shown`."""
     name = "robot" if case.credential == GOOD else "nobody"
     entries = [{"parameter": "token", "serviceAccountName": name}]
     return [case.authentication(boundServiceAccountToken=entries)]
@@ -268,7 +269,7 @@ PROVIDERS: dict[str, Make] = {
 
 
 async def shown(case: Case) -> str:
-    """What a tenant gets, as a text in which the first one's secret would show; errors count as well."""
+    """Return a tenant's result as a text in which the first one's secret would appear; errors count as well."""
     try:
         found = (await resolve(case.world, redis_trigger(case.name), namespace=case.namespace)).auth
     except KedaPyError as error:

@@ -43,7 +43,7 @@ def of_key(name: str, key: str) -> Obj:
 
 
 def demanding(body: object, **headers: str) -> Any:
-    """An answer for those who bring these headers."""
+    """Answer requests that have these headers."""
 
     async def answer(request: web.Request) -> web.Response:
         wanted = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -277,7 +277,7 @@ async def test_gcp_secrets_by_a_service_accounts_key(
 
 @pytest.fixture
 async def aws(aws_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A secret "plain" with two versions, and one that is JSON."""
+    """Create a secret "plain" with two versions, and one that is JSON."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws_endpoint)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "operator")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "operator")

@@ -1,4 +1,4 @@
-"""A token endpoint on loopback, and the context of one tenant."""
+"""Token endpoint on loopback, and the context of one tenant."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -34,14 +34,14 @@ async def server() -> AsyncIterator[HttpServer]:
 
 @pytest.fixture
 async def anywhere() -> AsyncIterator[EngineContext]:
-    """Of an installation that lets its identity go anywhere."""
+    """Make the context of an installation that allows its identity everywhere."""
     async with shared_context(identities=IdentityRule(anywhere=True)) as lent:
         yield context_of(lent)
 
 
 @pytest.fixture
 async def nowhere() -> AsyncIterator[EngineContext]:
-    """Of an installation that has named no host."""
+    """Make the context of an installation that allows no host."""
     async with shared_context() as lent:
         yield context_of(lent)
 
@@ -51,7 +51,7 @@ def context_of(lent: SharedContext, namespace: str = "shop") -> EngineContext:
 
 
 def recording(sent: list[dict[str, Any]], answer: Any) -> Callable[[web.Request], Any]:
-    """Answers everybody alike, and keeps the forms or the JSON that it was sent."""
+    """Answer all requests alike, and record their forms or JSON."""
 
     async def handle(request: web.Request) -> web.Response:
         is_json = request.content_type.endswith("json")

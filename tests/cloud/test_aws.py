@@ -1,4 +1,4 @@
-"""AWS: one session for one identity, whichever service it is for, and where the operator's own comes from."""
+"""AWS: one session for one identity, for every service, and the sources of the operator's own."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Azure: who logs in, where, and with what."""
+"""Azure: which identity logs in, where, and with which credential."""
 
 from pathlib import Path
 from typing import Any

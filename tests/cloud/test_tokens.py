@@ -1,4 +1,4 @@
-"""One source for one credential: asked once, renewed in time, and believed within bounds."""
+"""One source per credential: fetched once, renewed in time, and bounded."""
 
 import asyncio
 from typing import Any
@@ -7,28 +7,28 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from keda_py.cloud.questions import Question
-from keda_py.cloud.tokens import LONGEST_LIFE, LONGEST_TOKEN, Token, TokenSource, ask_token
+from keda_py.cloud.http_calls import HttpCall
+from keda_py.cloud.tokens import LONGEST_LIFE, LONGEST_TOKEN, IssuedToken, TokenSource, ask_token
 from keda_py.errors import ScalerError
 from keda_py.sdk.context import EngineContext
 from tests.http_server import HttpServer
 
 
 class Fetcher:
-    """Waits for `gate`, then gives what `outcome` says."""
+    """Fetch function that waits for `gate`, then returns or raises `outcome`."""
 
     def __init__(self, seconds: float = 3600.0) -> None:
         self.seconds, self.asked = seconds, 0
         self.begun, self.gate = asyncio.Event(), asyncio.Event()
         self.error: ScalerError | None = None
 
-    async def __call__(self) -> Token:
+    async def __call__(self) -> IssuedToken:
         self.asked += 1
         self.begun.set()
         await self.gate.wait()
         if self.error is not None:
             raise self.error
-        return Token(text=SecretStr(f"t{self.asked}"), seconds=self.seconds)
+        return IssuedToken(text=SecretStr(f"t{self.asked}"), seconds=self.seconds)
 
 
 async def outcome_of(source: TokenSource) -> str:
@@ -80,7 +80,7 @@ async def test_one_who_gives_up_leaves_the_question_to_the_next() -> None:
 
 @pytest.mark.parametrize(("life", "kept"), [(3600, 3540), (300, 240), (100, 80), (10, 8), (0, 0)])
 def test_a_token_is_renewed_before_it_ends(life: float, kept: float) -> None:
-    assert Token(text=SecretStr("t"), seconds=life).kept_seconds == kept
+    assert IssuedToken(text=SecretStr("t"), seconds=life).kept_seconds == kept
 
 
 BAD: dict[str, Any] = {
@@ -104,7 +104,7 @@ async def test_an_answer_that_is_no_token_is_an_error_that_repeats_nothing(
 
     server.answers["/token"] = answer
     with pytest.raises(ScalerError, match=f'^Post "{server.url}/token" gave no token: status 200$'):
-        await ask_token(Question(url=f"{server.url}/token?key=s3cret", form={"a": "s3cret"}), anywhere.http)
+        await ask_token(HttpCall(url=f"{server.url}/token?key=s3cret", form={"a": "s3cret"}), anywhere.http)
 
 
 async def test_a_refusal_is_an_error_whatever_its_body_says(anywhere: EngineContext, server: HttpServer) -> None:
@@ -113,7 +113,7 @@ async def test_a_refusal_is_an_error_whatever_its_body_says(anywhere: EngineCont
 
     server.answers["/token"] = answer
     with pytest.raises(ScalerError, match="gave no token: status 403"):
-        await ask_token(Question(url=f"{server.url}/token"), anywhere.http)
+        await ask_token(HttpCall(url=f"{server.url}/token"), anywhere.http)
 
 
 LIVES = {"3600": 3600, '"3600"': 3600, "-5": 0, '"NaN"': 0, '"inf"': 0, "[1]": 0, "null": 0, "1e12": LONGEST_LIFE}
@@ -124,6 +124,6 @@ async def test_the_life_that_a_server_tells_is_a_number_within_bounds(
     anywhere: EngineContext, server: HttpServer, text: str
 ) -> None:
     server.answers["/token"] = f'{{"access_token": "t0ken", "expires_in": {text}}}'
-    token = await ask_token(Question(url=f"{server.url}/token"), anywhere.http)
+    token = await ask_token(HttpCall(url=f"{server.url}/token"), anywhere.http)
     assert token.seconds == LIVES[text]
     assert "t0ken" not in repr(token)

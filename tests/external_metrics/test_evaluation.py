@@ -1,4 +1,4 @@
-"""What a round means."""
+"""Evaluation of a round."""
 
 from datetime import timedelta
 

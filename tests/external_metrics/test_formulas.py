@@ -1,4 +1,4 @@
-"""What a round means where a formula stands for all metrics."""
+"""Evaluation of a round under a formula."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.external_metrics.rounds import DOWN, FALLBACK, NOW, composite, metric
 
 
 def composed(formula: str, *, fallback: dict | None = None, **modifiers) -> ScalingSpec:
-    """Two triggers, named jobs and rate, and one without a name."""
+    """Make a spec with two triggers named jobs and rate, and one without a name."""
     triggers = [{"type": "redis", "name": "jobs"}, {"type": "api", "name": "rate"}, {"type": "cron"}]
     advanced = {"scalingModifiers": {"formula": formula, "target": "4", **modifiers}}
     return spec_with(

@@ -1,4 +1,4 @@
-"""What the HPA is told."""
+"""Values that the HPA gets."""
 
 import contextlib
 import random
@@ -17,7 +17,7 @@ KEY = ObjectKey("ScaledObject", "shop", "app")
 
 
 class Targets:
-    """A scale target of 4 replicas, 2 of them ready; counts how often it was looked at."""
+    """Scale target with 4 replicas, 2 of them ready; counts its reads."""
 
     def __init__(self) -> None:
         self.looks = 0

@@ -1,12 +1,12 @@
-"""Who answers a question, decided without a server: from who asks, what is asked, and whether this replica leads."""
+"""Routing of a request, decided without a server: by caller, path, and whether this replica leads."""
 
 from collections.abc import Callable
 
 import pytest
 
-from keda_py.external_metrics.question import Question, question_of
+from keda_py.external_metrics.authorised_request import AuthorisedRequest, question_of
 from keda_py.external_metrics.routing import Route, Routing, is_passed_on
-from keda_py.serving.asked import Asked, wanted_of
+from keda_py.serving.api_request import ApiRequest, wanted_of
 from keda_py.serving.caller import REPLICA, Caller
 from keda_py.serving.statuses import StatusError, unavailable
 
@@ -17,8 +17,10 @@ JOB_INSIGHT = INSIGHT.replace("scaledobjects", "scaledjobs")
 OURS = "scaledobject.keda.sh/name=app"
 
 
-def asks(path: str, method: str = "GET", selector: str = OURS, caller: Caller = JANE, via: str = "") -> Question:
-    asked = Asked(
+def asks(
+    path: str, method: str = "GET", selector: str = OURS, caller: Caller = JANE, via: str = ""
+) -> AuthorisedRequest:
+    asked = ApiRequest(
         method=method, path=path, wanted=wanted_of(method, path), selector=selector, headers={"Via": via} if via else {}
     )
     return question_of(caller, asked)
@@ -128,7 +130,7 @@ def test_replicas_ask_each_other_for_values_and_insight_alone(method: str, path:
 
 
 def test_no_header_is_shown_where_a_question_is_printed() -> None:
-    asked = Asked(
+    asked = ApiRequest(
         method="GET", path=METRIC, wanted=wanted_of("GET", METRIC), headers={"Authorization": "Bearer marked"}
     )
     assert "marked" not in repr(question_of(JANE, asked))

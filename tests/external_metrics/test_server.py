@@ -45,7 +45,7 @@ async def allow(caller, asked):
 
 @pytest.fixture
 def serve(engine):
-    """Start a server, and a client that trusts nothing but its certificate."""
+    """Start a server, and a client that trusts only its certificate."""
 
     @asynccontextmanager
     async def start(authenticate=jane, not_ready=lambda: "") -> AsyncIterator[aiohttp.ClientSession]:

@@ -1,4 +1,4 @@
-"""Another adapter, asked over TLS for metrics that are not ours; and everything that it may answer."""
+"""Upstream adapter over TLS for metrics that are not ours, with every kind of answer."""
 
 import asyncio
 import gzip
@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import Unavailable
-from keda_py.external_metrics.question import Answer
+from keda_py.external_metrics.authorised_request import ApiResponse
 from keda_py.external_metrics.upstream import AT_ONCE, CONNECTIONS, LARGEST_ANSWER, Peer, Upstream
 from keda_py.serving.statuses import StatusError
 from tests.certificates import Authority
@@ -38,7 +38,7 @@ STATUS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failu
 
 @dataclass
 class Adapter:
-    """The upstream, and us before it."""
+    """Upstream adapter, with our server in front of it."""
 
     server: HttpServer
     trust: ssl.SSLContext
@@ -59,7 +59,7 @@ class Adapter:
         self.stack.push_async_callback(self.upstream.aclose)
 
     def says(self, body: object, status: int = 200, **headers: str) -> None:
-        """Answer every question like this from now on."""
+        """Answer all further requests like this."""
         data = body if isinstance(body, bytes) else orjson.dumps(body)
 
         async def answer(request: web.Request) -> web.Response:
@@ -67,7 +67,7 @@ class Adapter:
 
         self.server.answers[PATH] = answer
 
-    async def ask(self, metric: str = "nginx.net.requests", selector: str = "app=web") -> Answer:
+    async def ask(self, metric: str = "nginx.net.requests", selector: str = "app=web") -> ApiResponse:
         return await self.upstream.ask("shop", metric, selector)
 
     async def refusal(self) -> StatusError:
@@ -167,7 +167,7 @@ async def test_what_no_adapter_answers_is_a_503_and_never_an_empty_list(adapter,
     adapter.says(body, status, Location="http://127.0.0.1:1/")
     refusal = await adapter.refusal()
     assert (refusal.code, refusal.reason) == (503, "ServiceUnavailable")
-    assert "nginx.net.requests is no metric of keda-py's, and its upstream " in refusal.message
+    assert "nginx.net.requests is not a metric of keda-py, and its upstream " in refusal.message
     assert len(adapter.server.asked) == 1
 
 

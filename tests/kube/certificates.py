@@ -1,4 +1,4 @@
-"""A certificate authority of one test and a server certificate for 127.0.0.1 by it."""
+"""Certificate authority of one test, and a server certificate for 127.0.0.1 by it."""
 
 import datetime
 import ipaddress
@@ -29,7 +29,7 @@ def _build(name: str, issuer: str, key: ec.EllipticCurvePrivateKey, *, ca: bool)
 
 
 class Authority:
-    """A CA without key identifiers, as many clusters have."""
+    """CA without key identifiers, as many clusters have."""
 
     def __init__(self, name: str) -> None:
         self._name, self._key = name, ec.generate_private_key(ec.SECP256R1())
@@ -37,7 +37,7 @@ class Authority:
         self.pem = certificate.public_bytes(serialization.Encoding.PEM).decode()
 
     def issue(self, folder: Path, name: str) -> Path:
-        """A file with certificate and key."""
+        """Write a file with certificate and key."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = _build(name, self._name, key, ca=False).sign(self._key, hashes.SHA256())
         private = key.private_bytes(
@@ -48,7 +48,7 @@ class Authority:
         return path
 
     def server_context(self, folder: Path) -> ssl.SSLContext:
-        """TLS of a server that asks for a client certificate and can do without."""
+        """Make the TLS context of a server that requests a client certificate without requiring it."""
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=self.pem)
         context.load_cert_chain(self.issue(folder, "server"))
         # Python 3.13 asks clients for key identifiers by default; API servers do not.

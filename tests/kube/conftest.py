@@ -1,4 +1,4 @@
-"""A server that misbehaves on demand, and a client that talks to it."""
+"""Server that misbehaves on demand, and a client that talks to it."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A server that misbehaves on demand, and the small change of the tests here."""
+"""Server that misbehaves on demand, and helpers of the tests here."""
 
 import asyncio
 import ssl
@@ -12,13 +12,14 @@ import orjson
 import yaml
 from aiohttp import web
 
+from keda_py.kube.informers.informer import Informer
 from tests.waiting import forever
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class FaultyServer:
-    """Answers each path as told, in order; the last answer stays."""
+    """Server with scripted answers for each path; the last answer stays."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -26,7 +27,7 @@ class FaultyServer:
         self._answers: dict[str, deque[Answer]] = defaultdict(deque)
 
     def answer(self, key: str, *answers: Answer) -> None:
-        """`key` is "METHOD path", or "WATCH path" for a GET with watch=true."""
+        """Script the answers for `key`: "METHOD path", or "WATCH path" for a GET with watch=true."""
         self._answers[key].extend(answers)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -38,7 +39,7 @@ class FaultyServer:
         return await (queue.popleft() if len(queue) > 1 else queue[0])(request)
 
     def queries(self, method: str) -> list[dict[str, str]]:
-        """The query parameters of what came, WATCH apart from GET."""
+        """Return the query parameters of the requests, WATCH separate from GET."""
         return [dict(r.query) for r in self.seen if ("WATCH" if "watch" in r.query else r.method) == method]
 
 
@@ -64,7 +65,7 @@ def says(body: Any, code: int = 200) -> Answer:
 
 
 def streams(*lines: Any, then: str = "close") -> Answer:
-    """A watch: JSON lines (bytes go out as they are), then `close`, `hang` or `cut` the connection."""
+    """Make a watch: JSON lines (bytes are sent unchanged), then `close`, `hang` or `cut` the connection."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
@@ -140,7 +141,7 @@ def write_kubeconfig(path: Path, url: str, user: dict[str, Any] | None = None, *
 
 
 class Shelf:
-    """Objects of one collection with the API server's rule for versions; `fault` answers in its place while set."""
+    """Objects of one collection, with the API server's rule for versions; `fault` replaces its answers while set."""
 
     def __init__(self, server: FaultyServer, path: str) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
@@ -150,7 +151,7 @@ class Shelf:
         server.answer(f"POST {path}", self._guarded(self._post))
 
     def serve(self, name: str) -> None:
-        """Route one object's path here."""
+        """Serve one object at its path."""
         for method, answer in (("GET", self._get), ("PUT", self._put), ("PATCH", self._patch)):
             self._server.answer(f"{method} {self._path}/{name}", self._guarded(answer))
 
@@ -167,7 +168,7 @@ class Shelf:
         return web.json_response(self.objects[name])
 
     def read(self, request: web.Request) -> web.StreamResponse:
-        """The object at the request's path."""
+        """Return the object at the request's path."""
         obj = self.objects.get(request.path.rpartition("/")[2])
         return web.json_response(obj) if obj else status(404, "NotFound")
 
@@ -194,3 +195,11 @@ class Shelf:
         if name not in self.objects:
             return status(404, "NotFound")
         return self.store(self.objects[name] | await request.json() | {"metadata": self.objects[name]["metadata"]})
+
+
+def versions(informer: Informer) -> dict[str, str]:
+    return {obj["metadata"]["name"]: obj["metadata"]["resourceVersion"] for obj in informer.objects()}
+
+
+def holds(informer: Informer, **expected: int) -> Callable[[], bool]:
+    return lambda: versions(informer) == {name: str(version) for name, version in expected.items()}

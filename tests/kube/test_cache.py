@@ -1,4 +1,4 @@
-"""What a cache answers by index, whatever has been put, changed and removed."""
+"""Answers of a cache by index after any sequence of puts, changes and removals."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -305,7 +305,7 @@ async def test_a_silent_stream_ends_as_unavailable(server: FaultyServer, client:
 
 @asynccontextmanager
 async def asking(client: KubeClient, namespace: str, count: int) -> AsyncIterator[None]:
-    """So many requests for a namespace, until the block ends."""
+    """Keep this many requests for a namespace under way until the block ends."""
 
     async def ask() -> None:
         with acting_for(namespace):

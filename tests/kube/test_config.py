@@ -1,4 +1,4 @@
-"""Where the API server is and who we are: kubeconfigs, tokens, plugins, certificates, and how they are renewed."""
+"""Configuration of the client: kubeconfigs, tokens, plugins, certificates, and their renewal."""
 
 import base64
 import os
@@ -23,7 +23,7 @@ GET = f"GET {WEB.path}"
 
 
 def lets_in(*tokens: str) -> Answer:
-    """Only with one of these bearer tokens."""
+    """Accept only one of these bearer tokens."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         if request.headers.get("Authorization") in {f"Bearer {token}" for token in tokens}:
@@ -34,7 +34,7 @@ def lets_in(*tokens: str) -> Answer:
 
 
 def exec_plugin(folder: Path, *lines: str) -> dict[str, Any]:
-    """A kubeconfig user whose credentials a script prints."""
+    """Make a kubeconfig user whose credentials a script prints."""
     script = folder / "plugin"
     script.write_text("\n".join(["#!/bin/sh", *lines]))
     script.chmod(script.stat().st_mode | stat.S_IXUSR)

@@ -1,4 +1,4 @@
-"""Events as people find them: once, counted, in time, and never in the way."""
+"""Events as people find them: once, counted, in time, and never delaying other work."""
 
 import asyncio
 import gc
@@ -228,7 +228,7 @@ def test_an_event_that_is_remembered_for_its_repeats_is_small(recorder: EventRec
             recorder.record({**OBJECT, "metadata": metadata}, "Normal", "KEDAScalersStarted", "Started scalers watch")
         return recorder
 
-    assert bytes_kept_by(remembered) / count < 1_400  # as a dict each took 1 700
+    assert bytes_kept_by(remembered) / count < 1_400  # as dicts they took 1 700 bytes each
 
 
 def remembered_of_events() -> dict[str, int]:

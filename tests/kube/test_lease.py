@@ -1,4 +1,4 @@
-"""Who leads: one at a time, the next one soon, nobody by a hung request or a stepped clock."""
+"""Leader election: one leader at a time, a prompt successor, and no leader by a hung request or a stepped clock."""
 
 import asyncio
 import logging
@@ -195,7 +195,7 @@ async def test_a_lost_lease_ends_the_term_and_a_later_one_begins_another(client:
         assert not election.is_leader
         leases.fault = None
         await eventually(lambda: election.is_leader)
-        await eventually(lambda: terms != ["begun", "ended"])  # a turn of the loop later
+        await eventually(lambda: terms != ["begun", "ended"])  # applied in the next turn of the loop
         assert terms == ["begun", "ended", "begun"]
 
 
@@ -237,7 +237,7 @@ def test_a_duration_is_told_in_whole_seconds_and_never_shortened() -> None:
 
 @pytest.fixture
 async def on_a_cluster(tmp_path: Path) -> AsyncIterator[KubeClient]:
-    """A client of a cluster that watches, with a namespace for the Lease."""
+    """Return a client of a cluster that serves watches, with a namespace for the Lease."""
     async with LocalCluster() as cluster:
         path = tmp_path / "kubeconfig"
         path.write_text(cluster.kubeconfig())
@@ -254,7 +254,7 @@ async def find(client: KubeClient) -> Obj | None:
 
 
 def slow(identity: str) -> LeaseSpec:
-    """KEDA's own numbers."""
+    """Return KEDA's default times."""
     return LeaseSpec(namespace="keda", name=NAME, identity=identity)
 
 
@@ -365,7 +365,7 @@ async def test_a_leader_that_is_answered_with_something_else_leads_until_its_dea
 async def test_between_two_terms_there_is_a_retry_period_whatever_the_server_answers(
     client: KubeClient, leases: Shelf
 ) -> None:
-    """Each renewal is answered with another holder, who is gone when the lease is read the next time."""
+    """Each renewal is answered with another holder, who has left when the lease is read the next time."""
     answers, began = {"PUT": cycle(["one", "two"]), "GET": cycle(["", "two"])}, list[float]()
 
     async def fickle(request: web.Request) -> web.StreamResponse:
@@ -380,4 +380,4 @@ async def test_between_two_terms_there_is_a_retry_period_whatever_the_server_ans
     leases.fault = fickle
     async with running(Election(client, spec("one")).run(term)):
         await eventually(lambda: len(began) == 4)
-    assert min(later - earlier for earlier, later in pairwise(began)) >= 2 * RETRY_PERIOD  # that of a renewal is one
+    assert min(later - earlier for earlier, later in pairwise(began)) >= 2 * RETRY_PERIOD  # a renewal conflicts too

@@ -1,6 +1,7 @@
-"""Several active replicas: each has its share, which moves when one dies, is cut off or leaves, and never has two owners.
+"""Several active replicas: each has a share, which moves when a replica dies, is cut off or leaves, and no object
+ever has two owners.
 
-Leases go by real time here: short ones, and waits for what becomes true.
+Leases run on real time here, with short durations; tests wait for conditions.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ def now() -> float:
 
 @dataclass
 class Replica:
-    """A replica that works on its share; with `writing` a write of it is under way."""
+    """Replica that works on its share; with `writing` a write of it is under way."""
 
     identity: str
     cable: Cable
@@ -82,7 +83,7 @@ class Replica:
 
 
 class Crew:
-    """The replicas so far; `check` at any time: no key has two owners."""
+    """Replicas started so far; `check` asserts at any time that no key has two owners."""
 
     def __init__(self, server: FaultyServer, folder: Path, stack: AsyncExitStack, group: asyncio.TaskGroup) -> None:
         self.server, self.folder, self.stack, self.group = server, folder, stack, group
@@ -108,7 +109,7 @@ class Crew:
 
 @pytest.fixture
 def leases(server: FaultyServer) -> Shelf:
-    """The Leases as the chart makes them: there, and vacant."""
+    """Create the Leases as the chart does: existing and vacant."""
     shelf = Shelf(server, PATH)
     shelf.serve(NAME)
     for name in SLOTS:

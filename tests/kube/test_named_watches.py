@@ -1,4 +1,4 @@
-"""Objects followed by name: one watch each, one for all above fifty, and none where watching is not allowed."""
+"""Objects followed by name: one watch each, one for all above fifty, and none where RBAC forbids watching."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,8 +27,8 @@ from tests.waiting import eventually
 READER = User(name="reader", groups=("system:authenticated",))
 
 
-class Followed:
-    """NamedWatches at work, what they told, and what they asked the API server."""
+class WatchedNames:
+    """Running NamedWatches, with its notifications and its requests to the API server."""
 
     def __init__(self, cluster: LocalCluster, clock: FakeClock) -> None:
         self.cluster, self.clock = cluster, clock
@@ -41,11 +41,13 @@ class Followed:
 
 
 @asynccontextmanager
-async def following(folder: Path, *, may: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> AsyncIterator[Followed]:
-    """As somebody who may do everything, or with ConfigMaps only what `may` says, and that with these names alone."""
+async def following(
+    folder: Path, *, may: tuple[str, ...] = (), names: tuple[str, ...] = ()
+) -> AsyncIterator[WatchedNames]:
+    """Run NamedWatches as a user with all rights, or with the rights `may` on ConfigMaps of these names alone."""
     clock = FakeClock(A_SATURDAY)
     async with LocalCluster(clock, ClusterOptions(enforce_rbac=bool(may))) as cluster:
-        followed = Followed(cluster, clock)
+        followed = WatchedNames(cluster, clock)
         if may:
             await cluster.apply(permissions(may, names))
         kubeconfig = folder / "kubeconfig"
@@ -76,7 +78,7 @@ def named(name: str) -> Reference:
     return Reference(CONFIG_MAPS, "default", name)
 
 
-async def value(followed: Followed, name: str) -> str | None:
+async def value(followed: WatchedNames, name: str) -> str | None:
     found = await followed.watches.read(named(name))
     return found["data"]["value"] if found else None
 

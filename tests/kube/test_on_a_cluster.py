@@ -1,4 +1,4 @@
-"""The same client against a whole API server: the embedded cluster, or a real one with `--kubeconfig`."""
+"""The client against a whole API server: the embedded cluster, or a real one with `--kubeconfig`."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ from tests.waiting import PAUSE, eventually
 
 @pytest.fixture
 async def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
-    """A kubeconfig."""
+    """Return the path of a kubeconfig."""
     given = request.config.getoption("--kubeconfig", default=None)
     if given:
         yield given

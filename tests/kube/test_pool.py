@@ -1,4 +1,4 @@
-"""What many objects have alike is in a cache once, and nothing is taken for something else."""
+"""Equal pieces of objects are in a cache once, and no piece is confused with another."""
 
 import orjson
 
@@ -56,7 +56,7 @@ def test_objects_share_their_conditions_and_keep_no_managed_fields() -> None:
         live["status"] = {"conditions": [copy(ready)], "scaleTargetGVKR": {"group": "apps"}, "hpaName": name}
         before = copy(live)
         found.append(keep_scaled_object(live, alike))
-        assert live == before  # what came is not changed
+        assert live == before  # the received object is unchanged
         del before["metadata"]["managedFields"]
         assert found[-1] == before
     one, other = (kept["status"] for kept in found)

@@ -1,4 +1,4 @@
-"""Replicas are read and written through /scale, of any kind that has one, and never blindly."""
+"""Replicas are read and written through /scale, for every kind that has one, and never blindly."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ async def test_a_scale_of_openshift_has_a_map_for_a_selector(server: FaultyServe
 
 
 def served(*names: str) -> dict[str, Any]:
-    """The APIResourceList of `example.com/v1`; `Kind:plural`, with `/scale` for its subresource."""
+    """Make the APIResourceList of `example.com/v1`; `Kind:plural`, with `/scale` for its subresource."""
     resources = []
     for name in names:
         kind, plural = name.split(":")

@@ -1,4 +1,4 @@
-"""A status is written only where it differs, and only onto the object that was seen."""
+"""A status is written only if it differs, and only onto the object that was read."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def test_a_patch_holds_what_differs(old: dict[str, Any], new: dict[str, Any], pa
 
 
 def applied(target: Any, patch: Any) -> Any:
-    """RFC 7386, section 2."""
+    """Apply a merge patch by RFC 7386, section 2."""
     if not isinstance(patch, dict):
         return patch
     result = dict(target) if isinstance(target, dict) else {}

@@ -1,4 +1,4 @@
-"""kubernetes_asyncio without its models: a working client, everything else on demand, and the way back."""
+"""kubernetes_asyncio without its models: a working client, everything else on demand, and the fallback."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ sys.meta_path.insert(0, Moved())
 
 
 async def run(script: str, *arguments: str, first_on_path: Sequence[Path] = ()) -> tuple[Any, str]:
-    """A fresh interpreter: what it printed as JSON, and its log."""
+    """Run code in a fresh interpreter; return what it printed as JSON, and its log."""
     path = os.pathsep.join(map(str, [*first_on_path, Path.cwd()]))
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, *arguments, env={**os.environ, "PYTHONPATH": path}, stdout=-1, stderr=-1

@@ -1,4 +1,4 @@
-"""Keys for what credentials obtain."""
+"""Cache keys for what credentials obtain."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ CREDENTIALS = st.recursive(_PLAIN, lambda one: st.lists(one, max_size=3).map(tup
 
 
 def typed(part: object) -> object:
-    """With the types, since 1, True and 1.0 are equal in Python."""
+    """Pair values with their types, since 1, True and 1.0 are equal in Python."""
     return tuple(typed(one) for one in part) if isinstance(part, tuple) else (type(part), part)
 
 

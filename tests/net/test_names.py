@@ -1,4 +1,4 @@
-"""Names of sources: one that is never answered holds up no other."""
+"""Name resolution: a name that is never answered delays no other."""
 
 import asyncio
 import socket
@@ -19,7 +19,7 @@ A_RECORD = 1
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Knows each name that begins with "good" as 127.0.0.1, and never answers for one that begins with "dead"."""
+    """Name server that resolves names beginning with "good" to 127.0.0.1, and never answers for "dead"."""
 
     def __init__(self) -> None:
         self.asked: set[str] = set()
@@ -44,12 +44,12 @@ class NameServer(asyncio.DatagramProtocol):
 
 @asynccontextmanager
 async def name_server() -> AsyncIterator[NameServer]:
-    """All look-ups of this loop go to it while the block lasts."""
+    """Send all look-ups of this loop to the server while the block lasts."""
     made = await asyncio.get_running_loop().create_datagram_endpoint(NameServer, ("127.0.0.1", 0))
     transport, server = made
     port = transport.get_extra_info("sockname")[1]
     resolver = AsyncResolver()
-    resolver._resolver.nameservers = [f"127.0.0.1:{port}"]  # the loop's one, which all sessions share
+    resolver._resolver.nameservers = [f"127.0.0.1:{port}"]  # the loop's channel, which all sessions share
     try:
         yield server
     finally:

@@ -1,4 +1,4 @@
-"""Where the operator's own identity may go."""
+"""Addresses that may receive the operator's own identity."""
 
 import pytest
 from hypothesis import given
@@ -74,7 +74,7 @@ def test_other_hosts_are_refused_with_field_host_and_remedy(url: str) -> None:
     ],
 )
 def test_an_address_that_may_be_read_in_two_ways_is_refused(url: str) -> None:
-    with pytest.raises(ConfigError, match="spec.address: is no plain address") as refused:
+    with pytest.raises(ConfigError, match="spec.address: is not a plain address") as refused:
         LISTED.check("VAULT_TOKEN", to(url, by_installation=True))
     assert "s3cret" not in str(refused.value)
 

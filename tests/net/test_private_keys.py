@@ -1,4 +1,4 @@
-"""Private keys and certificates of tenants: read or refused at once, whatever they say of themselves."""
+"""Private keys and certificates of tenants: read or refused at once, whatever their parameters."""
 
 import hashlib
 import math
@@ -65,7 +65,7 @@ def integer(number: int) -> bytes:
 
 
 def costly_by_kind(kind: str) -> bytes:
-    """PKCS#8 of a key whose reading raises one number of 16 000 bits to the power of another: four seconds."""
+    """Make a PKCS#8 key whose parsing raises one number of 16 000 bits to the power of another: four seconds."""
     prime = 2**16000 - 1
     parameters = der(0x30, integer(prime), *([integer(2**160 - 47)] if kind == DSA else []), integer(3))
     return der(0x30, integer(0), der(0x30, oid(kind), parameters), der(0x04, integer(prime - 2)))
@@ -86,7 +86,7 @@ def by_scrypt(content: bytes, n: int) -> str:
 
 
 def by_pbkdf2(content: bytes, rounds: int) -> str:
-    """With the hash that is meant where none is named."""
+    """Encrypt with PBKDF2 and the hash that applies if none is named."""
     key = hashlib.pbkdf2_hmac("sha1", b"hidden", SALT, rounds, 32)
     return sealed(content, der(0x30, oid(PBKDF2), der(0x30, der(0x04, SALT), integer(rounds))), key)
 
@@ -96,7 +96,7 @@ def plain(key: rsa.RSAPrivateKey) -> bytes:
 
 
 def rsa_of(p: int, q: int, e: int) -> str:
-    """PKCS#1; of what are no primes, numbers as good as any."""
+    """Make a PKCS#1 key from two factors, prime or not."""
     d = pow(e, -1, math.lcm(p - 1, q - 1)) if q > 1 and q % 2 and math.gcd(e, (p - 1) * (q - 1)) == 1 else 3
     numbers = (0, p * q, e, d, p, q, d % (p - 1), d % max(q - 1, 1), pow(q, -1, p))
     return pem("RSA PRIVATE KEY", der(0x30, *map(integer, numbers)))
@@ -130,7 +130,7 @@ def test_a_key_of_more_bits_than_a_handshake_has_time_for_is_refused() -> None:
 
 
 def test_that_primes_are_prime_is_not_asked() -> None:
-    """It is 0.3 s of the event loop for 4 096 bits."""
+    """It would take 0.3 s of the event loop for 4 096 bits."""
     key = rsa.generate_private_key(65537, 4096)
     text = written(key)
     with within(0.1):
@@ -216,7 +216,7 @@ def test_scrypt_that_costs_more_than_openssls_is_refused() -> None:
 
 
 def test_only_the_key_is_loaded_that_was_looked_at() -> None:
-    """OpenSSL takes the first key of a file, wherever it stands: one in the certificate's text would be it."""
+    """OpenSSL takes the first key of a file, which could be one in the certificate's text."""
     pair = Authority().leaf("shop")
     for hidden in (slow_password()[1], written(small_rsa())):
         TlsContexts().get(TlsSettings(cert=hidden + pair.cert, key=pair.key), "shop")

@@ -1,4 +1,4 @@
-"""A secret that a trigger is given shows nowhere between where it was read and where it is used."""
+"""A trigger's secret appears nowhere between where it was read and where it is used."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ OURS = Path(keda_py.__file__).parent
 
 
 def private_keys() -> Iterator[tuple[str, str, str]]:
-    """Every key of every trigger type that a TriggerAuthentication or an environment may give."""
+    """Return every key of every trigger type that a TriggerAuthentication or an environment may give."""
     for trigger_type in registry.trigger_types():
         for key in registry.scaler_class(trigger_type).metadata_model.declared_keys():
             for source in key.order:
@@ -33,7 +33,7 @@ def private_keys() -> Iterator[tuple[str, str, str]]:
 
 
 def shown_by(error: BaseException) -> str:
-    """Its text, and what a traceback with locals shows of each of our frames."""
+    """Return an error's text, with what a traceback with locals shows of our frames."""
     shown, trace = [str(error), repr(error)], error.__traceback__
     while isinstance(trace, TracebackType):
         if Path(trace.tb_frame.f_code.co_filename).is_relative_to(OURS):

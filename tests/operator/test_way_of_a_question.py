@@ -10,10 +10,10 @@ __all__ = ["neighbourhood"]
 
 STAGES = [
     "external_metrics/server.py",
-    "serving/asked.py",
+    "serving/api_request.py",
     "serving/authentication.py",
     "serving/authorisation.py",
-    "external_metrics/question.py",
+    "external_metrics/authorised_request.py",
     "external_metrics/routing.py",
     "external_metrics/metric_values.py",
     "external_metrics/query.py",

@@ -50,7 +50,7 @@ async def test_before_an_uninstall_counts_are_given_back_and_told_in_words(tmp_p
         done = await asyncio.to_thread(run_with, "operator", "release", "--all", f"--kubeconfig={world.kubeconfig}")
         assert (done.returncode, done.stderr) == (0, "")
         assert world.replicas("web") == 2
-    heading, _, row, *_ = done.stdout.splitlines()
+    heading, row, *_ = done.stdout.splitlines()
     assert heading.split() == ["Environment", "Member", "Result"]
     assert "Deployment/web" in row
 

@@ -1,4 +1,4 @@
-"""A ScaledObject's triggers on sources that tests control, asked by the real engine on a FakeClock."""
+"""Triggers of a ScaledObject on sources that tests control, read by the real engine on a FakeClock."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -30,7 +30,7 @@ KEY = ObjectKey("ScaledObject", "shop", "app")
 
 @dataclass
 class Tap:
-    """A source of one value, with everything that can go wrong with one; counts how it is asked."""
+    """Source of one value with every kind of failure; counts its requests."""
 
     value: float | Reading | BaseException | object = 1.0
     hangs: bool = False
@@ -57,7 +57,7 @@ class TapMetadata(TriggerMetadata):
 
 
 class TapScaler(Scaler[TapMetadata]):
-    """Reads a Tap."""
+    """Scaler of a Tap."""
 
     taps: Mapping[str, Tap]
 
@@ -117,7 +117,7 @@ class TapScaler(Scaler[TapMetadata]):
 
 
 class PlainScaler(TapScaler):
-    """Reads a Tap without asking which metric is meant."""
+    """Scaler of a Tap whose `read` takes no metric."""
 
     async def read(self):
         return await super().read()
@@ -128,7 +128,7 @@ class PlainScaler(TapScaler):
 
 
 class PushScaler(TapScaler):
-    """Reads a Tap, and listens to it."""
+    """Scaler of a Tap with a push stream."""
 
     async def watch(self):
         self.tap.listeners += 1
@@ -151,7 +151,7 @@ SCALERS = {"plain": PlainScaler, "push": PushScaler}
 
 @dataclass
 class Passwords:
-    """A resolver whose answer tests can change, and hold back for the objects named in `slow`."""
+    """Resolver whose answer tests can change, and delay for the objects named in `slow`."""
 
     auth: dict[str, str] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
@@ -168,8 +168,8 @@ class Passwords:
 
 
 @dataclass
-class Shared:
-    """What all replicas know: the failures that the status tells, and whether this one leads."""
+class ReplicaState:
+    """State that all replicas share: failures in the status, and whether this one leads."""
 
     health: dict[str, FallbackState] = field(default_factory=dict)
     leads: bool = True
@@ -177,7 +177,7 @@ class Shared:
 
 @dataclass
 class Engine:
-    """The engine and everything it asks."""
+    """Engine with everything it needs."""
 
     clock: FakeClock
     readings: Readings
@@ -185,7 +185,7 @@ class Engine:
     resolver: Passwords
     told: list[ObjectKey]
     opened_with: list[str]
-    shared: Shared
+    shared: ReplicaState
 
     def spec(
         self, *triggers: Mapping[str, object], name: str = "app", generation: int = 1, **spec: object
@@ -203,7 +203,7 @@ class Engine:
         return built
 
     async def build_job(self, name: str, **metadata: str) -> None:
-        """A ScaledJob beside the ScaledObjects."""
+        """Build a ScaledJob beside the ScaledObjects."""
         meta = {"name": name, "namespace": "shop", "uid": f"job {name}", "generation": 1}
         body = {"jobTargetRef": {"template": {}}, "triggers": [{"type": "tap", "metadata": metadata}]}
         await self.readings.build(build_job_spec(ScaledJob.model_validate({"metadata": meta, "spec": body})))
@@ -246,7 +246,7 @@ async def engine(lent: SharedContext) -> AsyncIterator[Engine]:
     )
     async with asyncio.TaskGroup() as tasks:
         source = ScalerSource(shared_context=short, build=build, resolver=resolver)
-        shared = Shared()
+        shared = ReplicaState()
         failures = Failures(lambda key: shared.health, lambda key: shared.leads)
         readings = Readings(scalers=source, tasks=tasks, on_reading=told.append, failures=failures)
         with readings.listening():

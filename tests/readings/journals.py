@@ -1,4 +1,4 @@
-"""Work that a journal tells of, and work that has only begun."""
+"""Work that a journal records, and work that has only begun."""
 
 import types
 from collections.abc import Coroutine, Generator
@@ -19,7 +19,7 @@ def pause() -> Generator[None, None, None]:
 
 
 def begin(journal: Journal, work: Coroutine[Any, Any, None] | None = None) -> Coroutine[Any, Any, None]:
-    """Work on APP whose first step is done; it waits until it is closed."""
+    """Start work on APP and run its first step; it waits until it is closed."""
 
     async def wait() -> None:
         await pause()

@@ -1,4 +1,4 @@
-"""Costly formulas: one in a pass of the loop, and a share of the time for each namespace."""
+"""Costly formulas: one per turn of the loop, and a share of the time for each namespace."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from keda_py.readings.formula_turns import CREDIT_SECONDS, REMEMBERED, SHARE, Fo
 
 @pytest.fixture
 async def passes() -> AsyncIterator[list[int]]:
-    """How often the loop has come round, in its only element."""
+    """Count the turns of the loop, in the list's only element."""
     count = [0]
 
     async def run() -> None:

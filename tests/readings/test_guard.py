@@ -1,4 +1,4 @@
-"""Whatever a scaler raises becomes an error of ours, with a text that is safe and short enough to be shown."""
+"""Every exception of a scaler becomes an error of ours, with a text that is safe and short enough to show."""
 
 import asyncio
 import socket

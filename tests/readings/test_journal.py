@@ -1,4 +1,4 @@
-"""The journal of what is under way, in memory that outlives the process."""
+"""The journal of the work under way, in memory that outlives the process."""
 
 import asyncio
 from contextlib import suppress
@@ -13,8 +13,8 @@ from tests.readings.journals import APP, NOW, OTHER, begin, pause
 from tests.waiting import forever
 
 
-class Left:
-    """A journal, and what a next process would find in its memory at any moment."""
+class InspectedJournal:
+    """Journal, with what a next process would find in its memory at any moment."""
 
     def __init__(self) -> None:
         self.memory = bytearray(SIZE)
@@ -29,11 +29,11 @@ class Left:
 
 
 @pytest.fixture
-def left() -> Left:
-    return Left()
+def left() -> InspectedJournal:
+    return InspectedJournal()
 
 
-async def test_work_is_written_down_while_it_is_under_way(left: Left) -> None:
+async def test_work_is_written_down_while_it_is_under_way(left: InspectedJournal) -> None:
     ready, go = asyncio.Event(), asyncio.Event()
 
     async def work() -> str:
@@ -53,7 +53,7 @@ async def test_work_is_written_down_while_it_is_under_way(left: Left) -> None:
     assert left.traces() == {}
 
 
-async def test_who_is_on_the_cpu_is_written_down_for_each_step(left: Left) -> None:
+async def test_who_is_on_the_cpu_is_written_down_for_each_step(left: InspectedJournal) -> None:
     seen = []
 
     async def inner() -> None:
@@ -71,14 +71,14 @@ async def test_who_is_on_the_cpu_is_written_down_for_each_step(left: Left) -> No
     assert left.on_cpu() == []
 
 
-async def test_the_members_of_a_common_question_share_their_steps(left: Left) -> None:
+async def test_the_members_of_a_common_question_share_their_steps(left: InspectedJournal) -> None:
     async def work() -> list[str]:
         return left.on_cpu()
 
     assert await left.journal.run((APP, OTHER), work()) == ["app", "other"]
 
 
-async def test_what_work_raises_goes_on_and_nothing_stays_under_way(left: Left) -> None:
+async def test_what_work_raises_goes_on_and_nothing_stays_under_way(left: InspectedJournal) -> None:
     async def work() -> None:
         await asyncio.sleep(0)
         raise LookupError("no")
@@ -88,7 +88,7 @@ async def test_what_work_raises_goes_on_and_nothing_stays_under_way(left: Left) 
     assert (left.traces(), left.on_cpu()) == ({}, [])
 
 
-async def test_a_cancellation_reaches_the_work_which_may_put_things_in_order(left: Left) -> None:
+async def test_a_cancellation_reaches_the_work_which_may_put_things_in_order(left: InspectedJournal) -> None:
     tidied = []
 
     async def work() -> None:
@@ -108,7 +108,7 @@ async def test_a_cancellation_reaches_the_work_which_may_put_things_in_order(lef
     assert left.traces() == {}
 
 
-async def test_time_outs_inside_work_behave_as_without_a_journal(left: Left) -> None:
+async def test_time_outs_inside_work_behave_as_without_a_journal(left: InspectedJournal) -> None:
     async def work() -> str:
         try:
             async with asyncio.timeout(0.01):
@@ -120,7 +120,7 @@ async def test_time_outs_inside_work_behave_as_without_a_journal(left: Left) -> 
     assert await left.journal.run((APP,), work()) == "late"
 
 
-def test_work_that_is_thrown_away_is_closed(left: Left) -> None:
+def test_work_that_is_thrown_away_is_closed(left: InspectedJournal) -> None:
     closed = []
 
     async def work() -> None:
@@ -134,7 +134,7 @@ def test_work_that_is_thrown_away_is_closed(left: Left) -> None:
     assert (closed, left.traces()) == ([True], {})
 
 
-async def test_a_step_that_goes_on_is_seen_as_the_same_and_can_be_accused(left: Left) -> None:
+async def test_a_step_that_goes_on_is_seen_as_the_same_and_can_be_accused(left: InspectedJournal) -> None:
     async def work() -> None:
         steps = left.journal.steps
         assert left.journal.on_cpu == (APP,)
@@ -149,7 +149,7 @@ async def test_a_step_that_goes_on_is_seen_as_the_same_and_can_be_accused(left: 
     assert left.traces() == {}
 
 
-async def test_a_trial_is_marked_as_one(left: Left) -> None:
+async def test_a_trial_is_marked_as_one(left: InspectedJournal) -> None:
     async def work() -> dict[str, Mark]:
         return left.traces()
 
@@ -157,7 +157,7 @@ async def test_a_trial_is_marked_as_one(left: Left) -> None:
     assert await left.journal.run((APP, OTHER), work()) == {"app": Mark.TRIAL, "other": Mark.UNDER_WAY}
 
 
-async def test_the_next_process_finds_what_this_one_died_of(left: Left) -> None:
+async def test_the_next_process_finds_what_this_one_died_of(left: InspectedJournal) -> None:
     copies = []
 
     async def work() -> None:
@@ -166,11 +166,11 @@ async def test_the_next_process_finds_what_this_one_died_of(left: Left) -> None:
     await left.journal.run((APP,), work())
     following = Journal(memoryview(copies[0]), NOW)
     assert following.inherited == (Hold(work=APP, deaths=1, died=NOW, seconds=30),)
-    # It may die at once, too.
+    # It may also die at once.
     assert Journal(memoryview(bytearray(copies[0])), NOW + 1).inherited == following.inherited
 
 
-def test_a_hold_is_kept_until_it_is_dropped(left: Left) -> None:
+def test_a_hold_is_kept_until_it_is_dropped(left: InspectedJournal) -> None:
     hold = Hold(work=APP, deaths=2, died=NOW, seconds=300)
     left.journal.keep(hold)
     left.journal.keep(Hold(work=APP, deaths=3, died=NOW, seconds=600))
@@ -181,11 +181,11 @@ def test_a_hold_is_kept_until_it_is_dropped(left: Left) -> None:
 
 
 def app(number: int, namespace: str = "") -> Work:
-    """One of very many objects, of 17 namespaces where none is given."""
+    """Return the key of one of very many objects, of 17 namespaces by default."""
     return Work(ObjectKey("ScaledObject", namespace or f"shop-{number % 17}", f"app{number}"), 1)
 
 
-def test_what_is_remembered_of_the_innocent_leaves_half_of_the_slots(left: Left) -> None:
+def test_what_is_remembered_of_the_innocent_leaves_half_of_the_slots(left: InspectedJournal) -> None:
     for number in range(SLOTS):
         left.journal.keep(Hold(work=app(number), deaths=0, died=NOW, seconds=30))
     assert len(left.traces()) == SLOTS // 2
@@ -194,7 +194,7 @@ def test_what_is_remembered_of_the_innocent_leaves_half_of_the_slots(left: Left)
 
 
 async def test_what_has_no_slot_is_worked_on_all_the_same_and_that_is_told_once(
-    left: Left, caplog: pytest.LogCaptureFixture
+    left: InspectedJournal, caplog: pytest.LogCaptureFixture
 ) -> None:
     works = [app(number) for number in range(SLOTS + 2)]
 
@@ -205,12 +205,10 @@ async def test_what_has_no_slot_is_worked_on_all_the_same_and_that_is_told_once(
     assert await left.journal.run((Work(ObjectKey("Pod", "shop", "app"), 1),), count()) == 0
     assert await left.journal.run((Work(ObjectKey("ScaledObject", "n" * 64, "app"), 1),), count()) == 0
     assert await left.journal.run(works[:3], count()) == 3
-    assert [record.message for record in caplog.records] == [
-        "the journal is full, not all that is under way is written down"
-    ]
+    assert [record.message for record in caplog.records] == ["the journal is full, some work under way is not recorded"]
 
 
-async def test_one_namespace_leaves_slots_to_all_others(left: Left) -> None:
+async def test_one_namespace_leaves_slots_to_all_others(left: InspectedJournal) -> None:
     crowd = [app(number, "evil") for number in range(SLOTS)]
 
     async def both() -> int:
@@ -224,8 +222,8 @@ async def test_one_namespace_leaves_slots_to_all_others(left: Left) -> None:
     assert left.traces() == {}
 
 
-async def test_an_object_without_a_slot_is_found_all_the_same_if_the_process_dies_of_it(left: Left) -> None:
-    """Beside it as many of its namespace wait as may be written down."""
+async def test_an_object_without_a_slot_is_found_all_the_same_if_the_process_dies_of_it(left: InspectedJournal) -> None:
+    """Beside it as many objects of its namespace wait as may have slots."""
     culprit, copies = app(SLOTS, "evil"), list[bytearray]()
 
     async def die() -> None:
@@ -243,7 +241,7 @@ async def test_an_object_without_a_slot_is_found_all_the_same_if_the_process_die
         assert [hold.work for hold in inherited if hold.deaths] == [culprit]
 
 
-def test_of_a_crowd_that_was_under_way_what_the_process_died_of_is_remembered_first(left: Left) -> None:
+def test_of_a_crowd_that_was_under_way_what_the_process_died_of_is_remembered_first(left: InspectedJournal) -> None:
     for number in range(SLOTS_OF_NAMESPACE - 1):
         left.journal.keep(Hold(work=app(number, "evil"), deaths=int(number == 77), died=NOW, seconds=30))
     again = Journal(memoryview(bytearray(left.memory)), NOW)

@@ -1,4 +1,4 @@
-"""The journal's entries as bytes, also of damaged ones."""
+"""The journal's entries as bytes, damaged ones included."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The journal's file: whose it is, what is left in it, and what is done without one."""
+"""The journal's file: its owner, its content at exit, and operation without it."""
 
 import os
 import stat
@@ -54,7 +54,7 @@ def test_what_was_left_is_told_once(folder: Path, caplog: pytest.LogCaptureFixtu
 
 
 def test_operators_of_one_name_have_a_journal_each(folder: Path) -> None:
-    """Those of other processes; the locks are the process'."""
+    """The operators are other processes, because the locks are per process."""
     command = [sys.executable, "-c", ANOTHER_PROCESS, str(folder), str(NOW)]
     with open_journal(str(folder), "keda", NOW) as journal:
         journal.keep(Hold(work=APP, deaths=2, died=NOW, seconds=300))

@@ -1,4 +1,4 @@
-"""A source that tells of work is read at once; one that says there is no work is not."""
+"""A source that reports work is read at once; one that reports no work is not."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ PUSH = {"type": "push"}
 
 
 def push_spec(name: str) -> ScalingSpec:
-    """A ScaledObject on the tap that pushes."""
+    """Make a ScaledObject on the tap that pushes."""
     meta = {"name": name, "namespace": "shop", "uid": name, "generation": 1}
     body = {"scaleTargetRef": {"name": "app"}, "triggers": [{"type": "push", "metadata": {"tap": "a"}}]}
     return build_spec(ScaledObject.model_validate({"metadata": meta, "spec": body}))
@@ -143,7 +143,7 @@ async def test_a_scaler_without_a_stream_is_left_to_the_polls():
     spec = SimpleNamespace(namespace="shop", key=KEY)
     scalers = Stand(scalers=(silent,), scaler=lambda index: silent, spec=spec, on_renewed=None)
     with ExitStack() as listening:
-        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # which ends with its last task
+        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # the group ends with its last task
             pushes = Pushes(tasks.create_task, pushed)
             listening.enter_context(pushes.listening())
             pushes.follow(scalers)

@@ -1,4 +1,4 @@
-"""One read per trigger whoever asks; errors stay errors; nobody waits for somebody else's source."""
+"""One read per trigger for all callers; errors stay errors; no caller waits for another one's source."""
 
 import asyncio
 import logging
@@ -315,7 +315,7 @@ async def test_what_a_trigger_shares_with_others_costs_the_same_however_many_its
         TrackedMetric(key=KEY, scalers=built, metric=one, grid=Grid(interval=30, offset=0))
         for one in built.metrics.external
     ]
-    with within(0.3):  # a tenth of that; 2 s where each looks at all others
+    with within(0.3):  # it takes a tenth of this; 2 s if each key scans all others
         assert not any(meter.batch_key for meter in meters for _ in range(60))
 
 

@@ -1,4 +1,4 @@
-"""Real Redis triggers of many ScaledObjects: one pool, one round trip, and a server that goes away and comes back."""
+"""Real Redis triggers of many ScaledObjects: one pool, one round trip, and a server that stops and comes back."""
 
 import asyncio
 from dataclasses import replace
@@ -54,7 +54,7 @@ async def test_a_server_that_goes_away_is_an_error_for_all_and_comes_back_by_its
             outcomes = await poll_all(readings, keys)
             assert [outcome.value for outcome in outcomes[:8]] == [0.0] * 7 + [9.0]
             assert not any(isinstance(outcome, ScalerError) for outcome in outcomes)
-            assert (await client.info("clients"))["connected_clients"] == 2  # this one, and one for 500 objects
+            assert (await client.info("clients"))["connected_clients"] == 2  # this request, and one for 500 objects
     await lent.clock.advance(15)
     assert all(isinstance(outcome, ScalerError) for outcome in await poll_all(readings, keys))
     with running(command, port, tmp_path / "log"):
@@ -80,5 +80,5 @@ async def test_a_poll_of_500_lists_is_500_commands_in_one_round_trip(readings, l
         if name.startswith("cmdstat_") and name != "cmdstat_info"
     }
     assert {name: calls for name, calls in asked.items() if calls} == {"cmdstat_llen": OBJECTS}
-    # A long question may come in a few pieces, as the network has it; the question for these numbers is one more.
+    # A long request may arrive in a few pieces; the request for these numbers is one more.
     assert after["total_reads_processed"] - before["total_reads_processed"] <= 5

@@ -1,4 +1,4 @@
-"""One question per source, and how a source that fails is asked."""
+"""One request per source, and the requests to a source that fails."""
 
 import asyncio
 import sys
@@ -170,7 +170,7 @@ async def test_a_trigger_renewed_with_another_password_joins_the_source_of_that_
     engine.taps["a"].batches.clear()
     await engine.clock.advance(30)
     assert await poll_all(engine, keys) == [ONE] * 3
-    assert engine.taps["a"].batches == [2]  # and the renewed one by itself
+    assert engine.taps["a"].batches == [2]  # and the renewed one alone
     renewed, *others = (engine.readings.built(key).batch_keys[0] for key in keys)
     assert renewed == sharing_key("shop", ("tap", "a"), "new")
     assert others == [OpenKey(what=("tap", "a"))] * 2

@@ -1,4 +1,4 @@
-"""Idle objects whose source cannot push are asked about often and together, and only while they are idle."""
+"""Idle objects whose source cannot push are read often and together, and only while they are idle."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,13 +22,13 @@ OBJECTS = 50
 
 
 class OftenAsked(TapScaler):
-    """One that cannot push."""
+    """Scaler without a push stream."""
 
     asked_often_at_zero = property(lambda self: True)
 
 
 class Desk(SimpleNamespace):
-    """The engine on virtual time, and a tap that many objects are on."""
+    """Engine on virtual time, and a tap that many objects use."""
 
     async def add(self, name: str, namespace: str = "shop", **metadata: str) -> ObjectKey:
         meta = {"name": name, "namespace": namespace, "uid": name, "generation": 1}
@@ -201,7 +201,7 @@ async def test_a_replica_that_polls_no_longer_asks_no_longer(lent: SharedContext
 
 
 async def test_a_question_under_way_is_not_cut_off_when_its_object_wakes(desk: Desk) -> None:
-    """A connection would go with it."""
+    """Cancelling it would close its connection."""
     key = await desk.idle("app")
     desk.tap.hangs = True
     async with asyncio.TaskGroup() as tasks:

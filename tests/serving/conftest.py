@@ -1,4 +1,4 @@
-"""A cluster that enforces its roles, and a metrics server beside it whose callers it judges."""
+"""Cluster that enforces its roles, and a metrics server that authorises its callers by it."""
 
 import asyncio
 import ssl
@@ -41,7 +41,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 class AlwaysSeven:
-    """Answers every question with 7."""
+    """Source of values that is always 7."""
 
     def known(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...] | None:
         return None
@@ -51,8 +51,8 @@ class AlwaysSeven:
 
 
 @dataclass
-class Served:
-    """A metrics server that the cluster's identity protects, and what it asked the API server for."""
+class ServedMetrics:
+    """Metrics server that the cluster's RBAC protects, and its requests to the API server."""
 
     cluster: LocalCluster
     port: int
@@ -66,7 +66,9 @@ class Served:
         return sum(exchange.resource == resource for exchange in self.exchanges)
 
     def context(self, pair: KeyPair | None = None) -> ssl.SSLContext:
-        """TLS of a client with that certificate; the same one again, because making one takes longer than a request."""
+        """Make the TLS context of a client with that certificate; cached, because making one takes longer than a
+        request.
+        """
         key = self.certificate.ca, pair
         if key not in self._contexts:
             self._contexts[key] = ssl.create_default_context(cadata=self.certificate.ca.decode())
@@ -85,16 +87,16 @@ class Served:
             ):
                 return answer.status, await answer.json(content_type=None)
         finally:
-            await asyncio.sleep(0)  # the TLS connection closes a turn of the loop later
+            await asyncio.sleep(0)  # the TLS connection closes in the next turn of the loop
 
     async def as_user(self, user: str, *groups: str, path: str = QUESTION) -> tuple[int, dict[str, Any]]:
-        """As the aggregator passes somebody on."""
+        """Make the headers by which the aggregator passes on a user."""
         headers = [("X-Remote-User", user), *(("X-Remote-Group", group) for group in groups)]
         return await self.get(path, self.cluster.identity.front_proxy, headers)
 
 
 async def accepted() -> None:
-    """Return once no connection is being accepted or refused any more: each of those is a task of the loop's own."""
+    """Wait until no connection is being accepted or refused: each of those is a task of the loop."""
     await eventually(lambda: not any("LimitedServer._open" in repr(task) for task in asyncio.all_tasks()), 5)
     await asyncio.sleep(PAUSE)
 
@@ -114,7 +116,7 @@ async def cluster() -> AsyncIterator[LocalCluster]:
 
 
 def bound(kind: str, role: str, user: str, namespace: str = "") -> dict[str, Any]:
-    """A binding of `role` to a user."""
+    """Make a binding of `role` to a user."""
     metadata = {"name": f"{role}-{user.rpartition(':')[2]}", **({"namespace": namespace} if namespace else {})}
     return {
         "apiVersion": f"{RBAC}/v1",
@@ -126,7 +128,7 @@ def bound(kind: str, role: str, user: str, namespace: str = "") -> dict[str, Any
 
 
 def role(name: str, *rules: dict[str, Any], namespace: str = "") -> dict[str, Any]:
-    """A Role, or a ClusterRole where there is no namespace."""
+    """Make a Role, or a ClusterRole without a namespace."""
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     kind = "Role" if namespace else "ClusterRole"
     return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}
@@ -134,7 +136,7 @@ def role(name: str, *rules: dict[str, Any], namespace: str = "") -> dict[str, An
 
 @asynccontextmanager
 async def client_of(cluster: LocalCluster, folder: Path, observe: Any = lambda _: None) -> AsyncIterator[KubeClient]:
-    """A client that is the operator's ServiceAccount."""
+    """Make a client with the operator's ServiceAccount."""
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(token_kubeconfig(cluster, OPERATOR))
     async with KubeClient(SystemClock(), str(kubeconfig), observe=observe) as client:
@@ -142,7 +144,7 @@ async def client_of(cluster: LocalCluster, folder: Path, observe: Any = lambda _
 
 
 @pytest.fixture
-async def served(cluster: LocalCluster, tmp_path: Path) -> AsyncIterator[Served]:
+async def served(cluster: LocalCluster, tmp_path: Path) -> AsyncIterator[ServedMetrics]:
     exchanges: list[Exchange] = []
     async with client_of(cluster, tmp_path, exchanges.append) as client, asyncio.TaskGroup() as tasks:
         tls, certificate = ServerTls(), make_certificate(["localhost", LOOPBACK], SystemClock().now())
@@ -155,7 +157,7 @@ async def served(cluster: LocalCluster, tmp_path: Path) -> AsyncIterator[Served]
         server = MetricsServer(stages(authenticate, authorise, answer), lambda: "")
         port = await server.start(LOOPBACK, 0, tls.context(asks_clients=True))
         await eventually(lambda: config.has_synced)
-        yield Served(cluster, port, certificate, tls, config, exchanges)
+        yield ServedMetrics(cluster, port, certificate, tls, config, exchanges)
         await accepted()
         await server.aclose()
         running.cancel()

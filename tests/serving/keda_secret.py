@@ -1,4 +1,4 @@
-"""A Secret as KEDA's own rotation writes it: RSA keys in PKCS 1 text."""
+"""Secret as KEDA's own rotation writes it: RSA keys in PKCS 1 text."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from cryptography.x509.oid import NameOID
 
 
 def keda_secret(hosts: Sequence[str], now: datetime) -> dict[str, bytes]:
-    """The data of kedaorg-certs."""
+    """Return the data of kedaorg-certs."""
     ca_key, key = (rsa.generate_private_key(65537, 2048) for _ in range(2))
     ca_name = _name("KEDA", "KEDAORG")
     usage = dict.fromkeys(

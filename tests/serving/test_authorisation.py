@@ -1,4 +1,4 @@
-"""Who asks and what they may, told from values: no request, no server."""
+"""Authentication and authorisation of values: without HTTP requests and a server."""
 
 from datetime import UTC, datetime
 
@@ -6,12 +6,12 @@ import pytest
 
 from keda_py.clock import FakeClock
 from keda_py.errors import Unavailable
-from keda_py.serving.asked import Asked, wanted_of
+from keda_py.serving.api_request import ApiRequest, wanted_of
 from keda_py.serving.authentication import Authentication
 from keda_py.serving.authorisation import Authorisation
 from keda_py.serving.caller import ANONYMOUS, REPLICA, Caller
 from keda_py.serving.client_trust import ClientTrust, TrustSpec
-from keda_py.serving.reviews import Verdict
+from keda_py.serving.reviews import AccessDecision
 from keda_py.serving.statuses import StatusError
 
 METRIC = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/s0-x"
@@ -19,12 +19,12 @@ JANE = Caller(name="jane")
 
 
 class Reviews:
-    """Lets jane do everything, and cannot be asked about tom."""
+    """Reviews that allow jane everything, and fail for tom."""
 
     async def decide(self, caller, wanted):
         if caller.name == "tom":
             raise Unavailable("no API server")
-        return Verdict(allowed=caller == JANE, reason="no role")
+        return AccessDecision(allowed=caller == JANE, reason="no role")
 
 
 class Tokens:
@@ -41,20 +41,20 @@ class Peers:
         return der == b"ours"
 
 
-def asked(path: str = METRIC, **fields) -> Asked:
-    return Asked(method="GET", path=path, wanted=wanted_of("GET", path), **fields)
+def asked(path: str = METRIC, **fields) -> ApiRequest:
+    return ApiRequest(method="GET", path=path, wanted=wanted_of("GET", path), **fields)
 
 
-def passed_on(question: Asked) -> bool:
+def passed_on(question: ApiRequest) -> bool:
     return question.path == METRIC
 
 
-async def caller_of(question: Asked) -> Caller:
+async def caller_of(question: ApiRequest) -> Caller:
     clock = FakeClock(datetime(2026, 11, 20, tzinfo=UTC))
     return await Authentication(Trusted(), Tokens(), clock, Peers()).caller(question)
 
 
-async def refusal(caller: Caller, question: Asked) -> tuple[int, str]:
+async def refusal(caller: Caller, question: ApiRequest) -> tuple[int, str]:
     with pytest.raises(StatusError) as refused:
         await Authorisation(Reviews(), passed_on).check(caller, question)
     return refused.value.code, refused.value.message

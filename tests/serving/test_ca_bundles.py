@@ -1,4 +1,4 @@
-"""The APIService and the webhook configuration always name our authority."""
+"""The APIService and the webhook configuration always contain our CA."""
 
 import asyncio
 import base64
@@ -48,7 +48,7 @@ WEBHOOKS = {
 
 @asynccontextmanager
 async def kept(cluster, folder, **flags: str) -> AsyncIterator[ServerTls]:
-    """A leading replica with certificate rotation."""
+    """Run a leading replica with certificate rotation."""
     await cluster.apply([role("keda", *RULES), bound("ClusterRole", "keda", OPERATOR.name)])
     settings = load_settings({name: [value] for name, value in {"enable-cert-rotation": "true", **flags}.items()}, {})
     tls = ServerTls()

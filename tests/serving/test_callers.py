@@ -1,4 +1,4 @@
-"""Who may ask the metrics server: front proxies for others, certificates, tokens, and nobody else."""
+"""Callers of the metrics server: front proxies for others, certificates, tokens, and no others."""
 
 import asyncio
 from dataclasses import replace
@@ -180,7 +180,7 @@ async def test_another_front_proxy_authority_takes_effect_without_a_restart(serv
             ]
         )
         await eventually(lambda: served.config.trust.spec.front_proxy_ca == alien.certificate.decode())
-        async with kept.get(QUESTION) as answer:  # the connection is open, the authority withdrawn
+        async with kept.get(QUESTION) as answer:  # the connection stays open, but its authority is withdrawn
             assert answer.status == 403
     status, _ = await served.get(pair=alien.client("front-proxy-client"), headers=headers)
     assert status == 200

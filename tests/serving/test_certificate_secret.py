@@ -1,4 +1,4 @@
-"""The Secret that all replicas share: made once, adopted, repaired, renewed while they serve."""
+"""The Secret that all replicas share: created once, adopted, repaired, and renewed while they serve."""
 
 import asyncio
 import base64
@@ -39,7 +39,7 @@ async def allowed(cluster: LocalCluster) -> LocalCluster:
 
 @asynccontextmanager
 async def replicas(cluster: LocalCluster, folder, count: int = 1) -> AsyncIterator[list[ServerTls]]:
-    """So many processes that keep the Secret, each with what it shows."""
+    """Start this many processes that keep the Secret, each with the certificate that it serves."""
     async with client_of(cluster, folder) as client, asyncio.TaskGroup() as tasks:
         shown = [ServerTls() for _ in range(count)]
         running = [tasks.create_task(SecretCertificates(client, SPEC, tls, SystemClock()).run()) for tls in shown]

@@ -1,10 +1,10 @@
-"""What is read from extension-apiserver-authentication, and how a request is seen by RBAC."""
+"""Parsing of extension-apiserver-authentication, and of requests into RBAC attributes."""
 
 import pytest
 
 from keda_py.errors import ConfigError
-from keda_py.serving.asked import wanted_of
-from keda_py.serving.caller import Wanted
+from keda_py.serving.api_request import wanted_of
+from keda_py.serving.caller import RequestAttributes
 from keda_py.serving.client_trust import read_trust
 
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
@@ -14,23 +14,35 @@ GROUP = {"group": "external.metrics.k8s.io", "version": "v1beta1"}
 @pytest.mark.parametrize(
     ("method", "path", "wanted"),
     [
-        ("GET", "/version", Wanted(verb="get", path="/version")),
-        ("GET", ROOT, Wanted(verb="get", path=ROOT)),
-        ("GET", f"{ROOT}/", Wanted(verb="get", path=f"{ROOT}/")),
-        ("GET", "/", Wanted(verb="get", path="/")),
-        ("GET", f"{ROOT}/namespaces/a/m", Wanted(verb="list", path="*", namespace="a", resource="m", **GROUP)),
+        ("GET", "/version", RequestAttributes(verb="get", path="/version")),
+        ("GET", ROOT, RequestAttributes(verb="get", path=ROOT)),
+        ("GET", f"{ROOT}/", RequestAttributes(verb="get", path=f"{ROOT}/")),
+        ("GET", "/", RequestAttributes(verb="get", path="/")),
+        (
+            "GET",
+            f"{ROOT}/namespaces/a/m",
+            RequestAttributes(verb="list", path="*", namespace="a", resource="m", **GROUP),
+        ),
         (
             "GET",
             f"{ROOT}/namespaces/a/m/n",
-            Wanted(verb="get", path="*", namespace="a", resource="m", name="n", **GROUP),
+            RequestAttributes(verb="get", path="*", namespace="a", resource="m", name="n", **GROUP),
         ),
-        ("POST", f"{ROOT}/namespaces/a/m", Wanted(verb="create", path="*", namespace="a", resource="m", **GROUP)),
-        ("GET", f"{ROOT}/m", Wanted(verb="list", path="*", resource="m", **GROUP)),
-        ("GET", f"{ROOT}/namespaces/a%2Fb/m", Wanted(verb="list", path="*", namespace="a/b", resource="m", **GROUP)),
+        (
+            "POST",
+            f"{ROOT}/namespaces/a/m",
+            RequestAttributes(verb="create", path="*", namespace="a", resource="m", **GROUP),
+        ),
+        ("GET", f"{ROOT}/m", RequestAttributes(verb="list", path="*", resource="m", **GROUP)),
+        (
+            "GET",
+            f"{ROOT}/namespaces/a%2Fb/m",
+            RequestAttributes(verb="list", path="*", namespace="a/b", resource="m", **GROUP),
+        ),
         (
             "DELETE",
             f"{ROOT}/namespaces/a/m",
-            Wanted(verb="deletecollection", path="*", namespace="a", resource="m", **GROUP),
+            RequestAttributes(verb="deletecollection", path="*", namespace="a", resource="m", **GROUP),
         ),
     ],
 )

@@ -16,7 +16,7 @@ from prometheus_client import Gauge
 from keda_py.clock import SystemClock
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.https import LimitedServer
-from keda_py.serving.ports.table import Limits
+from keda_py.serving.ports.table import PortLimits
 from keda_py.serving.server_tls import ServerTls
 from keda_py.telemetry.page import AT_ONCE, PIECE_BYTES, MetricsPage
 from keda_py.telemetry.prometheus import OperatorMetrics
@@ -36,7 +36,7 @@ async def _fails(_: web.Request) -> web.Response:
 
 @contextlib.asynccontextmanager
 async def plain(
-    limits: Limits | None = None, page: MetricsPage | None = None
+    limits: PortLimits | None = None, page: MetricsPage | None = None
 ) -> AsyncIterator[tuple[LimitedServer, int]]:
     app = web.Application()
     app.router.add_get("/healthz", _ok)
@@ -51,7 +51,7 @@ async def plain(
 
 
 async def ask(port: int, request: bytes = PROBE, source: str = KUBELET) -> bytes:
-    """All that comes back."""
+    """Send a request and return all bytes of the answer."""
     async with asyncio.timeout(20):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
         try:
@@ -65,7 +65,7 @@ async def ask(port: int, request: bytes = PROBE, source: str = KUBELET) -> bytes
 
 @contextlib.contextmanager
 def half_open(port: int, count: int, source: str = ATTACKER, said: bytes = b"GET /hea") -> Iterator[None]:
-    """Connections that begin something, never end it, and take no answer."""
+    """Open connections that begin something, never end it, and read no answer."""
     with contextlib.ExitStack() as stack:
         for _ in range(count):
             one = stack.enter_context(socket.socket())
@@ -84,7 +84,7 @@ def open_descriptors() -> int:
 
 @pytest.mark.parametrize("source", [ATTACKER, KUBELET])
 async def test_two_thousand_half_open_requests_take_a_bounded_number_of_descriptors(source: str) -> None:
-    async with plain(Limits(connections=100)) as (server, port):
+    async with plain(PortLimits(connections=100)) as (server, port):
         before = open_descriptors()
         with contextlib.ExitStack() as stack:
             for _ in range(20):
@@ -99,7 +99,7 @@ async def test_half_open_handshakes_make_room_for_whole_ones() -> None:
     tls.show(make_certificate(["localhost"], SystemClock().now()))
     app = web.Application()
     app.router.add_get("/healthz", _ok)
-    server = LimitedServer(app, Limits(connections=50))
+    server = LimitedServer(app, PortLimits(connections=50))
     port = await server.start("127.0.0.1", 0, tls.context(asks_clients=False))
     context = tls_of_clients()
     with contextlib.ExitStack() as stack:
@@ -121,10 +121,12 @@ def tls_of_clients() -> ssl.SSLContext:
 
 
 async def test_the_kubelet_is_answered_while_an_address_keeps_the_port_full() -> None:
-    """Of the flood's address one connection after the other gives way; the kubelet's own stays until it is answered."""
-    async with plain(Limits(connections=20)) as (server, port):
+    """Connections of the flooding address are dropped one after the other; the kubelet's own stays until it is
+    answered.
+    """
+    async with plain(PortLimits(connections=20)) as (server, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(KUBELET, 0))
-        writer.write(PROBE[:10])  # slow, but it comes
+        writer.write(PROBE[:10])  # slow, but complete
         await eventually(lambda: server.connections == 1)
         with half_open(port, 200):
             await eventually(lambda: server.connections == 20)
@@ -144,7 +146,7 @@ MALFORMED = [
 
 @pytest.mark.parametrize("sent", MALFORMED)
 async def test_what_is_no_http_is_told_so_and_nothing_else(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async with plain(Limits(request=1)) as (_, port):
+    async with plain(PortLimits(request=1)) as (_, port):
         got = await ask(port, sent)
     head, _, body = got.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.0 400")

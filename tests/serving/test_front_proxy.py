@@ -1,4 +1,4 @@
-"""What X-Remote-* headers say, however they are written and however often they come."""
+"""X-Remote-* headers in every spelling, and repeated."""
 
 import pytest
 from multidict import CIMultiDict

@@ -1,4 +1,4 @@
-"""A few inside at once, and the others in turns by address."""
+"""A few requests inside at once, and the others in turns by address."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from tests.waiting import turns
 
 
 class Visits:
-    """Those who are inside stay until they are let out by name."""
+    """Requests that stay inside until the test releases them by name."""
 
     def __init__(self, gate: Gate, tasks: asyncio.TaskGroup) -> None:
         self.gate, self.tasks = gate, tasks
@@ -18,7 +18,7 @@ class Visits:
         self.done: dict[str, asyncio.Event] = {}
 
     async def comes(self, name: str) -> asyncio.Task[None]:
-        """`name` is an address and a number: a1."""
+        """Start a request; `name` is an address and a number: a1."""
         self.done[name] = asyncio.Event()
         task = self.tasks.create_task(self._visit(name))
         await turns()
@@ -84,7 +84,7 @@ async def test_one_that_is_cancelled_while_it_is_let_in_lets_in_the_next() -> No
         await visits.comes("a3")
         await asyncio.sleep(0)
         visits.done["a1"].set()
-        await asyncio.sleep(0)  # a1 leaves, and lets in a2, who has not noticed yet
+        await asyncio.sleep(0)  # a1 leaves and admits a2, whose task has not run yet
         second.cancel()
         await turns()
         assert visits.inside == ["a3"]

@@ -1,4 +1,4 @@
-"""An HTTPS port under clients that are slow, rude, many, or in a hurry."""
+"""HTTPS port under clients that are slow, malformed, many, or impatient."""
 
 import asyncio
 import contextlib
@@ -15,9 +15,9 @@ from aiohttp import web
 from keda_py.clock import SystemClock
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.https import LimitedServer
-from keda_py.serving.ports.table import Limits
+from keda_py.serving.ports.table import PortLimits
 from keda_py.serving.server_tls import ServerTls
-from tests.serving.conftest import QUESTION, ROOT, Served, accepted
+from tests.serving.conftest import QUESTION, ROOT, ServedMetrics, accepted
 from tests.sweeps import size
 from tests.waiting import eventually
 
@@ -26,7 +26,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass
 class Port:
-    """A port, and how to reach it with bare bytes."""
+    """Port, with a client for raw bytes."""
 
     server: LimitedServer
     number: int
@@ -44,7 +44,7 @@ class Port:
                     await writer.wait_closed()
 
     async def send(self, data: bytes, seconds: float = 5.0) -> bytes:
-        """All that comes back until the server closes or nothing comes for `seconds`."""
+        """Send bytes; return everything until the server closes or is silent for `seconds`."""
         async with self.connected() as (reader, writer):
             return await exchange(reader, writer, data, seconds)
 
@@ -71,12 +71,12 @@ async def _swallow(request: web.Request) -> web.Response:
 
 @pytest.fixture
 async def port() -> AsyncIterator[Port]:
-    async with opened(Limits(request=0.3)) as port:
+    async with opened(PortLimits(request=0.3)) as port:
         yield port
 
 
 @contextlib.asynccontextmanager
-async def opened(limits: Limits) -> AsyncIterator[Port]:
+async def opened(limits: PortLimits) -> AsyncIterator[Port]:
     certificate = make_certificate(["localhost"], SystemClock().now())
     tls = ServerTls()
     tls.show(certificate)
@@ -114,7 +114,7 @@ async def test_nothing_tells_which_software_answers(port):
 
 
 async def test_a_flood_of_pipelined_requests_is_read_only_as_fast_as_it_is_answered(port):
-    """Whoever does not read his answers is read no more himself, and nobody else waits for him."""
+    """A client that does not read its answers is not read further, and delays no other client."""
     flood = request("/") * 1000
     async with port.connected() as (_, writer):
         sent = 0
@@ -156,11 +156,11 @@ async def test_who_leaves_answers_once_more_on_each_connection_and_says_so(port)
     assert b"connection: close" not in first.lower()
     assert b"200 OK" in last
     assert b"connection: close" in last.lower()
-    assert b"200 OK" in await port.send(request("/3"))  # others come until the port closes
+    assert b"200 OK" in await port.send(request("/3"))  # new connections are accepted until the port closes
 
 
 async def test_a_client_that_never_ends_its_handshake_is_cut_off():
-    async with opened(Limits(handshake=0.2)) as port:
+    async with opened(PortLimits(handshake=0.2)) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port.number)
         async with asyncio.timeout(3):
             assert await exchange(reader, writer, b"\x16\x03\x01", 3) == b""
@@ -182,7 +182,7 @@ async def test_what_is_too_large_is_refused(port, sent, status):
 
 
 async def test_whoever_is_idle_longest_makes_room():
-    async with opened(Limits(connections=5)) as port, contextlib.AsyncExitStack() as stack:
+    async with opened(PortLimits(connections=5)) as port, contextlib.AsyncExitStack() as stack:
         for _ in range(12):
             await stack.enter_async_context(port.connected())
         await eventually(lambda: port.server.connections == 5)
@@ -202,7 +202,7 @@ PIECES = [
 
 
 def malformed(chance: random.Random) -> bytes:
-    """A request of which nearly everything may be wrong."""
+    """Make a request in which nearly everything may be wrong."""
     if chance.random() < 0.4:
         line = chance.choice([b"GET ", b"DELETE ", b"PATCH "]) + QUESTION.encode() + b" HTTP/1.1\r\nHost: x\r\n"
         return line + b"\r\n".join(chance.choices(PIECES, k=chance.randrange(4))) + b"\r\n\r\n"
@@ -214,7 +214,7 @@ def traced() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-async def test_malformed_requests_let_nobody_in_and_leave_nothing_behind(served: Served, caplog):
+async def test_malformed_requests_let_nobody_in_and_leave_nothing_behind(served: ServedMetrics, caplog):
     chance = random.Random(20)
     pairs = [None, served.cluster.identity.front_proxy, None, None]
 
@@ -237,7 +237,7 @@ async def test_malformed_requests_let_nobody_in_and_leave_nothing_behind(served:
     before = traced()
     await wave(size(1000, 300))
     try:
-        # Connections that are just being closed still hold their buffers; what stays is a leak.
+        # Connections that are being closed still hold their buffers; memory that stays is a leak.
         await eventually(lambda: traced() - before < 3_000_000, 30)
     finally:
         tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""A server that is asked for days, rightly and wrongly: what it remembers has an end."""
+"""Server under requests for days, valid and invalid: its memory is bounded."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from tests.serving.conftest import HPA, QUESTION, ROOT, Served, accepted
+from tests.serving.conftest import HPA, QUESTION, ROOT, ServedMetrics, accepted
 from tests.serving.test_https import exchange, malformed
 from tests.sweeps import size
 from tests.waiting import connections_closed
@@ -25,15 +25,15 @@ USERS = 50
 
 @dataclass
 class Crowd:
-    """Clients that ask all kinds of questions: the HPA controller, people without rights, strangers, attackers."""
+    """Clients with all kinds of requests: the HPA controller, users without rights, unknown clients, attackers."""
 
-    served: Served
+    served: ServedMetrics
     proxy: aiohttp.ClientSession
     stranger: aiohttp.ClientSession
     chance: random.Random
 
     async def ask(self, count: int) -> dict[int, int]:
-        """Ask `count` times, some at once; how often each code was answered, 0 for malformed questions."""
+        """Send `count` requests, some at once; return how often each code was answered, 0 for malformed requests."""
         codes: dict[int, int] = {}
         left = iter(range(count))
 
@@ -84,13 +84,13 @@ class Crowd:
 
 
 async def blocks() -> int:
-    """Blocks of memory in use once what is closing has closed."""
+    """Return the blocks of memory in use once closing connections have closed."""
     await accepted()
     gc.collect()
     return sys.getallocatedblocks()
 
 
-async def test_thousands_of_mixed_requests_leave_memory_as_it_was(served: Served):
+async def test_thousands_of_mixed_requests_leave_memory_as_it_was(served: ServedMetrics):
     async with AsyncExitStack() as stack:
         sessions = []
         for pair in (served.cluster.identity.front_proxy, None):
@@ -101,7 +101,7 @@ async def test_thousands_of_mixed_requests_leave_memory_as_it_was(served: Served
         await crowd.ask(WARM_UP)
         before = await blocks()
         codes = await crowd.ask(REQUESTS)
-        async with asyncio.timeout(60):  # the last connections are still closing
+        async with asyncio.timeout(60):  # the last connections may still be closing
             while await blocks() - before > REQUESTS / 10:
                 await asyncio.sleep(COUNT_PAUSE)
     assert set(codes) == {0, 200, 400, 403}

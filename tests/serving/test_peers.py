@@ -1,4 +1,4 @@
-"""Replicas recognise each other by the authority they share, the name they serve under, and nothing less."""
+"""Replicas recognise each other by the shared authority and the name they serve under, and by nothing less."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Answers are remembered briefly, asked for once, and never too many."""
+"""Answers are cached briefly, requested once, and bounded in number."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ SHORT_SECONDS = 0.02
 
 
 class Oracle:
-    """Answers once it may; counts how often it was asked."""
+    """Source that answers once it is released, and counts its requests."""
 
     def __init__(self) -> None:
         self.asked, self.may = 0, asyncio.Event()

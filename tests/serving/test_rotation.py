@@ -1,4 +1,4 @@
-"""What is kept, and what becomes of it as time passes."""
+"""Stored certificates, and their rotation as time passes."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -59,7 +59,7 @@ def test_a_new_authority_is_announced_an_hour_before_it_signs():
     assert settle(announced, NAMES, then + timedelta(minutes=59)) == announced
     signed = settle(announced, NAMES, then + timedelta(minutes=61))
     assert signed_by(read_leaf(signed), new)
-    assert read_bundle(signed.ca) == (new, old)  # leaves of the old one are still shown by other replicas
+    assert read_bundle(signed.ca) == (new, old)  # other replicas still serve leaves of the old authority
     year = then + 300 * DAY
     assert read_bundle(settle(signed, NAMES, year).ca) == (new,)
 

@@ -1,4 +1,4 @@
-"""What a port shows and whom it trusts changes while it serves, and nobody is cut off by that."""
+"""Certificate and trusted authorities of a port change while it serves, and no connection is dropped by that."""
 
 import asyncio
 import socket
@@ -32,13 +32,13 @@ def made() -> ServingCertificate:
 
 @dataclass
 class Port:
-    """An HTTPS port that answers `ok`."""
+    """HTTPS port that answers `ok`."""
 
     tls: ServerTls
     number: int
 
     def shown(self, version: ssl.TLSVersion | None = None) -> bytes:
-        """The certificate (DER) of a new connection that verifies nothing."""
+        """Return the certificate (DER) of a new connection that verifies nothing."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         if version is not None:
@@ -80,7 +80,7 @@ async def test_a_new_certificate_is_shown_from_the_next_handshake_on(port):
 
 
 async def test_no_request_fails_while_certificates_rotate(port):
-    """Sixteen clients, kept-alive and fresh connections, twenty leaves by one authority: not one error."""
+    """Sixteen clients with kept-alive and fresh connections, twenty leaves by one authority: no error."""
     trust = ssl.create_default_context(cadata=port.tls.certificate.ca.decode())
     done, answered = asyncio.Event(), 0
 
@@ -218,7 +218,7 @@ async def test_without_an_authority_file_the_chains_last_certificate_is_named(tm
 
 
 async def test_an_expired_certificate_is_shown_all_the_same(port):
-    """Serving nothing would hurt probes and webhooks that do not verify."""
+    """Serving no certificate would break probes and webhooks that do not verify."""
     long_ago = SystemClock().now() - timedelta(days=800)
     assert make_authority(long_ago)
     expired = make_certificate(NAMES, long_ago)

@@ -1,6 +1,6 @@
-"""Who gives way on a full port."""
+"""Connections that a full port drops."""
 
-from keda_py.serving.ports.table import Limits, Seat, Table
+from keda_py.serving.ports.table import PortLimits, Seat, Table
 
 
 def seat(address: str, now: float, *, idle: bool = False, answering: bool = False) -> Seat:
@@ -12,7 +12,7 @@ def seat(address: str, now: float, *, idle: bool = False, answering: bool = Fals
 
 
 def seated(most: int, *seats: Seat) -> tuple[Table, list[Seat]]:
-    """A table, and who has been dropped from it so far."""
+    """Make a table; return it with the list of dropped seats."""
     table, dropped = Table(most), list[Seat]()
     for one in seats:
         one.drop = lambda one=one: dropped.append(one)
@@ -63,7 +63,7 @@ def test_who_left_by_being_dropped_is_not_counted_twice() -> None:
 
 
 def test_each_state_has_its_time() -> None:
-    limits = Limits(handshake=1, request=2, answer=3, idle=4)
+    limits = PortLimits(handshake=1, request=2, answer=3, idle=4)
 
     def late(one: Seat, now: float) -> bool:
         return one.is_too_slow(limits, 0.5, now)

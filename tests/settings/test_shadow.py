@@ -1,4 +1,4 @@
-"""`--shadow`: what does not go with it is refused, and its report is for this machine alone."""
+"""Settings that contradict `--shadow` are refused, and its report is for this machine only."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every OpenTelemetry name is made of a series that exists, with the labels that its attributes are made of."""
+"""Every OpenTelemetry name has a series that exists, with the labels that its attributes are made of."""
 
 import pytest
 

@@ -216,12 +216,12 @@ async def test_a_source_cannot_make_up_status_codes(engine, metrics):
 
 
 def counted(lines: list[str]) -> int:
-    """Series on a page."""
+    """Return the number of series on a page."""
     return sum(not line.startswith("#") for line in lines)
 
 
 async def asked(engine, metrics, *statuses: int) -> None:
-    """HTTP answers to the first trigger, and its reading."""
+    """Count HTTP answers for the first trigger, and its reading."""
     built = engine.readings.built(KEY)
     meter = TrackedMetric(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
     with asking_for(meter):

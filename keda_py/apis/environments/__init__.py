@@ -1,4 +1,4 @@
-"""The kinds of `keda-py.dev`: calendars, environments, overrides and scaling schedules, as they are written.
+"""Kinds of `keda-py.dev`: calendars, environments, overrides and scaling schedules, as users write them.
 
-Next: `core/environment/`, which decides what these objects ask for. `kinds/environments.py` has their rows.
+Next: `core/environment/`, which evaluates these objects. `kinds/environments.py` has their rows.
 """

@@ -1,6 +1,6 @@
-"""Calendar and ClusterCalendar: when an environment is open, its holidays and its exceptions.
+"""Calendar and ClusterCalendar: opening hours of an environment, holidays and exceptions.
 
-Hours, days, dates and zones are texts here; `core/environment/calendar/reading.py` reads and refuses them.
+Hours, days, dates and zones are texts here; `core/environment/calendar/reading.py` parses them.
 """
 
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ Dates = Annotated[list[str], Field(max_length=MOST_DATES)]
 
 
 class Span(Wire):
-    """A part of a day; where `to` is not after `from`, it ends on the next day."""
+    """Part of a day; if `to` is not after `from`, it ends on the next day."""
 
     from_: Annotated[Name, Field(alias="from", description="Local time, such as 08:30.")]
     to: Name
@@ -24,23 +24,23 @@ class Span(Wire):
 
 
 class Hours(Span):
-    """A part of some days of each week."""
+    """Part of some days of each week."""
 
     days: str = ""
-    """Days or ranges of days, such as Mon-Fri or Sat,Sun; every day where they are left out."""
+    """Days or ranges of days, such as Mon-Fri or Sat,Sun; every day by default."""
 
 
 class KeyRef(Wire):
-    """A key of a ConfigMap or Secret."""
+    """Key of a ConfigMap or Secret."""
 
     name: Name
     key: Name
     namespace: str = ""
-    """Only of a ClusterCalendar; the operator's own where it is left out."""
+    """For a ClusterCalendar only; the operator's own namespace by default."""
 
 
 class IcsSource(Wire):
-    """An iCalendar file."""
+    """iCalendar file in a ConfigMap or Secret."""
 
     model_config = ConfigDict(
         json_schema_extra=rule(
@@ -53,7 +53,7 @@ class IcsSource(Wire):
 
 
 class HolidaySource(Wire):
-    """Days on which it is closed: those of a country, of an iCalendar file, or dates."""
+    """Days on which it is closed: holidays of a country, of an iCalendar file, or dates."""
 
     country: str = ""
     """ISO 3166-1 code, such as KR."""
@@ -63,69 +63,69 @@ class HolidaySource(Wire):
     dates: Dates = []
     """Dates and ranges, such as 2026-12-24 or 2026-12-28/2027-01-03."""
     name: str = ""
-    """What the dates are, for messages."""
+    """Name of the dates, for messages."""
 
 
 class CalendarException(Wire):
-    """Days that are not as the hours and the holidays say."""
+    """Days with other hours than usual, or none."""
 
     dates: Annotated[list[str], Field(min_length=1, max_length=MOST_DATES)]
     """Dates and ranges, such as 2026-12-24 or 2026-12-28/2027-01-03."""
     hours: Annotated[list[Span], Field(max_length=MOST_HOURS)] = []
-    """When it is open on them."""
+    """Opening hours on these days."""
     closed: bool = False
-    """All day."""
+    """Closed all day."""
     reason: str = ""
 
 
 class CalendarSpec(Wire):
-    """When it is open."""
+    """Time zone, opening hours, holidays and exceptions."""
 
     time_zone: Name
     """IANA name, such as Europe/Prague."""
     hours: Annotated[list[Hours], Field(min_length=1, max_length=MOST_HOURS)]
     holidays: Annotated[list[HolidaySource], Field(max_length=MOST_HOLIDAYS)] = []
     exceptions: Annotated[list[CalendarException], Field(max_length=MOST_EXCEPTIONS)] = []
-    """They win over hours and holidays; of two for one day the first does."""
+    """They override hours and holidays; for one day the first exception counts."""
 
 
 class CalendarRef(Wire):
-    """Which calendar."""
+    """Reference to a calendar."""
 
     name: Name
     kind: Literal["", "Calendar", "ClusterCalendar"] = ""
-    """Calendar where it is left out."""
+    """Calendar by default."""
 
 
 class ChangeStatus(Wire):
-    """A change that is known in advance."""
+    """Change that is known in advance."""
 
     at: Timestamp = ""
     to: str = ""
-    """Open or Closed of a calendar, Awake or Asleep of an environment, a period of a schedule."""
+    """Open or Closed for a calendar, Awake or Asleep for an environment, a period's name for a schedule."""
     because: str = ""
 
 
 class HolidayStatus(Wire):
-    """A holiday to come."""
+    """Upcoming holiday."""
 
     date: str
     name: str = ""
 
 
 class CalendarStatus(Wire):
-    """What the calendar says now."""
+    """Whether it is open now, and what comes next."""
 
     open: bool | None = None
     next_change: ChangeStatus | None = None
     next_holidays: list[HolidayStatus] = []
     hours_a_week: str = ""
-    """Hours that it is open in a week without holidays."""
+    """Opening hours of a week without holidays."""
     conditions: list[Condition] = []
 
 
 class Calendar(Wire):
-    """When the environments of a namespace are open."""
+    """Opening hours for the environments of a namespace."""
 
     metadata: ObjectMeta
     spec: CalendarSpec
@@ -133,7 +133,7 @@ class Calendar(Wire):
 
 
 class ClusterCalendar(Wire):
-    """When environments are open, shared by all namespaces."""
+    """Opening hours for environments of all namespaces."""
 
     metadata: ObjectMeta
     spec: CalendarSpec

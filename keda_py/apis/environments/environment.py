@@ -1,6 +1,6 @@
-"""Environment: what sleeps together outside of its hours, and wakes in order.
+"""Environment: members that sleep together outside of opening hours, and wake in order.
 
-The status is also what the operator remembers: it is read back after a restart, and what it says is written before
+The status is also the operator's memory: it is read back after a restart, and every change to it is written before
 anything is scaled (`core/environment/decision/state.py`).
 """
 
@@ -16,42 +16,42 @@ from keda_py.apis.wire import Condition, Count, Int32, Name, ObjectMeta, Positiv
 
 MOST_WAVES, MOST_KINDS = 20, 20
 MOST_WITH_DAYS = 100
-"""Of workloads whose accounts have days, too: with more of them the status would outgrow what an object may hold."""
+"""Workloads whose accounts include days; with more of them the status would exceed the size limit of an object."""
 Phase = Literal["", "Asleep", "Waking", "Awake", "FallingAsleep"]
 Stage = Literal["", "Falling", "Down", "Rising", "Kept", "Contested", "Pinned"]
 
 
 class MemberKind(Wire):
-    """A further kind with a scale subresource."""
+    """Additional kind of members, with a scale subresource."""
 
     api_version: Name
-    """Such as argoproj.io/v1alpha1."""
+    """For example argoproj.io/v1alpha1."""
     kind: Name
-    """Such as Rollout."""
+    """For example Rollout."""
 
 
 class AsleepSpec(Wire):
-    """How members sleep."""
+    """Behaviour of sleeping members."""
 
     triggers_wake: bool = False
-    """An active trigger wakes its ScaledObject, and that alone."""
+    """An active trigger wakes its ScaledObject, and no other member."""
 
 
 class Wave(Wire):
     """Members that wake together."""
 
     name: Name
-    """What the status and messages call it; `rest` is taken by the members of no wave."""
+    """Name in the status and in messages; `rest` is reserved for the members without a wave."""
     selector: LabelSelector | None = None
-    """Which members wake in this wave, by the labels of the ScaledObject or workload itself, not of its pods."""
+    """Members of this wave, by the labels of the ScaledObject or workload itself, not of its pods."""
     timeout: str = ""
-    """How long the next wave waits for this one to be ready; 5m where it is left out."""
+    """How long the next wave waits for this one to be ready; 5m by default."""
     pause: str = ""
-    """Between this wave and the next, such as 10s."""
+    """Pause between this wave and the next, such as 10s."""
 
 
 class EnvironmentSpec(Wire):
-    """What sleeps, when, and how it wakes."""
+    """Members, opening hours, and the order of waking."""
 
     model_config = ConfigDict(
         json_schema_extra=rule("has(self.calendarRef) != has(self.calendar)", "give one of calendarRef and calendar")
@@ -60,45 +60,45 @@ class EnvironmentSpec(Wire):
     calendar_ref: CalendarRef | None = None
     calendar: CalendarSpec | None = None
     selector: LabelSelector | None = None
-    """Only members with these labels of their own, not of their pods; the whole namespace where it is left out."""
+    """Only members with these labels of their own, not of their pods; the whole namespace by default."""
     exclude: LabelSelector | None = None
-    """Members with these labels are left alone."""
+    """Excludes members with these labels."""
     kinds: Annotated[list[MemberKind], Field(max_length=MOST_KINDS)] = []
-    """Besides ScaledObjects, Deployments, StatefulSets and CronJobs."""
+    """Kinds in addition to ScaledObjects, Deployments, StatefulSets and CronJobs."""
     asleep: AsleepSpec | None = None
     waves: Annotated[list[Wave], Field(max_length=MOST_WAVES, json_schema_extra=BY_NAME)] = []
-    """In the order of waking; members of none come last. They fall asleep in reverse."""
+    """In the order of waking; members without a wave come last. They fall asleep in reverse order."""
     max_parallel: Positive | None = None
-    """Members that wake at once; 50 where it is left out."""
+    """Members that wake at once; 50 by default."""
     ready_by: bool = False
     """Begin to wake early enough to be ready when the hours begin."""
     max_lead: str = ""
-    """How much earlier at most; 30m where it is left out."""
+    """Limit on how much earlier; 30m by default."""
     grace: str = ""
-    """A member created this long ago or less is left alone; 15m where it is left out."""
+    """A member younger than this is not put to sleep; 15m by default."""
 
 
 class MemberStatus(Wire):
-    """What is remembered of a member that is not as its owner left it."""
+    """State of a member that differs from what its owner left."""
 
     stage: Stage = ""
-    """Falling and Rising: being taken down and given back; Down: asleep; Kept: a person scaled it up."""
+    """Falling: being scaled down; Rising: being restored; Down: asleep; Kept: scaled up by a person."""
     replicas: Count = 0
-    """The count to be given back; of a CronJob 1, or 0 where it was suspended before."""
-    from_: Annotated[Int32, Field(alias="from", description="The count that was seen when this stage began.")] = 0
+    """Replicas to restore; for a CronJob 1, or 0 if it was suspended before."""
+    from_: Annotated[Int32, Field(alias="from", description="Replicas seen when this stage began.")] = 0
     to: Count = 0
-    """The count of an Override, in stage Pinned."""
+    """Replicas of an Override, in stage Pinned."""
     since: Timestamp = ""
     by: str = ""
-    """Who scaled it up."""
+    """User who scaled it up."""
     put_backs: Count = 0
-    """How often another controller put the count back since the environment fell asleep."""
+    """How often another controller restored the replicas since the environment fell asleep."""
     workload: str = ""
-    """Of a ScaledObject: apiVersion/KIND/NAME of its workload, which gets the count when the ScaledObject is gone."""
+    """For a ScaledObject: apiVersion/KIND/NAME of its workload, restored if the ScaledObject is deleted."""
 
 
 class WaveStatus(Wire):
-    """How far a wave is."""
+    """Progress of a wave."""
 
     name: str = ""
     ready: Count = 0
@@ -107,23 +107,23 @@ class WaveStatus(Wire):
 
 
 class TransitionStatus(Wire):
-    """Waking or falling asleep, while it lasts."""
+    """Waking or falling asleep, while under way."""
 
     to: str = ""
     """Awake or Asleep."""
     started: Timestamp = ""
     wave: Count = 0
-    """Position of the wave at work; the members of no wave are the last one."""
+    """Index of the current wave; the members without a wave are the last one."""
     wave_started: Timestamp = ""
-    """May lie ahead: the pause between two waves."""
+    """In the future during the pause between two waves."""
     woke: bool = False
-    """Something was asleep when it began, so that its duration is learnt from."""
+    """A member was asleep at its start, so that its duration counts for `lead`."""
     timed_out: list[str] = []
-    """Waves that were not waited for any longer."""
+    """Waves that were not ready within their timeout."""
 
 
 class OverrideInForce(Wire):
-    """The Override that rules."""
+    """Override that determines the state."""
 
     name: str = ""
     state: str = ""
@@ -135,66 +135,65 @@ class OverrideInForce(Wire):
 
 
 class MemberUp(Wire):
-    """A member that is up though the Environment is to be asleep."""
+    """Member that is up though the Environment should be asleep."""
 
     member: str = ""
     """KIND/NAME."""
     reason: str = ""
-    """Such as Young, KeptUp, Override, Contested, WokenByTrigger, PutToSleep."""
+    """For example Young, KeptUp, Override, Contested, WokenByTrigger, PutToSleep."""
     because: str = ""
     since: Timestamp = ""
-    """When it was created, or when it began to be scaled down."""
+    """Time of its creation, or of the beginning of its scale-down."""
     until: Timestamp = ""
-    """When it is put to sleep at the latest, as far as that is known."""
+    """Latest time at which it is put to sleep, if known."""
 
 
 class WakeStatus(Wire):
-    """A wake that is over."""
+    """Completed wake."""
 
     started: Timestamp = ""
     ready: Timestamp = ""
-    """Empty where a wave was not waited for any longer."""
+    """Empty if a wave was not ready within its timeout."""
     seconds: Count = 0
 
 
 class EnvironmentStatus(Wire):
-    """What is, what comes next, and what must not be forgotten."""
+    """Current state, next change, and the operator's memory of members."""
 
     phase: Phase = ""
-    """Asleep: nothing is up. FallingAsleep: it is to be asleep, and `stillUp` says what is up and why."""
+    """Asleep: no member is up. FallingAsleep: it should be asleep; `stillUp` lists the members that are up, and why."""
     phase_since: Timestamp = ""
-    """Of Asleep, when the last member slept."""
+    """For Asleep, the time when the last member was down."""
     because: str = ""
     ready: str = ""
-    """Members that are ready to serve, of all: 7/9."""
+    """Ready members of all members, such as 7/9."""
     up: str = ""
-    """Members that run, of all: 4/9. One that its owner has at 0 is ready by day, and not up."""
+    """Running members of all members, such as 4/9. A member that its owner keeps at 0 counts as ready, not as up."""
     members_ready: Count = 0
     members_up: Count = 0
     members_total: Count = 0
     still_up: list[MemberUp] = []
-    """While it is to be asleep: the first 50 members that are up, and why."""
+    """The first 50 members that are up though it should be asleep, and why."""
     awaiting_turn: Count = 0
-    """Members that wake as soon as the operator's budget of activations a second lets them."""
+    """Members that wait for the operator's budget of activations per second."""
     waves: list[WaveStatus] = []
     next_change: ChangeStatus | None = None
     override: OverrideInForce | None = None
     last_wake: WakeStatus | None = None
     wakes: list[Count] = []
-    """Seconds of the last ten wakes that became ready."""
+    """Seconds of the last ten wakes that completed."""
     lead: str = ""
-    """How much earlier it begins to wake, learnt from them."""
+    """How much earlier it begins to wake, learnt from `wakes`."""
     transition: TransitionStatus | None = None
     members: dict[str, MemberStatus] = {}
-    """By KIND/NAME, such as Deployment/web; only those that are not as their owner left them."""
+    """By KIND/NAME, such as Deployment/web; only members that differ from what their owner left."""
     savings: dict[str, SavingsStatus] = {}
-    """What the sleep of members that no ScaledObject scales has saved, by KIND/NAME; `instead` is the count that comes
-    back."""
+    """Savings by the sleep of members that no ScaledObject scales, by KIND/NAME; `instead` is the count to restore."""
     conditions: list[Condition] = []
 
 
 class Environment(Wire):
-    """A namespace, or a part of it, that sleeps at night and wakes in order."""
+    """Namespace, or part of one, that sleeps outside of its opening hours and wakes in order."""
 
     metadata: ObjectMeta
     spec: EnvironmentSpec

@@ -1,4 +1,4 @@
-"""ScalingSchedule: other bounds for ScaledObjects at other times; their manifests stay as they are."""
+"""ScalingSchedule: other bounds for ScaledObjects at other times, without a change to their manifests."""
 
 from typing import Annotated, Literal
 
@@ -13,7 +13,7 @@ MOST_PERIODS, MOST_NAMES = 50, 500
 
 
 class Bounds(Wire):
-    """What holds: other bounds, an exact count, or no triggers."""
+    """Other bounds, an exact count, or closed triggers."""
 
     model_config = ConfigDict(
         json_schema_extra=rule(
@@ -23,41 +23,41 @@ class Bounds(Wire):
     )
 
     min_replicas: Count | None = None
-    """May be lower than the manifest's."""
+    """It may be lower than the manifest's."""
     max_replicas: Positive | None = None
     replicas: Count | None = None
-    """Exactly this many, whatever the triggers say."""
+    """Exact number of replicas, regardless of triggers."""
     triggers: Literal["", "Closed"] = ""
-    """Closed: triggers are not asked; the lowest count holds."""
+    """Closed: triggers are not read; the lower bound applies."""
 
 
 class Period(Bounds):
-    """Bounds for some of the time."""
+    """Bounds for a part of the time."""
 
     name: Name
     calendar_ref: CalendarRef | None = None
-    """While this calendar is open."""
+    """In force while this calendar is open."""
     hours: Annotated[list[Hours], Field(max_length=MOST_HOURS)] = []
-    """Or during these hours."""
+    """In force during these hours; instead of a calendar."""
 
 
 class ScalingScheduleSpec(Wire):
-    """Which ScaledObjects, and what holds for them when."""
+    """ScaledObjects, and their bounds by time."""
 
     names: Annotated[list[Name], Field(max_length=MOST_NAMES)] = []
     """ScaledObjects by name."""
     selector: LabelSelector | None = None
     """ScaledObjects with these labels of their own, besides those of `names`."""
     time_zone: str = ""
-    """Of `hours`: IANA name, such as Europe/Prague; UTC where it is left out."""
+    """Time zone of `hours`: an IANA name such as Europe/Prague; UTC by default."""
     periods: Annotated[list[Period], Field(min_length=1, max_length=MOST_PERIODS, json_schema_extra=BY_NAME)]
-    """The first whose time it is holds."""
+    """The first period that matches the time is in force."""
     otherwise: Bounds | None = None
-    """At all other times; the manifest holds where it is left out."""
+    """Bounds at all other times; the manifest's by default."""
 
 
 class ScalingScheduleStatus(Wire):
-    """What holds now."""
+    """Period in force now, and the next change."""
 
     period: str = ""
     """Name of the period in force; `otherwise` between them."""

@@ -1,4 +1,4 @@
-"""What is to be known of a kind besides its schema: a row of the table (`table.py`), and its printer columns."""
+"""Row of the table of kinds (`table.py`): everything about a kind besides its schema, and its printer columns."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,8 +9,8 @@ VERSION = "v1alpha1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A printer column: what `kubectl get` shows; priority 1 only with `-o wide`."""
+class PrinterColumn:
+    """Column of `kubectl get`; with priority 1 only for `-o wide`."""
 
     name: str
     path: str
@@ -20,36 +20,36 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A row: what is to be known of a kind besides its schema.
+    """Row of one kind.
 
-    `webhook` is the entry's name in the ValidatingWebhookConfiguration before `.kb.io`, "" where no admission is asked.
+    `webhook` is the entry's name in the ValidatingWebhookConfiguration before `.kb.io`, "" without admission.
     `has_triggers`: it has `spec.triggers`, which are read and scaled on.
     """
 
     model: type[BaseModel]
     group: str = "keda.sh"
     scope: Literal["Namespaced", "Cluster"] = "Namespaced"
-    columns: tuple[Column, ...]
+    columns: tuple[PrinterColumn, ...]
     short_names: tuple[str, ...] = ()
     webhook: str = ""
     has_triggers: bool = False
 
     @property
     def name(self) -> str:
-        """As in an object's `kind`."""
+        """Return the `kind` of its objects."""
         return self.model.__name__
 
     @property
     def singular(self) -> str:
-        """As in `kubectl get scaledobject`."""
+        """Return the name in `kubectl get scaledobject`."""
         return self.name.lower()
 
     @property
     def plural(self) -> str:
-        """As in a URL."""
+        """Return the name in URLs."""
         return f"{self.singular}s"
 
     @property
     def api_version(self) -> str:
-        """As in an object's `apiVersion`."""
+        """Return the `apiVersion` of its objects."""
         return f"{self.group}/{VERSION}"

@@ -1,49 +1,49 @@
-"""The one table of our kinds: a kind is a row here, and a package of the operator that works on it.
+"""Table of our kinds: a kind is a row here, and a package of the operator that works on it.
 
-From a row come its CustomResourceDefinition (`crds.py`), its path at the API server (`kube/resources.py`), its webhook
-(`operator/admission/webhook/paths.py`), that `keda-py validate` reads it and that `keda-py migrate` looks at it. The
-checks of an admission are a row of `core/admission/checks.py`; a kind without one is only read. A test compares the
-charts' webhooks and rights with the table.
+A row provides its CustomResourceDefinition (`crds.py`), its path at the API server (`kube/resources.py`) and its
+webhook (`operator/admission/webhook/paths.py`); `keda-py validate` and `keda-py migrate` read it too. The checks at
+admission are a row of `core/admission/checks.py`; a kind without one is only parsed. A test compares the charts'
+webhooks and rights with the table.
 """
 
 from pydantic import BaseModel
 
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
 from keda_py.apis.kinds.environments import ENVIRONMENT_KINDS
-from keda_py.apis.kinds.kind import Column, Kind
+from keda_py.apis.kinds.kind import Kind, PrinterColumn
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
 
 
-def _condition(name: str) -> Column:
-    return Column(name=name, path=f'.status.conditions[?(@.type=="{name}")].status')
+def _condition(name: str) -> PrinterColumn:
+    return PrinterColumn(name=name, path=f'.status.conditions[?(@.type=="{name}")].status')
 
 
 _BOUNDS = (
-    Column(name="Min", path=".spec.minReplicaCount", type="integer"),
-    Column(name="Max", path=".spec.maxReplicaCount", type="integer"),
+    PrinterColumn(name="Min", path=".spec.minReplicaCount", type="integer"),
+    PrinterColumn(name="Max", path=".spec.maxReplicaCount", type="integer"),
 )
 _TYPES_AND_AGE = (
-    Column(name="Triggers", path=".status.triggersTypes"),
-    Column(name="Authentications", path=".status.authenticationsTypes"),
-    Column(name="Age", path=".metadata.creationTimestamp", type="date"),
+    PrinterColumn(name="Triggers", path=".status.triggersTypes"),
+    PrinterColumn(name="Authentications", path=".status.authenticationsTypes"),
+    PrinterColumn(name="Age", path=".metadata.creationTimestamp", type="date"),
 )
 _NEXT_AND_WHY = (
-    Column(name="Next", path=".status.kedaPy.nextChange", priority=1),
-    Column(name="Why", path=".status.kedaPy.reason", priority=1),
+    PrinterColumn(name="Next", path=".status.kedaPy.nextChange", priority=1),
+    PrinterColumn(name="Why", path=".status.kedaPy.reason", priority=1),
 )
-"""Ours, behind KEDA's own: only with `-o wide`, and absent where KEDA's definitions are kept."""
+"""Our columns after KEDA's: only with `-o wide`, and missing if KEDA's CRDs are kept."""
 _SOURCES = (
-    Column(name="PodIdentity", path=".spec.podIdentity.provider"),
-    Column(name="Secret", path=".spec.secretTargetRef[*].name"),
-    Column(name="Env", path=".spec.env[*].name"),
+    PrinterColumn(name="PodIdentity", path=".spec.podIdentity.provider"),
+    PrinterColumn(name="Secret", path=".spec.secretTargetRef[*].name"),
+    PrinterColumn(name="Env", path=".spec.env[*].name"),
 )
-_FILE = Column(name="FilePath", path=".spec.filePath")
+_FILE = PrinterColumn(name="FilePath", path=".spec.filePath")
 _VAULT_AND_USERS = (
-    Column(name="VaultAddress", path=".spec.hashiCorpVault.address"),
-    Column(name="ScaledObjects", path=".status.scaledobjects", priority=1),
-    Column(name="ScaledJobs", path=".status.scaledjobs", priority=1),
+    PrinterColumn(name="VaultAddress", path=".spec.hashiCorpVault.address"),
+    PrinterColumn(name="ScaledObjects", path=".status.scaledobjects", priority=1),
+    PrinterColumn(name="ScaledJobs", path=".status.scaledjobs", priority=1),
 )
 
 KEDA_KINDS = (
@@ -53,8 +53,8 @@ KEDA_KINDS = (
         has_triggers=True,
         short_names=("so",),
         columns=(
-            Column(name="ScaleTargetKind", path=".status.scaleTargetKind"),
-            Column(name="ScaleTargetName", path=".spec.scaleTargetRef.name"),
+            PrinterColumn(name="ScaleTargetKind", path=".status.scaleTargetKind"),
+            PrinterColumn(name="ScaleTargetName", path=".spec.scaleTargetRef.name"),
             *_BOUNDS,
             *map(_condition, ("Ready", "Active", "Fallback", "Paused")),
             *_TYPES_AND_AGE,
@@ -100,5 +100,5 @@ KINDS = (*KEDA_KINDS, *ENVIRONMENT_KINDS)
 
 
 def kind_of(model: type[BaseModel]) -> Kind:
-    """The row of a model."""
+    """Return the row whose objects the model parses."""
     return next(kind for kind in KINDS if kind.model is model)

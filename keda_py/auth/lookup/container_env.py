@@ -1,7 +1,7 @@
-"""The environment of the scale target's container, as far as it can be known without a running pod.
+"""Environment of the scale target's container, as far as it is known without a running pod.
 
-envFrom first, then env, which overrides; behaviour reference, section 11.4. A literal may use what stands before it:
-with A=1, "$(A)$$(A)$(B)" is "1$(A)$(B)". Values may be secrets, so none is ever part of an error.
+envFrom first, then env, which overrides; behaviour reference, section 11.4. A literal may refer to earlier variables:
+with A=1, "$(A)$$(A)$(B)" is "1$(A)$(B)". Values may be secrets, so no error contains one.
 """
 
 import logging
@@ -20,7 +20,9 @@ log = logging.getLogger(__name__)
 
 
 def find_container(pod: PodTemplate, name: str) -> Container | None:
-    """The container of that name, the first for ""; None in a pod without any. Raises ConfigError for a wrong name."""
+    """Return the container of that name, the first for ""; None for a pod without any. Raises ConfigError if
+    unknown.
+    """
     if not pod.containers:
         return None
     if not name:
@@ -36,10 +38,11 @@ def find_container(pod: PodTemplate, name: str) -> Container | None:
 
 
 async def read_container_env(pod: PodTemplate, name: str, lookup: Lookup) -> dict[str, SecretStr]:
-    """The variables by name. Raises ConfigError where an object that is not optional is missing, and KubeError."""
+    """Read the variables by name. Raises ConfigError if a required object is missing, and KubeError."""
     container = find_container(pod, name)
     if container is None:
         return {}
+    # In Kubernetes' order, because a later variable overrides an earlier one and may refer to it.
     env: dict[str, SecretStr] = {}
     for source in container.env_from:
         env |= await _read_source(source, lookup)
@@ -51,7 +54,7 @@ async def read_container_env(pod: PodTemplate, name: str, lookup: Lookup) -> dic
 
 
 def expand(text: str, env: Secrets) -> SecretStr:
-    """`$(NAME)` replaced where the name is known, `$$` by `$`, everything else as it is."""
+    """Replace `$(NAME)` if the name is known and `$$` by `$`; everything else stays."""
 
     def replace(match: "re2._Match[str]") -> str:
         name = match.group(1)
@@ -75,7 +78,7 @@ async def _read_source(source: EnvFromSource, lookup: Lookup) -> dict[str, Secre
 
 
 async def _read_variable(variable: EnvVar, env: Secrets, lookup: Lookup) -> SecretStr | None:
-    """None where the variable is skipped."""
+    """Read one variable; None if it is skipped."""
     origin = variable.value_from
     if variable.value or origin is None:
         return expand(variable.value, env)
@@ -101,13 +104,13 @@ def _existing(data: Secrets | None, kind: str, name: str, *, optional: bool) -> 
 
 
 def _key_of(data: Secrets | None, kind: str, selector: KeySelector) -> SecretStr | None:
-    """None for an optional object that is missing: what `envFrom` said of the variable then stands."""
+    """Return the key's text; None if an optional object is missing, so that the value of `envFrom` stays."""
     if data is None and selector.optional:
         return None
     return _existing(data, kind, selector.name, optional=False).get(selector.key, EMPTY)
 
 
 def _is_withheld(lookup: Lookup) -> bool:
-    """KEDA_RESTRICT_SECRET_ACCESS: Secrets of workloads outside of the operator's own namespace are not looked at."""
+    """Return whether KEDA_RESTRICT_SECRET_ACCESS hides Secrets outside of the operator's own namespace."""
     around = lookup.around
     return around.settings.restrict_secret_access and lookup.spec.namespace != around.object_namespace

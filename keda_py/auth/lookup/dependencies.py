@@ -1,7 +1,7 @@
-"""Which trigger was built from which objects, so that a change reaches exactly the scalers that it concerns.
+"""Dependencies of triggers on objects, so that a change reaches exactly the scalers that it concerns.
 
-Filled by `lookup.py` while a trigger is resolved. An object that is followed by name is held as long as a trigger was
-built from it, or would have been had it been there.
+`lookup.py` records them while a trigger is resolved. An object that is followed by name stays followed as long as a
+trigger was built from it, or would have been if it existed.
 """
 
 from collections import defaultdict
@@ -12,11 +12,11 @@ from keda_py.kube.informers.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, TRIGGER_AUTHENTICATIONS, Resource
 
 User = tuple[ObjectKey, int]
-"""A trigger, by its index."""
+"""A trigger: its object and its index."""
 
 
 class Dependencies:
-    """References by user, and users by reference. `cached` kinds have an informer of their own."""
+    """References by trigger, and triggers by reference. `cached` kinds have an informer of their own."""
 
     def __init__(self, watches: NamedWatches, cached: Iterable[Resource]) -> None:
         self._watches = watches
@@ -25,11 +25,11 @@ class Dependencies:
         self._users: defaultdict[Reference, set[User]] = defaultdict(set)
 
     def users(self, reference: Reference) -> frozenset[User]:
-        """The triggers that were built from this object."""
+        """Return the triggers that were built from this object."""
         return frozenset(self._users.get(reference, ()))
 
     def add(self, user: User, reference: Reference) -> None:
-        """`user` depends on `reference`, from now on."""
+        """Record that `user` depends on `reference`."""
         key, index = user
         references = self._references.setdefault(key, {}).setdefault(index, set())
         if reference in references:
@@ -40,13 +40,13 @@ class Dependencies:
             self._watches.hold(reference)
 
     def keep_only(self, user: User, found: Iterable[Reference]) -> None:
-        """Drop what `user` does not depend on any more."""
+        """Drop the dependencies of `user` that are not in `found`."""
         key, index = user
         for reference in self._references.get(key, {}).get(index, set()) - set(found):
             self._drop(user, reference)
 
     def keep_triggers(self, key: ObjectKey, count: int) -> None:
-        """Drop everything of triggers that the object does not have any more; of all with 0."""
+        """Drop the dependencies of triggers from index `count` on; of all with 0."""
         for index in [index for index in self._references.get(key, ()) if index >= count]:
             self.keep_only((key, index), ())
             del self._references[key][index]

@@ -1,7 +1,7 @@
-"""Credentials made on request (tokens, certificates): one answer serves for a minute, and one tenant.
+"""Cache of issued credentials (tokens, certificates): one answer serves one tenant for a minute.
 
-A trigger is resolved again after each failed reading. What is issued anew then would differ every time, look like a
-change, and have the scaler renewed and its source asked twice with every poll.
+A trigger is resolved again after each failed reading. A newly issued credential differs every time and would look like
+a change, so that each poll would renew the scaler and ask its source twice.
 """
 
 from collections import Counter, OrderedDict
@@ -14,7 +14,7 @@ from keda_py.net.credential_keys import CredentialKey
 
 SHARED_SECONDS = 60.0
 MOST_OF_TENANT = 512
-"""Answers for one tenant, which can have one for each trigger."""
+"""Entries of one tenant, which can have one for each trigger."""
 V = TypeVar("V")
 
 
@@ -25,16 +25,16 @@ class _Entry(Generic[V]):
 
 
 class Issued(Generic[V]):
-    """Answers by question, who asks and by which credential, on the clock of decisions."""
+    """Cache of credentials by tenant, credential and purpose, on the clock of decisions."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._entries: OrderedDict[CredentialKey, _Entry[V]] = OrderedDict()
-        """The oldest first."""
+        """Ordered by age, the oldest first."""
         self._counts: Counter[str] = Counter()
 
     async def get(self, question: CredentialKey, issue: Callable[[], Awaitable[V]]) -> V:
-        """What was issued within the last minute, or what `issue` gives now. A failure is not kept."""
+        """Return the credential issued within the last minute, or call `issue`. A failure is not cached."""
         now = self._clock.monotonic()
         known = self._entries.get(question)
         if known is not None and known.until > now:
@@ -43,6 +43,7 @@ class Issued(Generic[V]):
         self._drop(question)
         self._entries[question] = _Entry(value, now + SHARED_SECONDS)
         self._counts[question.tenant] += 1
+        # Entries are ordered by age, so expired ones are at the front.
         while (first := next(iter(self._entries))) and self._entries[first].until <= now:
             self._drop(first)
         if self._counts[question.tenant] > MOST_OF_TENANT:
@@ -50,7 +51,6 @@ class Issued(Generic[V]):
         return value
 
     def __len__(self) -> int:
-        """Answers that are kept."""
         return len(self._entries)
 
     def _drop(self, question: CredentialKey) -> None:

@@ -1,6 +1,6 @@
-"""One resolution of one trigger: reads objects for it, and remembers which, so that their changes reach it.
+"""Lookup of one resolution of one trigger: reads objects and records them, so that their changes reach the trigger.
 
-Made by `cluster_resolver.py`, handed to every provider. Namespace rules of the behaviour reference, section 11.2.
+Made by `cluster_resolver.py`, passed to every provider. Namespace rules of the behaviour reference, section 11.2.
 """
 
 import base64
@@ -26,14 +26,15 @@ from keda_py.net.secret_texts import EMPTY, SecretData, Secrets, as_secrets
 from keda_py.settings.settings import ScalingSettings
 
 Troubles = Mapping[str, Mapping[str, str]]
-"""What could not be found or read, by a text that tells them apart; `message` and what it is about."""
+"""Problems by a text that identifies them; each has a `message` and fields for the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What all resolutions of a process share. `object_namespace` is where cluster-wide credentials are kept.
+    """State shared by all resolutions of a process.
 
-    `http_timeout`: seconds. `credentials`: sessions and sources of tokens, of whatever type their maker gave them.
+    `object_namespace` is where the credentials of ClusterTriggerAuthentications are. `http_timeout` is in seconds.
+    `credentials` holds sessions and token sources, whose type their maker knows.
     """
 
     client: KubeClient
@@ -54,7 +55,7 @@ class Surroundings:
 class Lookup:
     """Reads for one trigger; `namespace` is where the Secrets and ConfigMaps of its authentication are.
 
-    `cluster_wide`: that is a ClusterTriggerAuthentication, which the installation has written.
+    `cluster_wide`: the authentication is a ClusterTriggerAuthentication, written by the installation.
     """
 
     around: Surroundings
@@ -69,36 +70,38 @@ class Lookup:
 
     @property
     def user(self) -> User:
-        """The trigger."""
         return self.spec.key, self.index
 
     def key(self, what: What, *credential: Secret) -> CredentialKey:
-        """The key of what this credential obtains: for the tenant that asks, regardless of the credential's author."""
+        """Return the cache key for this credential's results: the trigger's tenant, regardless of the credential's
+        author.
+        """
         return CredentialKey(tenant=self.spec.namespace, credential=credential_digest(*credential), what=what)
 
     def check_identity(self, identity: str, to: Destination) -> None:
-        """To be asked before the operator's own identity goes anywhere. Raises ConfigError where it may not."""
+        """Check a use of the operator's own identity, before it is sent. Raises ConfigError."""
         self.around.identities.check(identity, replace(to, by_installation=self.cluster_wide))
 
     def note(self, reference: Reference) -> None:
-        """The outcome depends on this object."""
+        """Record that the result depends on this object."""
+        # Noted before the read: if the object is missing or unreadable, its next change must reach this trigger.
         self.found.add(reference)
         self.dependencies.add(self.user, reference)
 
     def resolve_again_in(self, seconds: float) -> None:
-        """Something found has an end, or could not be read."""
+        """Limit the validity of the result: something expires or could not be read."""
         self.valid_for = min(self.valid_for, seconds)
 
     async def read(self, resource: Resource, namespace: str, name: str) -> Obj | None:
-        """An object by name, None if it does not exist. Raises KubeError when that cannot be known."""
+        """Read an object by name, None if it does not exist. Raises KubeError if that is unknown."""
         reference = Reference(resource, namespace, name)
         self.note(reference)
         return await self.around.watches.read(reference)
 
     async def secret(self, name: str, namespace: str | None = None) -> Secrets | None:
-        """The texts in a Secret, None if it does not exist.
+        """Return the texts of a Secret, None if it does not exist.
 
-        Under KEDA_RESTRICT_SECRET_ACCESS the operator's namespace is read, whatever `namespace` says.
+        Under KEDA_RESTRICT_SECRET_ACCESS the operator's namespace is read and `namespace` is ignored.
         """
         wanted = self.namespace if namespace is None else namespace
         if self.around.settings.restrict_secret_access:
@@ -107,25 +110,29 @@ class Lookup:
         return None if live is None else {key: _decode(text) for key, text in (live.get("data") or {}).items()}
 
     async def config_map(self, name: str, namespace: str | None = None) -> Secrets | None:
-        """The texts in a ConfigMap, None if it does not exist; some keep secrets there."""
+        """Return the texts of a ConfigMap, None if it does not exist; wrapped, because some users keep secrets
+        there.
+        """
         live = await self.read(CONFIG_MAPS, self.namespace if namespace is None else namespace, name)
         return None if live is None else as_secrets(live.get("data") or {})
 
     async def service_account(self, name: str) -> Obj | None:
-        """A ServiceAccount of the ScaledObject's namespace."""
+        """Read a ServiceAccount of the ScaledObject's namespace."""
         return await self.read(SERVICE_ACCOUNTS, self.spec.namespace, name)
 
     def note_missing(self, kind: str, name: str, key: str = "") -> None:
-        """Something is not there; the parameter is then an empty text, as KEDA has it."""
+        """Record that a source is missing; the parameter is then an empty text, as in KEDA."""
         self.note_trouble("source of a parameter is missing", kind=kind, source=name, key=key)
 
     def note_trouble(self, message: str, **about: str) -> None:
-        """For the log, once: a trigger that fails is resolved again at every poll; and for `explain`."""
+        """Record a problem for `explain` and the log, where it appears once: a failing trigger is resolved at every
+        poll.
+        """
         self.troubles[f"{message} {sorted(about.items())}"] = {"message": message, **about}
 
 
 def tell_trouble(about: Mapping[str, str]) -> str:
-    """A trouble in a sentence."""
+    """Write a recorded problem as a sentence."""
     if "error" in about:
         return f"{about['message']}: {about['source']}: {about['error']}"
     key = f' has no "{about["key"]}"' if about.get("key") else " is missing"

@@ -1,7 +1,7 @@
-"""Of a scale target's pod template what authentication reads: the containers' environment and the ServiceAccount.
+"""Pod template of a scale target, reduced to what authentication reads: environment and ServiceAccount.
 
-The operator's caches keep exactly this of every workload, as compact JSON (`keep_pod`): objects would need ten times
-the memory. Read by `container_env.py` and `auth/sources/pod_identity.py`.
+The operator's caches keep this of every workload as compact JSON (`keep_pod`): objects would need ten times the memory.
+Read by `container_env.py` and `auth/sources/pod_identity.py`.
 """
 
 import orjson
@@ -17,7 +17,7 @@ _CONTAINER_LISTS = ("containers", "initContainers")
 
 
 class KeySelector(Wire):
-    """A key of a Secret or ConfigMap."""
+    """Reference to one key of a Secret or ConfigMap."""
 
     name: str = ""
     key: str = ""
@@ -25,14 +25,14 @@ class KeySelector(Wire):
 
 
 class EnvVarSource(Wire):
-    """Where a variable's value comes from; both None: from a field of the pod, which is not known here."""
+    """Source of a variable's value; both None: a field of the pod, which is unknown here."""
 
     secret_key_ref: KeySelector | None = None
     config_map_key_ref: KeySelector | None = None
 
 
 class EnvVar(Wire):
-    """One variable."""
+    """Environment variable, literal or by reference."""
 
     name: str
     value: str = ""
@@ -40,14 +40,14 @@ class EnvVar(Wire):
 
 
 class ObjectSelector(Wire):
-    """A whole Secret or ConfigMap."""
+    """Reference to a whole Secret or ConfigMap."""
 
     name: str = ""
     optional: bool = False
 
 
 class EnvFromSource(Wire):
-    """A variable for each key of an object."""
+    """Source of one variable for each key of an object."""
 
     prefix: str = ""
     config_map_ref: ObjectSelector | None = None
@@ -55,7 +55,7 @@ class EnvFromSource(Wire):
 
 
 class Container(Wire):
-    """A container's environment."""
+    """Container, reduced to its environment."""
 
     name: str = ""
     env: tuple[EnvVar, ...] = ()
@@ -63,7 +63,7 @@ class Container(Wire):
 
 
 class PodTemplate(Wire):
-    """What is kept of `spec.template.spec`."""
+    """Reduced `spec.template.spec`."""
 
     service_account_name: str = ""
     containers: tuple[Container, ...] = ()
@@ -71,11 +71,11 @@ class PodTemplate(Wire):
 
 
 def keep_pod(live: Obj) -> bytes:
-    """What is kept of a workload's pod template, b"" where it has none; equal texts are equal templates."""
+    """Write a workload's reduced pod template, b"" if it has none; equal bytes are equal templates."""
     pod = value_at(live, "spec", "template", "spec")
     if not isinstance(pod, dict):
         return b""
-    kept = {name: [_environment(one) for one in maps_at(pod, name)] for name in _CONTAINER_LISTS}
+    kept = {name: [_environment(container) for container in maps_at(pod, name)] for name in _CONTAINER_LISTS}
     return compact_json({**kept, "serviceAccountName": text_at(pod, "serviceAccountName")})
 
 
@@ -84,7 +84,7 @@ def _environment(container: Obj) -> Obj:
 
 
 def read_pod(kept: bytes) -> PodTemplate | None:
-    """The template; None for a workload without one that looks like a pod's."""
+    """Parse a reduced template; None for a workload without one, or with a malformed one."""
     try:
         return parse_object(PodTemplate, orjson.loads(kept)) if kept else None
     except ConfigError:

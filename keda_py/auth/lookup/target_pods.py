@@ -1,6 +1,6 @@
-"""The pod template of a scale target: from the operator's caches, or followed by name for other kinds.
+"""Pod template of a scale target: from the operator's caches, or followed by name for other kinds.
 
-A ScaledJob carries its own.
+A ScaledJob contains its own.
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ from keda_py.kube.informers.named_watches import Reference
 from keda_py.kube.resources import Resource
 
 POD = "pod"
-"""Where a cached workload keeps what `keep_pod` kept."""
+"""Field of a cached workload that holds the bytes of `keep_pod`."""
 
 
 class TargetPods:
-    """`workloads` are informers by plural, of objects that keep their pod (see `POD`)."""
+    """Finder of pod templates. `workloads` are informers by plural, of objects that keep their pod (see `POD`)."""
 
     def __init__(self, workloads: Mapping[str, Informer], discovery: Discovery) -> None:
         self._workloads, self._discovery = workloads, discovery
 
     def container(self, spec: TriggersSpec) -> str:
-        """`envSourceContainerName`, "" for the first."""
+        """Return `envSourceContainerName`, "" for the first container."""
         match spec:
             case ScalingSpec():
                 return spec.target.container
@@ -35,9 +35,9 @@ class TargetPods:
         return ""
 
     async def find(self, lookup: Lookup) -> PodTemplate | None:
-        """The template whose environment and ServiceAccount a trigger may use; None for a target without one.
+        """Return the template whose environment and ServiceAccount a trigger may use; None for a target without one.
 
-        The trigger is resolved again when it changes. Raises KubeError: NotFound where there is no target.
+        The trigger is resolved again when it changes. Raises KubeError: NotFound if there is no target.
         """
         match lookup.spec:
             case ScalingSpec() as spec:
@@ -54,9 +54,10 @@ class TargetPods:
             if live is None:
                 raise NotFound(f'{resource.plural} "{target.name}" not found', status=404, reason="NotFound")
             return read_pod(keep_pod(live))
+        # Cached workloads are followed by their informer, which reports a changed pod template.
         lookup.note(Reference(resource, namespace, target.name))
         cached = informer.get(namespace, target.name)
-        if cached is None:  # younger than what the cache has heard of
+        if cached is None:  # the target may be newer than the cache
             return read_pod(keep_pod(await lookup.around.client.get(resource.named(namespace, target.name))))
         return read_pod(cached[POD])
 

@@ -1,6 +1,6 @@
-"""All sources of one (Cluster)TriggerAuthentication in KEDA's order: a later one overwrites the same parameter.
+"""Order of the sources of one (Cluster)TriggerAuthentication: as in KEDA, a later one overwrites the same parameter.
 
-The order is that of the behaviour reference, section 11.1; `filePath` stands for all others. One provider per file.
+The order is that of the behaviour reference, section 11.1; `filePath` replaces all others. One provider per file.
 """
 
 from pydantic import SecretStr
@@ -24,9 +24,10 @@ from keda_py.auth.sources.service_account_token import read_bound_tokens
 async def read_sources(
     spec: TriggerAuthenticationSpec, kind: str, pod: PodTemplate | None, lookup: Lookup
 ) -> dict[str, SecretStr]:
-    """The parameters. Raises ConfigError, KubeError, and ScalerError where a vault does not answer."""
+    """Read all parameters. Raises ConfigError, KubeError, or ScalerError if a vault does not answer."""
     found = await read_pod_identity(spec.pod_identity, pod, lookup)
     found |= await read_environment(spec.env, pod, lookup)
+    # As in KEDA, a file replaces everything that was found before it.
     if spec.file_path:
         return await read_file(spec.file_path, lookup, kind)
     found |= await read_config_maps(spec.config_map_target_ref, lookup)

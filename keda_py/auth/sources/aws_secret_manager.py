@@ -1,7 +1,7 @@
-"""`awsSecretManager`: secrets of AWS Secrets Manager, by an access key or as a pod identity.
+"""Source `awsSecretManager`: secrets of AWS Secrets Manager, by an access key or as a pod identity.
 
-A secret that cannot be read is told in the log and gives no parameter, as in KEDA; the trigger is resolved again soon.
-The session is of `keda_py/cloud/aws.py`; AWS' library is imported late.
+A secret that cannot be read is logged and gives no parameter, as in KEDA; the trigger is resolved again soon.
+`keda_py/cloud/aws.py` makes the session; AWS' library is imported late.
 """
 
 from collections.abc import Mapping
@@ -22,19 +22,18 @@ from keda_py.net.secret_texts import EMPTY
 
 RETRY_SECONDS = 60.0
 LONGEST_ANSWER = 512 * 1024
-"""Bytes. A secret has 64 KiB at most, which JSON may write with six characters each."""
+"""Bytes. A secret has at most 64 KiB, and JSON may write a character as six."""
 
 
 class SecretsClient(Protocol):
-    """What is used of the library's client."""
+    """Method of the library's client that is used here."""
 
     async def get_secret_value(self, *, SecretId: str, **version: str) -> Mapping[str, object]:  # noqa: N803 - AWS' name
-        """Raises the library's errors."""
         ...
 
 
 async def read_aws(manager: AwsSecretManager, pod: PodTemplate | None, lookup: Lookup) -> dict[str, SecretStr]:
-    """Raises ConfigError for an identity that cannot be, KubeError when its Secret cannot be known."""
+    """Read the secrets. Raises ConfigError for an invalid identity, KubeError if its Secret cannot be read."""
     from keda_py.cloud.aws_sessions import AWS_ERRORS, client_config
 
     identity = await _identity_of(manager, pod, lookup)
@@ -63,7 +62,7 @@ async def _read(client: SecretsClient, secret: AwsSecretManagerSecret, lookup: L
 
 
 def _select(text: SecretStr, secret: AwsSecretManagerSecret, lookup: Lookup) -> SecretStr:
-    """One key of a secret that is a JSON object."""
+    """Return one key of a secret that is a JSON object; an empty text if it is missing."""
     try:
         value = orjson.loads(text.get_secret_value())[secret.secret_key]
     except (orjson.JSONDecodeError, KeyError, TypeError):
@@ -89,6 +88,6 @@ async def _identity_of(manager: AwsSecretManager, pod: PodTemplate | None, looku
 
 
 def _tell(error: Exception, name: str, lookup: Lookup) -> None:
-    """The text of an AWS error names operation and endpoint, never a credential."""
+    """Record the failure. The text of an AWS error names operation and endpoint, never a credential."""
     lookup.note_trouble("secret of aws cannot be read", source=name, error=str(error))
     lookup.resolve_again_in(RETRY_SECONDS)

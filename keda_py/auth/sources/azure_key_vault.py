@@ -1,6 +1,7 @@
-"""`azureKeyVault`: secrets of Azure Key Vault, as a service principal or by workload identity. Failures are raised.
+"""Source `azureKeyVault`: secrets of Azure Key Vault, as a service principal or by workload identity.
 
-The token is of `keda_py/cloud/azure.py`, which asks whether the operator's own identity may go to login and vault.
+Failures are raised. The token is from `keda_py/cloud/azure.py`, which checks whether the operator's own identity may go
+to login and vault.
 """
 
 from pydantic import SecretStr
@@ -17,7 +18,7 @@ from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.cloud import azure
 from keda_py.cloud.azure_clouds import CLOUDS, scope_of
-from keda_py.cloud.questions import Question, ask, bearer
+from keda_py.cloud.http_calls import HttpCall, ask, bearer
 from keda_py.core.values.urls import path_segment
 from keda_py.errors import ConfigError
 from keda_py.net.operator_identity import Destination
@@ -27,7 +28,7 @@ _FIELD = "spec.azureKeyVault"
 
 
 async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, SecretStr]:
-    """Raises ConfigError for what the user must fix, ScalerError when Azure refuses or does not answer."""
+    """Read the secrets. Raises ConfigError for errors of the user, ScalerError if Azure refuses or does not answer."""
     authority, resource = _cloud_of(vault.cloud)
     source = await azure.token_source(
         ResolvingContext(lookup),
@@ -43,7 +44,7 @@ async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, SecretSt
 async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: SecretStr, lookup: Lookup) -> SecretStr:
     version = path_segment("version", secret.version) if secret.version else ""
     path = f"secrets/{path_segment('name', secret.name)}/{version}".rstrip("/")
-    question = Question(
+    question = HttpCall(
         url=f"{vault.vault_uri.rstrip('/')}/{path}",
         query={"api-version": _API_VERSION},
         headers=bearer(token),
@@ -56,7 +57,7 @@ async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: Secret
 
 
 def _cloud_of(cloud: AzureKeyVaultCloud | None) -> tuple[str, str]:
-    """Where to log in, and for which resource."""
+    """Return the address of the login and the resource to log in for."""
     kind = cloud.type if cloud else "AzurePublicCloud"
     if cloud and kind.lower() == "private":
         for name, value in (

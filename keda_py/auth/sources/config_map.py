@@ -1,4 +1,4 @@
-"""`configMapTargetRef`: parameters from keys of ConfigMaps. What is missing is an empty text: absent."""
+"""Source `configMapTargetRef`: parameters from keys of ConfigMaps. A missing key is an empty text."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ from keda_py.net.secret_texts import EMPTY
 
 
 async def read_config_maps(references: Sequence[AuthTargetRef], lookup: Lookup) -> dict[str, SecretStr]:
-    """Raises KubeError when a ConfigMap cannot be known."""
-    return {one.parameter: await _read_key(one, lookup) for one in references}
+    """Read the keys. Raises KubeError if a ConfigMap cannot be read."""
+    return {reference.parameter: await _read_key(reference, lookup) for reference in references}
 
 
 async def _read_key(reference: AuthTargetRef, lookup: Lookup) -> SecretStr:

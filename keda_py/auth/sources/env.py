@@ -1,4 +1,6 @@
-"""`env`: parameters from the environment of the scale target. What cannot be found is an empty text, never an error."""
+"""Source `env`: parameters from the environment of the scale target. A missing variable is an empty text, never an
+error.
+"""
 
 from collections.abc import Sequence
 
@@ -15,7 +17,7 @@ from keda_py.net.secret_texts import EMPTY, Secrets
 async def read_environment(
     entries: Sequence[AuthEnvironment], pod: PodTemplate | None, lookup: Lookup
 ) -> dict[str, SecretStr]:
-    """Raises KubeError when an object that a variable comes from cannot be known."""
+    """Read the variables. Raises KubeError if an object that a variable comes from cannot be read."""
     environments: dict[str, Secrets] = {}
     for container in {entry.container_name for entry in entries}:
         try:

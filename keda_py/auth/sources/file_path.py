@@ -1,6 +1,6 @@
-"""`filePath` of a ClusterTriggerAuthentication: a JSON file of parameters below --filepath-auth-root-path.
+"""Source `filePath` of a ClusterTriggerAuthentication: a JSON file of parameters below --filepath-auth-root-path.
 
-It stands in place of every other source. The file is read anew whenever the trigger is resolved.
+It replaces every other source. The file is read whenever the trigger is resolved.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ _FIELD = "spec.filePath"
 
 
 async def read_file(path: str, lookup: Lookup, kind: str) -> dict[str, SecretStr]:
-    """The parameters. Raises ConfigError, which never repeats what the file holds; `kind` is the reference's."""
+    """Read the parameters. Raises ConfigError without the file's content; `kind` is that of the reference."""
     if kind != "ClusterTriggerAuthentication":
         raise ConfigError(
             f"filePath is only supported for ClusterTriggerAuthentication, got kind: {kind}", field=_FIELD
@@ -35,6 +35,7 @@ async def read_file(path: str, lookup: Lookup, kind: str) -> dict[str, SecretStr
 def _read(root: Path, path: str) -> dict[str, SecretStr]:
     try:
         real = (root / path).resolve(strict=True)
+        # Checked after symlinks are resolved: a link inside the folder may point out of it.
         if not real.is_relative_to(root.resolve()):
             raise ConfigError(f'filePath "{path}": leads out of --filepath-auth-root-path', field=_FIELD)
         found = orjson.loads(real.read_bytes())
@@ -42,7 +43,7 @@ def _read(root: Path, path: str) -> dict[str, SecretStr]:
         raise ConfigError(f'filePath "{path}" cannot be read: {error.strerror}', field=_FIELD) from None
     except orjson.JSONDecodeError:
         found = None
-    except ValueError:  # a name that no file can have
+    except ValueError:  # the name contains a null byte
         raise ConfigError(f'filePath "{path!r}": is not a file name; write a relative path', field=_FIELD) from None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise ConfigError(f'filePath "{path}": must hold one JSON object whose values are texts', field=_FIELD)

@@ -1,6 +1,6 @@
-"""`gcpSecretManager`: secrets of Google Secret Manager, by a service account's key or as the operator's own identity.
+"""Source `gcpSecretManager`: secrets of Google Secret Manager, by a service account's key or the operator's identity.
 
-A secret that cannot be read is told in the log and gives no parameter, as in KEDA; the trigger is resolved again soon.
+A secret that cannot be read is logged and gives no parameter, as in KEDA; the trigger is resolved again soon.
 """
 
 import base64
@@ -15,25 +15,25 @@ from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.cloud import gcp
-from keda_py.cloud.questions import Question, ask, bearer
+from keda_py.cloud.http_calls import HttpCall, ask, bearer
 from keda_py.core.values.urls import path_segment
 from keda_py.errors import ConfigError, ScalerError
 
 RETRY_SECONDS = 60.0
 _ENDPOINT_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER"
-"""As gcloud has it; for private endpoints."""
+"""gcloud's own variable, for private endpoints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Login:
-    """A token, and the project that names without one belong to."""
+class _ProjectToken:
+    """Token, and the project of names without one."""
 
     token: SecretStr
     project: str
 
 
 async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, SecretStr]:
-    """Raises ConfigError without an identity, KubeError when its Secret cannot be known."""
+    """Read the secrets. Raises ConfigError without an identity, KubeError if its Secret cannot be read."""
     found: dict[str, SecretStr] = {}
     try:
         login = await _log_in(await _identity_of(manager, lookup), lookup)
@@ -59,20 +59,20 @@ async def _identity_of(manager: GcpSecretManager, lookup: Lookup) -> gcp.GcpIden
     return gcp.OperatorIdentity()
 
 
-async def _log_in(identity: gcp.GcpIdentity, lookup: Lookup) -> _Login:
-    """Raises ConfigError and ScalerError."""
+async def _log_in(identity: gcp.GcpIdentity, lookup: Lookup) -> _ProjectToken:
+    """Get a token. Raises ConfigError and ScalerError."""
     context = ResolvingContext(lookup)
     source = await gcp.token_source(context, identity, gcp.CLOUD_PLATFORM)
     token = await source.token()
-    return _Login(token=token, project=await gcp.project_of(context, identity))
+    return _ProjectToken(token=token, project=await gcp.project_of(context, identity))
 
 
-async def _read(secret: GcpSecretManagerSecret, login: _Login, lookup: Lookup) -> SecretStr:
+async def _read(secret: GcpSecretManagerSecret, login: _ProjectToken, lookup: Lookup) -> SecretStr:
     endpoint = os.environ.get(_ENDPOINT_VARIABLE) or "https://secretmanager.googleapis.com"
     project = path_segment("the project of the credential", login.project, safe=":")
     version = path_segment("version", secret.version or "latest")
     name = f"projects/{project}/secrets/{path_segment('id', secret.id)}/versions/{version}"
-    question = Question(url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers=bearer(login.token))
+    question = HttpCall(url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers=bearer(login.token))
     answer = await ask(question, lookup.around.http)
     data = answer.secret("payload", "data")
     if answer.status >= 400 or data is None:

@@ -1,9 +1,9 @@
-"""`hashiCorpVault`: secrets of engines kv 1 and 2, and certificates that engine pki issues.
+"""Source `hashiCorpVault`: secrets of the engines kv 1 and 2, and certificates of engine pki.
 
-Log in by token or as a ServiceAccount, then read each path once. A path or key that is not there is an empty text;
-everything else that fails is raised. VAULT_TOKEN and the tokens in files are the operator's own identity: where they
-may go is decided in `net/operator_identity.py`. In KEDA they go anywhere, and VAULT_TOKEN wins over a token in the
-object; here it does in a ClusterTriggerAuthentication only.
+Log in by token or as a ServiceAccount, then read each path once. A missing path or key is an empty text; every other
+failure is raised. VAULT_TOKEN and the tokens in files are the operator's own identity: `net/operator_identity.py`
+decides where they may go. In KEDA they go anywhere, and VAULT_TOKEN takes precedence over a token in the object; here
+it does so only in a ClusterTriggerAuthentication.
 """
 
 import os
@@ -17,7 +17,7 @@ from keda_py.apis.trigger_authentication import HashiCorpVault, VaultPkiData, Va
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.service_account_file import read_service_account_file
 from keda_py.auth.sources.service_account_token import LIFE_USED, request_token
-from keda_py.cloud.questions import Answer, Question, Sent, ask
+from keda_py.cloud.http_calls import HttpCall, HttpReply, Sent, ask
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import Secret
 from keda_py.net.operator_identity import Destination
@@ -27,12 +27,12 @@ _FIELD = "spec.hashiCorpVault"
 
 
 async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, SecretStr]:
-    """Raises ConfigError for what the user must fix, ScalerError when Vault refuses or does not answer."""
+    """Read the secrets. Raises ConfigError for errors of the user, ScalerError if Vault refuses or does not answer."""
     session = _Session(vault=vault, lookup=lookup, login=await _log_in(vault, lookup))
     found: dict[str, SecretStr] = {}
     read: dict[tuple[str, bool, VaultPkiData | None], SecretData] = {}
     for secret in vault.secrets:
-        # Certificate and key of one issue belong together, so equal questions are asked once.
+        # Certificate and key must be from the same issue, so equal requests are sent once.
         question = (secret.path, secret.type == "pki", secret.pki_data)
         if question not in read:
             read[question] = await (session.issue(secret) if secret.type == "pki" else session.read(secret))
@@ -41,8 +41,8 @@ async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, SecretS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Login:
-    """A token of Vault, and the credential it was given for: that lasts, while tokens are given anew each minute."""
+class _VaultLogin:
+    """Token of Vault, and the credential that it was issued for, which stays the same when the token changes."""
 
     token: SecretStr
     credential: tuple[Secret, ...] = field(repr=False)
@@ -50,18 +50,18 @@ class _Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Session:
-    """A vault with the login for it."""
+    """Vault and the login for it."""
 
     vault: HashiCorpVault
     lookup: Lookup
-    login: _Login
+    login: _VaultLogin
 
     async def read(self, secret: VaultSecret) -> SecretData:
-        """The data of a path; {} if it has no data."""
+        """Return the data of a path; {} if it has none."""
         return _data_of(await ask(self._question(secret.path), self.lookup.around.http))
 
     async def issue(self, secret: VaultSecret) -> SecretData:
-        """A new certificate; a fresh one is used again for a minute, and replaced before it ends."""
+        """Issue a certificate; one is reused for a minute, and replaced before it expires."""
         wanted = (secret.pki_data or VaultPkiData()).model_dump()
         form = {name: str(value) for name, value in wanted.items() if value}
         question = self._question(secret.path, form)
@@ -71,13 +71,14 @@ class _Session:
 
         details = (f"{name}={value}" for name, value in sorted(form.items()))
         what = ("vault certificate", self.vault.address, self.vault.namespace, secret.path, *details)
+        # By the credential and not by Vault's token, which differs at each login.
         key = self.lookup.key(what, *self.login.credential)
         data = await self.lookup.around.certificates.get(key, ask_for_it)
         if isinstance(ends := data.get_secret_value().get("expiration"), int | float):
             self.lookup.resolve_again_in(max(LIFE_USED * (ends - self.lookup.around.clock.now().timestamp()), 0.0))
         return data
 
-    def _question(self, path: str, form: Mapping[str, str] | None = None) -> Question:
+    def _question(self, path: str, form: Mapping[str, str] | None = None) -> HttpCall:
         return _question(self.vault, path, {"X-Vault-Token": self.login.token}, form)
 
 
@@ -86,16 +87,16 @@ def _question(
     path: str,
     headers: Sent,
     form: Sent | None = None,
-) -> Question:
+) -> HttpCall:
     namespace = {"X-Vault-Namespace": vault.namespace} if vault.namespace else {}
     url = f"{vault.address.rstrip('/')}/v1/{path.strip('/')}"
-    return Question(url=url, headers={"X-Vault-Request": "true", **namespace, **headers}, json=form)
+    return HttpCall(url=url, headers={"X-Vault-Request": "true", **namespace, **headers}, json=form)
 
 
-async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _Login:
+async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _VaultLogin:
     if vault.authentication == "token":
         token = _token(vault, lookup)
-        return _Login(token=token, credential=("token", token))
+        return _VaultLogin(token=token, credential=("token", token))
     mount, role = vault.mount or _refuse("mount", "auth mount not in config: set it"), vault.role
     role = role or _refuse("role", "k8s role not in config: set it")
     jwt, whose = await _jwt(vault, lookup)
@@ -110,11 +111,11 @@ async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _Login:
 
     credential = ("kubernetes", mount, role, *whose)
     key = lookup.key(("vault login", vault.address, vault.namespace), *credential)
-    return _Login(token=await lookup.around.logins.get(key, log_in), credential=credential)
+    return _VaultLogin(token=await lookup.around.logins.get(key, log_in), credential=credential)
 
 
 def _token(vault: HashiCorpVault, lookup: Lookup) -> SecretStr:
-    """The object's own, or VAULT_TOKEN where that goes first or there is no other."""
+    """Return the object's own token, or VAULT_TOKEN if that takes precedence or there is no other."""
     own = vault.credential.token if vault.credential and vault.credential.token else EMPTY
     operators = SecretStr(os.environ.get("VAULT_TOKEN", ""))
     first = lookup.around.identities.puts_operator_first(by_installation=lookup.cluster_wide)
@@ -127,13 +128,13 @@ def _token(vault: HashiCorpVault, lookup: Lookup) -> SecretStr:
 
 
 async def _jwt(vault: HashiCorpVault, lookup: Lookup) -> tuple[SecretStr, tuple[Secret, ...]]:
-    """A ServiceAccount's token, and what tells whose it is: a requested one is another each minute."""
+    """Return a ServiceAccount's token, and its stable identity: a requested token changes every minute."""
     credential = vault.credential
     if credential and (name := credential.service_account_name):
         namespace = lookup.spec.namespace
         return await request_token(namespace, name, lookup), ("account", namespace, name)
     path = credential.service_account if credential else ""
-    # First of all: else a tenant would learn which files there are.
+    # Checked before the file is read: otherwise the error would tell a tenant which files exist.
     lookup.check_identity("ServiceAccount token", _destination(vault))
     jwt = await read_service_account_file(path)
     return jwt, ("file", path, jwt)
@@ -147,7 +148,7 @@ def _refuse(field_name: str, text: str) -> NoReturn:
     raise ConfigError(f"hashiCorpVault.{field_name} {text}", field=f"{_FIELD}.{field_name}")
 
 
-def _data_of(answer: Answer) -> SecretData:
+def _data_of(answer: HttpReply) -> SecretData:
     if answer.status == 404:
         return SecretData({})
     if answer.status >= 400:
@@ -157,7 +158,7 @@ def _data_of(answer: Answer) -> SecretData:
 
 
 def _value_of(secret: VaultSecret, wrapped: SecretData, lookup: Lookup) -> SecretStr:
-    """Type "" finds out which engine it is: version 2 has everything below `data`."""
+    """Return one key's text. Without a type the engine is detected: version 2 has everything below `data`."""
     data = wrapped.get_secret_value()
     inner = data.get("data")
     if secret.type == "secretV2" or (not secret.type and isinstance(inner, dict)):

@@ -1,4 +1,4 @@
-"""`oauth2`: what a scaler needs to get an access token itself by the client credentials grant."""
+"""Source `oauth2`: parameters with which a scaler gets access tokens itself, by the client credentials grant."""
 
 from urllib.parse import urlencode
 
@@ -11,7 +11,7 @@ from keda_py.net.secret_texts import EMPTY, as_secrets
 
 
 async def read_oauth2(oauth2: OAuth2, lookup: Lookup) -> dict[str, SecretStr]:
-    """Raises KubeError when the client's Secret cannot be known."""
+    """Read the parameters. Raises KubeError if the client's Secret cannot be read."""
     secret = await read_secret_value(oauth2.client_secret, lookup) if oauth2.client_secret else EMPTY
     known = {
         "oauthTokenURI": oauth2.token_url,

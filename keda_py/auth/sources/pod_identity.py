@@ -1,6 +1,6 @@
-"""`podIdentity`: whose identity a trigger uses. No credential is fetched here; the scaler does that.
+"""Source `podIdentity`: the identity that a trigger uses. No credential is fetched here; the scaler does that.
 
-AWS roles may be those of the scale target's ServiceAccount (annotation `eks.amazonaws.com/role-arn`): required for
+An AWS role may be that of the scale target's ServiceAccount (annotation `eks.amazonaws.com/role-arn`): required for
 provider aws with identityOwner workload, optional for aws-eks. Behaviour reference, section 11.3.
 """
 
@@ -18,7 +18,7 @@ DEFAULT_SERVICE_ACCOUNT = "default"
 
 
 def pod_identity_of(identity: AuthPodIdentity | None, lookup: Lookup) -> PodIdentity:
-    """What the scaler is told."""
+    """Convert the identity for the scaler."""
     if identity is None:
         return PodIdentity()
     return PodIdentity(
@@ -33,7 +33,7 @@ def pod_identity_of(identity: AuthPodIdentity | None, lookup: Lookup) -> PodIden
 
 
 def needs_service_account(identity: AuthPodIdentity | None) -> bool:
-    """Does the identity depend on the scale target's ServiceAccount?"""
+    """Return whether the identity depends on the scale target's ServiceAccount."""
     if identity is None:
         return False
     return identity.provider == "aws-eks" or (identity.provider == "aws" and identity.identity_owner == "workload")
@@ -42,7 +42,7 @@ def needs_service_account(identity: AuthPodIdentity | None) -> bool:
 async def read_pod_identity(
     identity: AuthPodIdentity | None, pod: PodTemplate | None, lookup: Lookup
 ) -> dict[str, SecretStr]:
-    """Parameter awsRoleArn where there is a role. Raises ConfigError and KubeError."""
+    """Return the parameter awsRoleArn if there is a role. Raises ConfigError and KubeError."""
     if identity is None:
         return {}
     by_workload = identity.identity_owner == "workload"

@@ -1,4 +1,4 @@
-"""`secretTargetRef`: parameters from keys of Secrets. What is missing is an empty text: absent."""
+"""Source `secretTargetRef`: parameters from keys of Secrets. A missing key is an empty text."""
 
 from collections.abc import Sequence
 
@@ -10,18 +10,18 @@ from keda_py.net.secret_texts import EMPTY
 
 
 async def read_secrets(references: Sequence[AuthTargetRef], lookup: Lookup) -> dict[str, SecretStr]:
-    """Raises KubeError when a Secret cannot be known."""
-    return {one.parameter: await read_secret_key(one.name, one.key, lookup) for one in references}
+    """Read the keys. Raises KubeError if a Secret cannot be read."""
+    return {ref.parameter: await read_secret_key(ref.name, ref.key, lookup) for ref in references}
 
 
 async def read_secret_value(value: SecretValue, lookup: Lookup) -> SecretStr:
-    """A credential of another provider; its Secret is where those of the authentication are."""
+    """Read a credential of another provider, from the namespace of the authentication's Secrets."""
     reference = value.value_from.secret_key_ref
     return await read_secret_key(reference.name, reference.key, lookup)
 
 
 async def read_secret_key(name: str, key: str, lookup: Lookup) -> SecretStr:
-    """One key's text, "" where it is missing."""
+    """Return one key's text, "" if it is missing."""
     data = await lookup.secret(name)
     if data is None:
         lookup.note_missing("secret", name)

@@ -1,7 +1,7 @@
-"""The operator's own ServiceAccount token, or another one from a file that a TriggerAuthentication names.
+"""ServiceAccount tokens in files: the operator's own, or one that a TriggerAuthentication names.
 
-As in KEDA, only a regular file that holds a token of a ServiceAccount is read, and none that is longer than a token
-ever is: a file of /proc has no end. Where the token may be sent is asked before this is called.
+As in KEDA, only a regular file with a ServiceAccount's token is read. Its length is bounded. Callers check beforehand
+where the token may be sent.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ OWN_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 _FIELD = "spec.hashiCorpVault.credential.serviceAccount"
 _SUBJECT = "system:serviceaccount:"
 _LARGEST_TOKEN = 64 * 1024
-"""Bytes. Some files below /proc never end, and reading one would hold a thread and fill the memory."""
+"""Bytes. Some files below /proc are endless: reading one would occupy a thread and fill the memory."""
 
 
 async def read_service_account_file(path: str) -> SecretStr:
-    """The token; "" stands for the operator's own. Raises ConfigError, which repeats nothing of the file."""
+    """Read a token; "" is the operator's own. Raises ConfigError without any of the file's content."""
     return await asyncio.to_thread(_read, Path(path or OWN_TOKEN))
 
 
@@ -31,6 +31,7 @@ def _read(path: Path) -> SecretStr:
         if not path.is_file():
             raise ConfigError(f"serviceAccount {path}: is not a regular file; name the file of a token", field=_FIELD)
         with path.open("rb") as file:
+            # One byte more than allowed tells a file that is too long from one that just fits.
             found = file.read(_LARGEST_TOKEN + 1)
         if len(found) > _LARGEST_TOKEN:
             raise ConfigError(f"serviceAccount {path}: is over {_LARGEST_TOKEN} bytes, so no token", field=_FIELD)
@@ -43,7 +44,7 @@ def _read(path: Path) -> SecretStr:
 
 
 def _subject(token: str) -> str:
-    """Whom a JSON Web Token is about; its signature is for the receiver to check."""
+    """Return the subject of a JSON Web Token; its signature is for the receiver to verify."""
     _, _, rest = token.partition(".")
     payload, _, _ = rest.partition(".")
     try:

@@ -1,6 +1,6 @@
-"""`boundServiceAccountToken`, and tokens for other sources that need one: short-lived, by TokenRequest.
+"""Source `boundServiceAccountToken`, and tokens for other sources that need one: short-lived, by TokenRequest.
 
-A token is asked for anew when four fifths of its life are over, so that no reading ever fails for its age.
+A token is renewed after four fifths of its life, so that no reading fails because it has expired.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ LIFE_USED = 0.8
 
 
 async def read_bound_tokens(entries: Sequence[BoundServiceAccountToken], lookup: Lookup) -> dict[str, SecretStr]:
-    """A ServiceAccount that is missing is an empty text. Raises KubeError when no token can be had."""
+    """Request the tokens; a missing ServiceAccount gives an empty text. Raises KubeError if no token is issued."""
     found = {}
     for entry in entries:
         try:
@@ -33,7 +33,7 @@ async def read_bound_tokens(entries: Sequence[BoundServiceAccountToken], lookup:
 
 
 async def request_token(namespace: str, name: str, lookup: Lookup) -> SecretStr:
-    """A token of a ServiceAccount; the trigger is resolved again before it ends. Raises KubeError."""
+    """Return a token of a ServiceAccount; the trigger is resolved again before it expires. Raises KubeError."""
     clock = lookup.around.clock
 
     async def issue() -> tuple[SecretStr, datetime]:

@@ -1,5 +1,5 @@
-"""Local copies of the API server's objects: listed, watched, indexed, trimmed.
+"""Informers: local copies of the API server's objects, listed, watched, indexed and trimmed.
 
-In: lists and watches of `kube/client.py`, believed as far as `received.py` does. Out: caches that controllers read, and
-events for who subscribes; `named_watches.py` follows single objects by name.
+In: lists and watches of `kube/client.py`, checked by `received.py`. Out: caches that controllers read, and change
+notifications for subscribers; `named_watches.py` follows single objects by name.
 """

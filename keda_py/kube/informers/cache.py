@@ -1,7 +1,7 @@
-"""What an informer has seen: objects by namespace and name, by index, and who wants to hear of changes.
+"""Cache of an informer: objects by namespace and name, indexes, and subscribers to changes.
 
-Filled by `reflector.py`; every `Informer` is one, which its readers read and never fill. All of it is synchronous:
-between two awaits a reader sees one state. Rule: objects are shared, so no caller changes one that came from here.
+`reflector.py` fills it; every `Informer` is a cache that its users only read. All methods are synchronous: between two
+awaits a reader sees one state. Rule: objects are shared, so no caller changes one that came from here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,28 +11,28 @@ from typing import TypeAlias
 from keda_py.kube.resources import Obj
 
 NamespacedName: TypeAlias = tuple[str, str]
-"""Within one kind; an object among those of several kinds is an `ObjectKey`."""
+"""Key within one kind; across kinds it is an `ObjectKey`."""
 Notify: TypeAlias = Callable[[Obj | None, Obj | None], None]
 IndexBy: TypeAlias = Callable[[Obj], Iterable[str]]
 _Table: TypeAlias = dict[str, NamespacedName | dict[NamespacedName, None]]
-"""Who has a value: most values are of one object, and a map for it would be three times as large as all the rest."""
+"""Keys by value. Most values belong to one object, for which a dict would take three times the memory of the rest."""
 
 
 def key_of(obj: Obj) -> NamespacedName:
-    """(namespace, name); the namespace of a cluster-scoped object is ""."""
+    """Return (namespace, name); the namespace of a cluster-scoped object is ""."""
     metadata = obj["metadata"]
     return metadata.get("namespace") or "", metadata["name"]
 
 
 class Cache:
-    """Objects with indexes; `subscribe` is told (old, new), None standing for absence."""
+    """Objects with indexes; subscribers get (old, new), where None stands for absence."""
 
     def __init__(self, indexes: Mapping[str, IndexBy]) -> None:
         self._objects: dict[str, dict[str, Obj]] = {}
         self._indexes = indexes
         self._indexed: dict[str, _Table] = {name: {} for name in indexes}
         self._values: dict[NamespacedName, tuple[tuple[str, ...], ...]] = {}
-        """What each index says of an object: most changes are of a status, and no index is touched."""
+        """Index values of each object: most changes are of a status and leave all indexes as they are."""
         self._subscribers: list[Notify] = []
         self._on_restore: list[Callable[[], None]] = []
 
@@ -44,52 +44,54 @@ class Cache:
             yield from names.values()
 
     def get(self, namespace: str, name: str) -> Obj | None:
-        """The object, or None if missing."""
+        """Return the object, None if missing."""
         return self._objects.get(namespace, {}).get(name)
 
     def objects(self, namespace: str = "") -> list[Obj]:
-        """The objects of a namespace; of all namespaces for ""."""
+        """Return the objects of a namespace, or for "" all objects."""
         return list(self._objects.get(namespace, {}).values()) if namespace else list(self)
 
     def holds(self, namespace: str) -> bool:
-        """Whether it has any object of that namespace."""
+        """Return whether there is any object of that namespace."""
         return namespace in self._objects
 
     def by_index(self, index: str, value: str) -> list[Obj]:
-        """The objects for which the index function gave `value`."""
+        """Return the objects for which the index function gave `value`."""
         found = self._indexed[index].get(value, {})
         keys = (found,) if isinstance(found, tuple) else found
         return [self._objects[namespace][name] for namespace, name in keys]
 
     def subscribe(self, notify: Notify) -> Callable[[], None]:
-        """Call `notify(old, new)` on every change, now with (None, object) for each that is there already.
+        """Call `notify(old, new)` on every change, and at once with (None, object) for each present object.
 
-        What is returned ends that.
+        The returned function ends that.
         """
+        # A new list each time, because `_tell` may be iterating over the old one.
         self._subscribers = [*self._subscribers, notify]
         for obj in list(self):
             notify(None, obj)
         return partial(self._unsubscribe, notify)
 
     def _unsubscribe(self, notify: Notify) -> None:
-        self._subscribers = [one for one in self._subscribers if one != notify]
+        self._subscribers = [subscriber for subscriber in self._subscribers if subscriber != notify]
 
     def on_restore(self, notify: Callable[[], None]) -> Callable[[], None]:
-        """Call `notify` when the API server has gone back in time, as after a restore of etcd from a backup.
+        """Call `notify` when the API server has gone back in time, for example after etcd was restored from a
+        backup.
 
-        It is called before the changes that follow from that are told: what is known of later versions, that of an own
-        write for one, is void. What is returned ends that.
+        It is called before the resulting changes are reported: everything remembered about later versions is void, our
+        own last write too. The returned function ends that.
         """
         self._on_restore = [*self._on_restore, notify]
         return lambda: self._on_restore.remove(notify) if notify in self._on_restore else None
 
     def note_restore(self) -> None:
-        """The API server has gone back in time."""
+        """Report that the API server has gone back in time."""
         for notify in tuple(self._on_restore):
             notify()
 
     def put(self, obj: Obj) -> None:
-        """Add or replace one object; the same version again is no change."""
+        """Add or replace one object; the same version again is ignored."""
         if _went_back(self.get(*key_of(obj)), obj):
             self.note_restore()
         self._put(obj)
@@ -105,7 +107,7 @@ class Cache:
         self._tell(old, obj)
 
     def remove(self, key: NamespacedName) -> None:
-        """Forget one object, if it is there."""
+        """Forget an object, unless it is missing already."""
         namespace, name = key
         names = self._objects.get(namespace, {})
         old = names.pop(name, None)
@@ -117,8 +119,10 @@ class Cache:
         self._tell(old, None)
 
     def replace(self, namespace: str, objects: Iterable[Obj]) -> None:
-        """Make the namespace ("" for all) hold exactly `objects`, told as single changes, deletions first."""
+        """Make the namespace ("" for all) hold exactly `objects`, reported as single changes, deletions first."""
         fresh = {key_of(obj): obj for obj in objects}
+        # Before any change is reported: subscribers must drop their own last writes first, or they would wait for a
+        # version that never comes.
         if any(_went_back(self.get(*key), obj) for key, obj in fresh.items()):
             self.note_restore()
         for obj in self.objects(namespace):
@@ -159,7 +163,7 @@ def _move(table: _Table, key: NamespacedName, old: set[str], new: set[str]) -> N
 
 
 def _went_back(old: Obj | None, new: Obj) -> bool:
-    """Whether the API server shows an earlier version of an object than before; versions grow, as it promises."""
+    """Return whether an object has an earlier version than before; versions only grow, as Kubernetes promises."""
     before, after = _text(old) if old is not None else "", _text(new)
     return before.isdecimal() and after.isdecimal() and int(after) < int(before)
 

@@ -1,12 +1,12 @@
-"""A local copy of the objects of one resource that follows the API server; see `reflector.py` for how.
+"""Informer: a local copy of one resource's objects that follows the API server; `reflector.py` describes how.
 
     informer = Informer(client, InformerSpec(resource=DEPLOYMENTS, transform=only("spec.replicas", "status")))
     informer.subscribe(lambda old, new: queue.add(...))
     group.create_task(informer.run())        # ends when the task is cancelled
     await informer.wait_synced()
 
-Rules for readers: not synced is "do not know"; `down_for` tells how long nothing new could have been heard; objects are
-shared and never changed.
+Rules for readers: while it is not synced, an absent object is unknown; `down_for` tells how stale the copy may be;
+objects are shared and never changed.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from keda_py.kube.informers.reflector import Reflector
 
 
 class Informer(Cache):
-    """Objects of one resource, cluster-wide or of some namespaces, cached and indexed; read as `cache.py` says."""
+    """Cache of one resource's objects, cluster-wide or of some namespaces; read as `cache.py` describes."""
 
     def __init__(self, client: KubeClient, spec: InformerSpec) -> None:
         super().__init__(spec.indexes)
@@ -36,34 +36,34 @@ class Informer(Cache):
 
     @property
     def synced(self) -> bool:
-        """Whether every namespace has been listed once; before that an absent object is an unknown one."""
+        """Return whether every namespace has been listed once; before that an absent object is an unknown one."""
         return all(reflector.synced.is_set() for reflector in self.reflectors)
 
     @property
     def error(self) -> KubeError | None:
-        """Why it is not up to date: the last failure of a list or watch, None while all work."""
+        """Return the last failure of a list or watch that is still failing, None while all work."""
         return next((reflector.error for reflector in self.reflectors if reflector.error), None)
 
     @property
     def last_contact(self) -> float:
-        """When the least fresh watch last heard anything, on the loop's time; bookmarks come about once a minute."""
+        """Return when the stalest watch last received data, on the loop's time; bookmarks come about once a minute."""
         return min(reflector.last_contact for reflector in self.reflectors)
 
     def down_for(self) -> float:
-        """Real seconds for which at least one watch has not worked; 0.0 while all do."""
+        """Return the real seconds for which at least one watch has not worked; 0.0 while all do."""
         return max(reflector.down_for() for reflector in self.reflectors)
 
     async def wait_synced(self) -> None:
-        """Return once `synced`."""
+        """Wait until every namespace has been listed once."""
         for reflector in self.reflectors:
             await reflector.synced.wait()
 
     async def wait_tried(self) -> None:
-        """Return once every namespace has been listed, or could not be; see `synced` and `error` for which."""
+        """Wait until every namespace has been listed or has failed; `synced` and `error` tell which."""
         for reflector in self.reflectors:
             await reflector.tried.wait()
 
     def give_up(self) -> None:
-        """`run` has ended: what waits for a first answer waits no longer, and finds it not `synced`."""
+        """Release `wait_tried` after `run` has ended, so that its callers find the informer not `synced`."""
         for reflector in self.reflectors:
             reflector.tried.set()

@@ -1,10 +1,9 @@
-"""Objects followed by name: Secrets and ConfigMaps that are referred to, and nothing else of their kind.
+"""Watches of single objects by name: the Secrets and ConfigMaps that are referred to, and no others.
 
-One watch per name (`fieldSelector=metadata.name=`, which RBAC's resourceNames can allow); above fifty names in a
-namespace one watch of the namespace, of which only those names are kept. It begins with the first reference and ends
-with the last. Where watching is not allowed, or not of the namespace and there are too many names, each read is a GET,
-repeated every minute while a caller holds the name.
-An object that is not there is followed all the same: it may come.
+There is one watch per name (`fieldSelector=metadata.name=`, which RBAC's resourceNames can allow); above fifty names in
+a namespace there is one watch of the namespace, of which only those names are kept. It begins with the first reference
+and ends with the last. Where RBAC forbids the watch, or there are too many names for single watches, each read is a
+GET, repeated every minute while a caller holds the name. A missing object is followed too, because it may be created.
 """
 
 import asyncio
@@ -20,8 +19,9 @@ from keda_py.kube.informers.informer_spec import InformerSpec, whole
 from keda_py.kube.resources import EVERYTHING, Obj, Resource, Selection
 
 NAMES_LIMIT, SINGLE_WATCHES = 50, 100
-"""Names above which their namespace is watched as a whole; and of how many there are watches where it may not be."""
+"""Names above which the whole namespace is watched; and the most single watches where RBAC forbids that."""
 READ_AGAIN_SECONDS = 60.0
+# What is kept of a namespace's other objects: enough to notice that one exists when a reference to it comes.
 _KEPT_OF_OTHERS = ("name", "namespace", "uid", "resourceVersion")
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One object by name; `namespace` is "" for a cluster-scoped kind."""
+    """Object by name; `namespace` is "" for a cluster-scoped kind."""
 
     resource: Resource
     namespace: str
@@ -47,9 +47,9 @@ class _Watch:
 
 @dataclass(slots=True)
 class _Scope:
-    """The names of one resource in one namespace with the number of their holders, and how they are watched.
+    """Names of one resource in one namespace, with their number of holders, and the watches that follow them.
 
-    `fetched` are objects that became wanted after the namespace's watch had passed them by.
+    `fetched` are objects read by GET because they were referred to after the namespace's watch had trimmed them.
     """
 
     names: dict[str, int] = field(default_factory=dict)
@@ -59,7 +59,6 @@ class _Scope:
     fetched: dict[str, Obj] = field(default_factory=dict)
 
     def end(self) -> None:
-        """Stop every watch."""
         tasks = [watch.task for watch in self.by_name.values()]
         tasks += [self.together.task] if self.together else []
         tasks += [self.takeover] if self.takeover else []
@@ -68,7 +67,9 @@ class _Scope:
 
 
 class NamedWatches:
-    """`hold` a name, `read` it as often as you like, `release` it. Use `run` in a TaskGroup: the watches live in it."""
+    """Registry of followed names: `hold` one, `read` it, `release` it. `run` must be running: the watches are its
+    tasks.
+    """
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         self._client, self._clock = client, clock
@@ -76,20 +77,20 @@ class NamedWatches:
         self._subscribers: list[Notify] = []
         self._tasks: asyncio.TaskGroup | None = None
         self._unwatched: dict[Reference, str] = {}
-        """What can only be asked for, with the version that was last seen ("": not there)."""
+        """References without a watch, each with the resourceVersion last read ("" if the object is missing)."""
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Keep the task group of all watches open until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             await asyncio.get_running_loop().create_future()
 
     def subscribe(self, notify: Notify) -> None:
-        """Call `notify` on the loop whenever an object that is held came, changed or went."""
+        """Call `notify` on the loop whenever a held object was created, changed or deleted."""
         self._subscribers.append(notify)
 
     def hold(self, reference: Reference) -> None:
-        """One holder more."""
+        """Count one more holder of a name; its watch begins with the first `read`."""
         scope = self._scopes.setdefault((reference.resource, reference.namespace), _Scope())
         scope.names[reference.name] = scope.names.get(reference.name, 0) + 1
         if len(scope.names) > NAMES_LIMIT and scope.together is None:
@@ -97,7 +98,7 @@ class NamedWatches:
             scope.takeover = self._spawn(self._end_single_watches(scope, scope.together.informer))
 
     def release(self, reference: Reference) -> None:
-        """One holder less; the last ends the watch."""
+        """Count one holder less; the last one ends the watch."""
         key = (reference.resource, reference.namespace)
         scope, name = self._scopes[key], reference.name
         scope.names[name] -= 1
@@ -113,7 +114,7 @@ class NamedWatches:
             del self._scopes[key]
 
     async def read(self, reference: Reference) -> Obj | None:
-        """The object as it is now, None if missing; what no caller holds is asked for. Raises KubeError."""
+        """Return the object as it is now, None if missing; a name without holders is read by GET. Raises KubeError."""
         scope = self._scopes.get((reference.resource, reference.namespace))
         if scope is None or reference.name not in scope.names:
             return await self._get(reference)
@@ -124,6 +125,7 @@ class NamedWatches:
         found = informer.get(reference.namespace, reference.name)
         if found is None or "kind" in found:
             return found
+        # The namespace's watch has trimmed it, because it was not referred to when it arrived.
         if reference.name not in scope.fetched:
             found = await self._get(reference)
             if found is None or not self._is_held(reference):
@@ -132,17 +134,17 @@ class NamedWatches:
         return scope.fetched[reference.name]
 
     def _is_held(self, reference: Reference) -> bool:
-        """Still: what is awaited for a name may come after the last holder has released it."""
+        """Return whether a name still has a holder; the last may have released it during an await."""
         scope = self._scopes.get((reference.resource, reference.namespace))
         return scope is not None and reference.name in scope.names
 
     @property
     def open(self) -> int:
-        """Watches that are open or being opened."""
+        """Return how many watches are open or being opened."""
         return sum(len(scope.by_name) + (scope.together is not None) for scope in self._scopes.values())
 
     async def _source(self, reference: Reference, scope: _Scope) -> Informer | None:
-        """The watch that knows the name, begun if missing. None: not held, or one too many."""
+        """Return the informer that follows the name, started if missing; None if not held, or above SINGLE_WATCHES."""
         if scope.together is not None:
             await scope.together.informer.wait_tried()
             if scope.together.informer.synced:
@@ -178,11 +180,12 @@ class NamedWatches:
         informer = Informer(self._client, spec)
         informer.subscribe(notify)
         task = self._spawn(informer.run())
+        # A cancelled watch would otherwise leave readers waiting for its first list.
         task.add_done_callback(lambda _: informer.give_up())
         return _Watch(informer=informer, task=task)
 
     async def _end_single_watches(self, scope: _Scope, together: Informer) -> None:
-        """One watch of the namespace takes over; where that is not allowed, it never does."""
+        """End the single watches once the namespace's watch has synced; if RBAC forbids it, they stay for good."""
         await together.wait_synced()
         while scope.by_name:
             _, watch = scope.by_name.popitem()
@@ -196,7 +199,7 @@ class NamedWatches:
             return None
 
     async def _ask(self, reference: Reference) -> Obj | None:
-        """A read where watching is not possible; the next one follows in a minute."""
+        """Read an object that cannot be watched, and schedule the next read in a minute."""
         found = await self._get(reference)
         if not self._is_held(reference):
             return found

@@ -1,7 +1,7 @@
-"""Pieces that many objects have alike, kept once: conditions say the same of thousands, as do containers' requests.
+"""Pool of equal pieces of objects, each kept once: thousands of objects have equal conditions and container requests.
 
-For transforms (`informer_spec.py`): what is in a cache is never changed, so two objects may have one piece. An object's
-own name and version are not worth a place here.
+Used by transforms (`informer_spec.py`). Objects in a cache never change, so two may share a piece. An object's own name
+and version are unique and not pooled.
 """
 
 from typing import Any, TypeVar
@@ -10,13 +10,13 @@ from keda_py.apis.compact import compact_json
 
 T = TypeVar("T")
 MOST = 4096
-"""Pieces, and texts; then all are forgotten, and those that come again are shared anew."""
+"""Most pieces, and most texts. When full, the pool is emptied: cheaper than an order of use, and it fills again."""
 LONGEST = 512
-"""Bytes of a piece; longer ones are rarely alike."""
+"""Bytes of a piece; longer ones are rarely equal."""
 
 
 class Pool:
-    """Equal pieces in, one of them out."""
+    """Intern table for JSON values and bytes."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -27,18 +27,18 @@ class Pool:
         return len(self._pieces) + len(self._texts)
 
     def piece(self, value: Any) -> Any:
-        """A value of JSON that is the same on the wire, this one or one before."""
+        """Return an equal value seen before, or this one; values are compared as they are written in JSON."""
         try:
             written = compact_json(value)
-        except TypeError:  # nested deeper than can be written
+        except TypeError:  # nested too deeply for orjson
             return value
-        return self._one(self._pieces, written, value)
+        return self._intern(self._pieces, written, value)
 
     def text(self, text: bytes) -> bytes:
-        """Equal bytes."""
-        return self._one(self._texts, text, text)
+        """Return equal bytes seen before, or these."""
+        return self._intern(self._texts, text, text)
 
-    def _one(self, known: dict[bytes, T], written: bytes, value: T) -> T:
+    def _intern(self, known: dict[bytes, T], written: bytes, value: T) -> T:
         if len(written) > LONGEST:
             return value
         if written not in known:

@@ -1,6 +1,6 @@
-"""What a server sent, believed only if it looks like Kubernetes: proxies and half-started servers say anything.
+"""Checks of what an API server sent: proxies and half-started servers may answer with anything.
 
-Used by `reflector.py` before anything reaches a cache, where every reader relies on these few fields.
+`reflector.py` applies them before anything reaches a cache, whose readers rely on these few fields.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ def _is_text_map(value: Any) -> bool:
 
 
 def _are_owners(value: Any) -> bool:
-    return isinstance(value, list) and all(_is_text_map(_identity(one)) for one in value)
+    return isinstance(value, list) and all(_is_text_map(_identity(owner)) for owner in value)
 
 
 def _identity(owner: Any) -> Any:
-    """Which object an owner reference names; the rest of it is never read."""
+    """Return the fields of an owner reference that are read: kind, name and uid."""
     return {name: owner.get(name) for name in ("kind", "name", "uid")} if isinstance(owner, dict) else None
 
 
@@ -39,14 +39,15 @@ _OPTIONAL: dict[str, Callable[[Any], bool]] = {
     "ownerReferences": _are_owners,
     "finalizers": lambda value: isinstance(value, list) and all(map(_is_text, value)),
 }
-"""The rest of metadata that is read: missing, null, or of the type that every API server guarantees."""
+"""Checks of the other fields of metadata that are read; a missing or null field passes."""
 
 
 def check_object(obj: Any, resource: Resource) -> Obj:
-    """`obj` as it came. Raises Unavailable unless it says who it is, and its metadata has the types of a real one."""
+    """Return `obj` unchanged. Raises Unavailable if its identity is missing or its metadata has wrong types."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict):
         raise Unavailable(f"an object of {resource.plural} came without metadata")
+    # Without these an object cannot be indexed, watched from or patched safely.
     needed = ("name", "uid", "resourceVersion", *(("namespace",) if resource.namespaced else ()))
     for name in needed:
         if not metadata.get(name) or not isinstance(metadata[name], str):
@@ -56,21 +57,21 @@ def check_object(obj: Any, resource: Resource) -> Obj:
             raise Unavailable(f"an object of {resource.plural} came with a metadata.{name} of the wrong type")
     for name in _MAPS:
         if not isinstance(obj.get(name) or {}, dict):
-            raise Unavailable(f"an object of {resource.plural} came with a {name} that is no map")
+            raise Unavailable(f"an object of {resource.plural} came with a {name} that is not a map")
     found: Obj = obj
     return found
 
 
 def items_of(answer: Obj, resource: Resource) -> list[Obj]:
-    """The objects of one page of a list. Raises Unavailable for anything else: it is not an empty cluster."""
+    """Return the objects of one page of a list. Raises Unavailable for any other answer: it is not an empty cluster."""
     items = answer.get("items", "absent")
     if not str(answer.get("kind", "")).endswith("List") or not isinstance(items, list | None):
-        raise Unavailable(f"the answer to a list of {resource.plural} is no list")
+        raise Unavailable(f"the answer to a list of {resource.plural} is not a list")
     return [check_object(item, resource) for item in items or ()]
 
 
 def version_of(obj: Obj) -> str:
-    """metadata.resourceVersion of an object or a list. Raises Unavailable if missing."""
+    """Return metadata.resourceVersion of an object or a list. Raises Unavailable if missing."""
     metadata = obj.get("metadata")
     version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
     if not version:

@@ -1,8 +1,8 @@
-"""Keep one namespace, or the whole cluster, of one resource in a `Cache`: list, watch, resume, relist.
+"""Reflector: keeps a `Cache` of one namespace, or of the whole cluster, up to date: list, watch, resume, relist.
 
 Driven by `informer.py`. The life of a reflector:
 
-    list (resourceVersion=0: whatever the API server has in memory)
+    list (resourceVersion=0: the state that the API server has in memory)
       -> watch from that version, with bookmarks
            closed, broken          -> watch again from the last version seen
            410, an ERROR event,
@@ -10,12 +10,13 @@ Driven by `informer.py`. The life of a reflector:
                                       (410 or 504 for that one -> list the newest)
 
 Rules: every round that fails or ends at once waits, longer each time; a version is remembered only after its event was
-applied; HTTP status and content of a watch are both believed only when they are what they should be.
+applied; HTTP status and content of a watch are both checked.
 """
 
 import asyncio
 import logging
 import random
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +29,6 @@ from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import PAGE_SIZE, RETRY_AFTER_CAP, KubeClient
 from keda_py.kube.informers.cache import Cache, key_of
 from keda_py.kube.informers.informer_spec import InformerSpec
-from keda_py.kube.informers.lines import LineSplitter
 from keda_py.kube.informers.received import check_object, items_of, version_of
 from keda_py.kube.refusals import error_from_status
 from keda_py.kube.resources import Obj
@@ -42,21 +42,51 @@ QUIET_MARGIN = 30.0
 # Bookmarks come every 60 s, give or take a quarter. A server that was restored from a backup sends none, and no event
 # either, on a watch from a version that it has not reached yet.
 BOOKMARK_SECONDS = 90.0
-# A server that is restored starts anew, so that watches end early. Silence on the next one is asked about so soon.
+# Restoring a server restarts it, which ends watches early. If the next watch is silent for this long, a list checks
+# whether the server has gone back in time.
 DOUBT_SECONDS = 3.0
 EARLY_SECONDS = 10.0
-# A stream that lived this long is a good one: servers close watches every few minutes, never every few seconds.
+# A stream of this age has worked: servers close watches every few minutes, never every few seconds.
 GOOD_STREAM_SECONDS = 2.0
 
 ANY_VERSION, NEWEST = "0", ""
+LINE_LIMIT = 32 * 2**20  # bytes; the largest object that etcd stores is 1.5 MiB
 # 400: the server does not know such a version (it started anew); 404: the resource went away and may come back empty;
 # 504: it has not seen that version yet.
 LIST_AGAIN = frozenset({400, 404, 410, 504})
 
 
+class LineSplitter:
+    """Buffer that takes chunks and returns whole lines; an unfinished line at the end of a stream is discarded.
+
+    aiohttp's own line reader fails above its buffer's size, which a ConfigMap of etcd's largest size exceeds.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._length = 0
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield the lines that `chunk` completes. Raises Unavailable for a line over LINE_LIMIT bytes."""
+        head, *rest = chunk.split(b"\n")
+        self._hold(head)
+        for piece in rest:
+            line = b"".join(self._pieces)
+            self._pieces, self._length = [], 0
+            self._hold(piece)
+            if line:
+                yield line
+
+    def _hold(self, piece: bytes) -> None:
+        self._length += len(piece)
+        if self._length > LINE_LIMIT:
+            raise Unavailable(f"a line of the watch is over {LINE_LIMIT} bytes")
+        self._pieces.append(piece)
+
+
 @dataclass(slots=True, kw_only=True)
 class Reflector:
-    """One list-and-watch. `error` is the last failure, None while all is well; times are the loop's."""
+    """One list-and-watch. `error` is the last failure, None while it works; times are the loop's."""
 
     client: KubeClient
     spec: InformerSpec
@@ -70,13 +100,13 @@ class Reflector:
     down_since: float | None = float("-inf")
     bookmarked: bool = False
     _doubtful: bool = False
-    """The last watch ended before its time, and nothing was heard since."""
+    """Whether the last watch ended early and nothing has arrived since."""
     _list_from: str | None = ANY_VERSION
     _version: str = ""
     _backoff: Backoff = field(default_factory=Backoff)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """List and watch until cancelled."""
         self.down_since = self.last_contact = _now()
         while True:
             try:
@@ -90,9 +120,9 @@ class Reflector:
             await asyncio.sleep(max(self._backoff.next(), pause))
 
     def down_for(self) -> float:
-        """Seconds since the watch was last known to work; 0.0 while it does.
+        """Return the seconds since the watch was last known to work; 0.0 while it does.
 
-        A server that sends bookmarks does so every minute: when they stay away, an open connection proves nothing.
+        A server that sends bookmarks does so every minute: if they stop, an open connection proves nothing.
         """
         if self.down_since is not None:
             return _now() - self.down_since
@@ -120,11 +150,14 @@ class Reflector:
             self.cache.replace(self.namespace, objects)
         self._list_from = None
         self.down_since = self.last_contact = _now()
+        # Set only after the cache is complete: a reader that waits for `synced` takes an absent object for a deleted
+        # one.
         self.synced.set()
         self.tried.set()
 
     async def _watch(self) -> None:
         """Apply events until the server ends the stream. Raises KubeError for any other end."""
+        # The jitter spreads the reconnects of many informers, which all start together with the process.
         seconds = round(WATCH_SECONDS + random.uniform(-WATCH_JITTER, WATCH_JITTER))
         request = Request(
             method="GET",
@@ -150,7 +183,7 @@ class Reflector:
                 self.down_since = self.down_since if self.down_since is not None else _now()
 
     async def _follow_while_heard(self, response: aiohttp.ClientResponse) -> None:
-        """Silence where bookmarks are due proves nothing: only a list tells whether all is well."""
+        """Follow the stream; relist if bookmarks are overdue, because only a list tells whether it still works."""
         lines = LineSplitter()
         while True:
             try:
@@ -159,20 +192,21 @@ class Reflector:
                     return
             except TimeoutError:
                 if not self._doubtful:
-                    log.debug("nothing was heard, list again", extra={"resource": self.spec.resource.plural})
+                    log.debug("watch idle, relisting", extra={"resource": self.spec.resource.plural})
                     self._list_from = self._version
                     self.down_since = self.last_contact if self.bookmarked else None
                     return
-            with suppress(KubeError):  # it is asked again after as long a silence
+            with suppress(KubeError):  # after a failed list the next silence asks again
                 if await self._is_ahead():
                     self._list_from = NEWEST
                     return
                 self._doubtful = False
 
     async def _is_ahead(self) -> bool:
-        """Whether our version lies after the newest that there is: nothing would be heard before that is reached.
+        """Return whether our version is later than the server's newest: the watch would stay silent until it is
+        reached.
 
-        One object tells the version; to list all for each watch that was cut would be too much.
+        A list of one object returns the version; a full list for each interrupted watch would be too expensive.
         """
         query = {"limit": "1", **self.spec.selection.query()}
         async with self.client.one_by_one:
@@ -186,13 +220,13 @@ class Reflector:
                 for line in lines.feed(chunk):
                     self._apply(_parse(line))
             patience.reschedule(_now() + BOOKMARK_SECONDS)
-            del chunk, line  # a burst leaves long ones, and the next may be a minute away
+            del chunk, line  # after a burst these are long, and the next chunk may be a minute away
 
     def _apply(self, event: dict[str, Any]) -> None:
         obj = event["object"]
         if event["type"] != "ERROR" and _is_before(version_of(obj), self._version):
             self._list_from = NEWEST
-            raise Gone("the watch tells of a version that lies before one it has told of", status=410)
+            raise Gone("the watch sent an older version than before", status=410)
         match event["type"]:
             case "ADDED" | "MODIFIED":
                 self._put(obj)
@@ -201,7 +235,7 @@ class Reflector:
             case "BOOKMARK":
                 self.bookmarked = True
             case "ERROR":
-                # Whatever its code: only a list tells where we are now.
+                # Whatever its code: only a list returns the current version.
                 raise Gone(str(error_from_status(obj)), status=410, reason=str(obj.get("reason", "")))
         self._version = version_of(obj)
         if self.down_since is not None:
@@ -225,7 +259,7 @@ class Reflector:
         if error.status in LIST_AGAIN:
             self._list_from = self._version if self._list_from is None else NEWEST
         if isinstance(error, Gone):
-            log.info("versions expired, list again", extra=self._extra(error))
+            log.info("resource version expired, relisting", extra=self._extra(error))
             return
         log.log(logging.DEBUG if self.error else logging.WARNING, "watch failing", extra=self._extra(error))
         self.error = error

@@ -1,6 +1,5 @@
-"""Leader election on a Lease: `lease.py` holds it, `lease_record.py` is what it says.
+"""Leader election on Leases: one for the leader, and with shards one slot for each active replica.
 
-Where several replicas are active each holds a slot as well: `membership.py`, and `slots.py` for what its Lease says.
-
-In: a client and an identity. Out: whether this process may write, and where the holder serves.
+`lease.py` holds the main Lease and `lease_record.py` is its content; `membership.py` holds a slot and `slots.py` is the
+content of its Lease. In: a client and an identity. Out: whether this process may write, and the holder's address.
 """

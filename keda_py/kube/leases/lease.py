@@ -1,4 +1,4 @@
-"""Leader election on a Lease: who may write.
+"""Leader election on a Lease, which decides which replica may write.
 
 The PUT with resourceVersion is the fence between candidates; the deadlines run on the loop's time, so that a stepped
 wall clock elects no replica, and another machine's clock is never compared with ours. Three numbers make it safe
@@ -8,14 +8,14 @@ wall clock elects no replica, and another machine's clock is never compared with
             we may write             no replica writes            another replica may take over
 
 Every request here, and every write of a leader, takes less than duration minus deadline, so that nothing begun before
-the deadline lands after the take-over; `KubeClient.guarded` asks `is_leader` as each write is sent.
+the deadline lands after the take-over; `KubeClient.guarded` checks `is_leader` as each write is sent.
 
-A replica that has lost the Lease becomes a candidate again instead of ending as KEDA's does: it goes on serving, its
-caches stay warm, and it is safe because nothing of the lost term is left to write. The term's work is cancelled, its
-writes are refused from the deadline on, and the next term begins from the API as a new process would.
+A replica that has lost the Lease becomes a candidate again instead of exiting as KEDA's does: it goes on serving, its
+caches stay warm, and it is safe because no write of the lost term is left. The term's work is cancelled, its writes are
+refused from the deadline on, and the next term begins from the API as a new process would.
 
-Every replica runs this; those that wait follow the Lease by a watch on its name, so that a released one is taken at
-once, and know the holder's address from it.
+Every replica runs this; the standbys follow the Lease by a watch on its name, so that a released one is taken at once,
+and read the holder's address from it.
 """
 
 import asyncio
@@ -49,14 +49,14 @@ from keda_py.kube.transport import Request
 log = logging.getLogger(__name__)
 
 RELEASE_SECONDS = 1.0
-"""Who leaves does not wait longer for a server that is away."""
+"""A replica that shuts down does not wait longer than this for the API server."""
 
 Term = Callable[[], Awaitable[None]]
-"""What a leader does, until cancelled."""
+"""Work of a leader, run until cancelled."""
 
 
 class Election:
-    """Run `watch` and `run` in tasks for the life of the process. `is_leader` is asked before each write."""
+    """Leader election of one process. Run `watch` and `run` in tasks; `is_leader` is checked before each write."""
 
     def __init__(self, client: KubeClient, spec: LeaseSpec) -> None:
         if not spec.retry_period < spec.renew_deadline < spec.duration:
@@ -65,6 +65,7 @@ class Election:
         self._path = LEASES.named(spec.namespace, spec.name)
         self._wall = SystemClock()
         self._address = ""
+        # The Lease as last seen, and since when it has this version, which is what expiry is measured from.
         self._lease: Obj | None = None
         self._seen_at = float("-inf")
         self._renewed_at = float("-inf")
@@ -79,25 +80,25 @@ class Election:
 
     @property
     def identity(self) -> str:
-        """Who we are in the Lease."""
+        """Return the name of this replica as a holder."""
         return self._spec.identity
 
     @property
     def is_leader(self) -> bool:
-        """Whether we may write now: false from the renew deadline on, whatever hangs."""
+        """Return whether we may write now: false from the renew deadline on, whatever hangs."""
         return self._leading and self._is_mine() and _now() - self._renewed_at < self._spec.renew_deadline
 
     @property
     def holder(self) -> Holder | None:
-        """Who holds the Lease as far as we know; None while no replica does."""
+        """Return the holder that we last saw in the Lease, None without one."""
         return holder_of(self._lease)
 
     async def watch(self) -> None:
-        """Follow the Lease until cancelled. Where that is not allowed, `run` reads it every retry period anyway."""
+        """Follow the Lease until cancelled. If RBAC forbids that, `run` still reads it every retry period."""
         await self._informer.run()
 
     async def run(self, term: Term, address: str = "") -> None:
-        """Until cancelled: wait for the Lease, do `term` while it is ours, begin again. `address` is where we serve."""
+        """Wait for the Lease, run `term` while it is ours, and repeat, until cancelled. `address` is where we serve."""
         self._address = address
         names = {"lease": self._spec.name, "identity": self._spec.identity}
         while True:
@@ -110,16 +111,18 @@ class Election:
                 self._leading = False
                 log.warning("leadership lost, nothing is written until the lease is ours again", extra=names)
                 working.cancel()
-            # Whatever a server answers, terms do not follow each other faster than renewals would.
+            # Whatever the server answers, terms do not follow each other faster than renewals do.
             await asyncio.sleep(self._spec.retry_period)
 
     async def _work(self, term: Term) -> None:
-        """Once no replica is active any more because of what an earlier holder said of shards."""
+        """Run the term, once no replica is active any more by an earlier holder's number of shards."""
         await self._alone.wait()
         await term()
 
     async def release(self) -> None:
-        """Let the next replica lead at once; to be called when `run` has been cancelled, after the last write."""
+        """Give the Lease back so that another replica leads at once; call it after `run` was cancelled and the last
+        write.
+        """
         if not self.is_leader:
             return
         self._leading = False
@@ -127,14 +130,14 @@ class Election:
             async with asyncio.timeout(RELEASE_SECONDS):
                 try:
                     await self._give_back(self._lease)
-                except Conflict:  # another client touched it, or a renewal arrived whose answer did not
+                except Conflict:  # another client changed it, or a renewal arrived though its answer did not
                     await self._give_back(await self._read())
         except (KubeError, TimeoutError) as error:
             fields = {"error": str(error) or f"no answer within {RELEASE_SECONDS:g} s"}
             log.warning("lease not released, it expires by itself", extra=fields)
 
     async def _campaign(self) -> None:
-        """Return once the Lease is ours."""
+        """Wait until the Lease is ours."""
         self._pending_since = None
         self._alone.clear()
         while True:
@@ -155,13 +158,13 @@ class Election:
                 return
 
     async def _wait(self, seconds: float) -> None:
-        """Or until the holder is another one."""
+        """Wait, or return early if the holder changes."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._other_holder.wait()
 
     def _until_next_try(self) -> float:
-        """The retry period, stretched by chance; sooner if the Lease runs out sooner."""
+        """Return the retry period, stretched at random; less if the Lease expires sooner."""
         pause = self._spec.retry_period * random.uniform(1.0, 2.2)
         if self._lease is None:
             return pause
@@ -169,7 +172,7 @@ class Election:
         return min(pause, left + 0.001) if left > 0 else pause
 
     async def _try(self) -> bool:
-        """One attempt to take or renew; True when the Lease is ours now."""
+        """Try once to take or renew the Lease; return whether it is ours now."""
         try:
             ours = (self._is_mine() and await self._renew()) or await self._take()
         except KubeError as error:
@@ -181,7 +184,7 @@ class Election:
         return ours
 
     async def _renew(self) -> bool:
-        """Write without reading first; False when another client touched the Lease in between."""
+        """Write without reading first; False if another client changed the Lease in between."""
         try:
             return await self._write(self._lease)
         except (Conflict, NotFound):
@@ -191,7 +194,7 @@ class Election:
         lease = await self._read()
         if lease is not None:
             self._observe(lease)
-        known = lease or self._lease  # one that was deleted still has its holder, who makes it anew
+        known = lease or self._lease  # a deleted Lease still has its holder, which creates it again
         if known is not None and not (self._is_mine() or self._expired(known)):
             return False
         try:
@@ -200,7 +203,7 @@ class Election:
             return False
 
     async def _write(self, lease: Obj | None) -> bool:
-        """Take or renew it; True when the answer says that it is ours."""
+        """Take or renew the Lease; return whether the answer says that it is ours."""
         started = _now()
         waited = self._pending_since is not None and started - self._pending_since >= SLOT_SECONDS
         mark = mark_for(lease, self._spec, waited)
@@ -208,6 +211,7 @@ class Election:
         self._observe(await (self._post(body) if lease is None else self._put(body)))
         if not self._is_mine():
             return False
+        # The time before the request: another replica counts from when it saw the write, which is later.
         self._renewed_at = started
         self._note_mark(mark)
         return True
@@ -216,7 +220,7 @@ class Election:
         if (mark or "").startswith(PENDING):
             if self._pending_since is None:
                 self._pending_since = _now()
-                log.info("waiting for replicas that shared the work otherwise", extra={"seconds": SLOT_SECONDS})
+                log.info("waiting for replicas with another number of shards", extra={"seconds": SLOT_SECONDS})
             self._alone.clear()
         else:
             self._pending_since = None
@@ -234,19 +238,19 @@ class Election:
         return holder is not None and holder.identity == self._spec.identity
 
     def _expired(self, lease: Obj) -> bool:
-        """Unheld, or unchanged for its whole duration as measured here: clocks of other machines are not trusted."""
+        """Return whether it is unheld, or unchanged for its duration as measured here: other clocks are not trusted."""
         return holder_of(lease) is None or _now() - self._seen_at >= seconds_of(lease, self._spec)
 
     def _hear(self, old: Obj | None, new: Obj | None) -> None:
-        """A watch event, which may be older than what a request of ours has answered."""
+        """Apply a watch event, which may be older than the answer to a request of ours."""
         if new is not None:
             if is_newer(new, self._lease):
                 self._observe(new)
         elif self._is_mine():
-            self._other_holder.set()  # deleted: make it anew, before others begin to wonder
+            self._other_holder.set()  # deleted: create it again before a standby does
 
     def _observe(self, lease: Obj) -> None:
-        """Remember it, and since when it has been like that."""
+        """Remember the Lease, and since when it has this version."""
         before = self.holder
         if is_newer(lease, self._lease):
             self._seen_at = _now()
@@ -261,8 +265,10 @@ class Election:
         fields = {"lease": self._spec.name, "holder": holder.identity, "address": holder.address}
         if holder.address:
             log.info("another replica leads", extra=fields)
-        else:  # only KEDA's own operator is known to use this Lease without saying so
-            log.warning("the lease is held by one that is not keda-py; waiting until it lets go", extra=fields)
+        else:  # a holder without an address is most likely KEDA's own operator
+            log.warning(
+                "the lease is held by an operator that is not keda-py; waiting until it is released", extra=fields
+            )
 
     async def _read(self) -> Obj | None:
         try:

@@ -1,6 +1,6 @@
-"""What a Lease says: who holds it, since when, and where the holder serves. Plain dicts in and out; no I/O.
+"""Content of a Lease: its holder, since when, and the holder's address. Plain dicts in and out; no I/O.
 
-Next in the flow: `lease.py`, which competes for it. Rule: what another client wrote into the object stays.
+Next in the flow: `lease.py`, which competes for it. Rule: fields that another client wrote are kept.
 """
 
 import math
@@ -14,14 +14,14 @@ from keda_py.kube.resources import LEASES, Obj
 
 ADDRESS_ANNOTATION = "keda-py.dev/serving-address"
 SHARDS_ANNOTATION = "keda-py.dev/shards"
-"""How many replicas may be active, and which holder says so: `3 keda-operator-7d9f`. Absent: the holder alone is.
+"""Number of replicas that may be active, and the holder that set it: `3 keda-operator-7d9f`. Absent: only the holder.
 
-While it says PENDING no other replica is: a holder that means another number than the one before it waits SLOT_SECONDS,
-in which those that went by the old number find out, or lose their slots.
+While it is PENDING no other replica is active: a holder that wants another number than the previous one waits
+SLOT_SECONDS, in which replicas that went by the old number notice that, or lose their slots.
 """
 PENDING = "pending"
 SLOT_SECONDS = 7.0
-"""A slot's Lease lasts no longer."""
+"""Longest duration of a slot's Lease."""
 
 Marks = Mapping[str, str | None]
 """Annotations to write; None removes one."""
@@ -30,9 +30,10 @@ NO_MARKS: Marks = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseSpec:
-    """`identity` is the pod's name: a container restarted in its pod leads again at once. Times in seconds.
+    """Names and times (in seconds) of a Lease. `identity` is the pod's name, so a container restarted in its pod
+    leads at once.
 
-    `shards` is how many replicas may be active at once, 0: the holder alone.
+    `shards` is how many replicas may be active at once; 0 means the holder alone.
     """
 
     namespace: str
@@ -45,20 +46,22 @@ class LeaseSpec:
 
     @property
     def request_seconds(self) -> float:
-        """How long one request may take; also the bound for everything a leader writes."""
+        """Return the time limit of a request; it also bounds everything that a leader writes."""
         return (self.duration - self.renew_deadline) * 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who holds the Lease and where it serves, as "host:port"; `address` "" when it did not say."""
+    """Holder of the Lease and its address, as "host:port"; `address` is "" if it gave none."""
 
     identity: str
     address: str
 
 
 def check_lease(answer: Obj, name: str) -> Obj:
-    """`answer` as it came. Raises Unavailable unless it is the Lease of that name: a proxy may answer anything."""
+    """Return the answer unchanged. Raises Unavailable if it is not the Lease of that name: a proxy may answer
+    anything.
+    """
     named = answer.get("kind", LEASES.kind) == LEASES.kind and name_of(answer) == name
     if not named or not text_at(answer, "metadata", "resourceVersion") or not isinstance(answer.get("spec"), dict):
         text = f"the answer to a request for the lease {name!r} is not that lease; look for a proxy in between"
@@ -67,7 +70,7 @@ def check_lease(answer: Obj, name: str) -> Obj:
 
 
 def holder_of(lease: Obj | None) -> Holder | None:
-    """Who holds it; None while no replica does."""
+    """Return the holder, None if the Lease is unheld or missing."""
     if lease is None:
         return None
     identity = str((lease.get("spec") or {}).get("holderIdentity") or "")
@@ -76,14 +79,14 @@ def holder_of(lease: Obj | None) -> Holder | None:
 
 
 def shards_of(lease: Obj | None) -> int:
-    """How many replicas may be active now, as its holder says or its last holder said; 0: none beside a holder."""
+    """Return how many replicas may be active by its current or last holder; 0 means none besides a holder."""
     count, said_by = _mark_of(lease)
     holder = holder_of(lease)
     return int(count) if count.isdigit() and (holder is None or holder.identity == said_by) else 0
 
 
 def mark_for(lease: Obj | None, spec: LeaseSpec, waited: bool) -> str | None:
-    """What its next holder says of shards; None: nothing. `waited`: it has said PENDING for SLOT_SECONDS."""
+    """Return the shards annotation of the next holder, None for none. `waited`: it was PENDING for SLOT_SECONDS."""
     found, _ = _mark_of(lease)
     wanted = str(spec.shards) if spec.shards else ""
     if found and found != wanted and not waited:
@@ -98,25 +101,25 @@ def _mark_of(lease: Obj | None) -> tuple[str, str]:
 
 
 def seconds_of(lease: Obj, spec: LeaseSpec) -> float:
-    """How long it is good for without a renewal, as its holder says."""
+    """Return how long the Lease is valid without a renewal, as its holder wrote."""
     return float((lease.get("spec") or {}).get("leaseDurationSeconds") or spec.duration)
 
 
 def is_newer(lease: Obj, than: Obj | None) -> bool:
-    """Whether this is a later version, or another object of that name; versions grow, as Kubernetes promises."""
+    """Return whether this is a later version, or a new object of that name; versions grow, as Kubernetes promises."""
     if than is None or lease["metadata"].get("uid") != than["metadata"].get("uid"):
         return True
     return _version(lease) > _version(than)
 
 
 def held(lease: Obj | None, spec: LeaseSpec, address: str, now: datetime, marks: Marks = NO_MARKS) -> Obj:
-    """The Lease taken or renewed by us, with these annotations."""
+    """Return the Lease taken or renewed by us, with these annotations."""
     old = (lease or {}).get("spec") or {}
     again = old.get("holderIdentity") == spec.identity
     time = _wire_time(now)
     fields = {
         "holderIdentity": spec.identity,
-        # Rounded up: no other replica may take over before our own idea of the duration is over.
+        # Rounded up: no other replica may take over before the duration that we count with is over.
         "leaseDurationSeconds": math.ceil(spec.duration),
         "acquireTime": (old.get("acquireTime") if again else None) or time,
         "renewTime": time,
@@ -126,7 +129,7 @@ def held(lease: Obj | None, spec: LeaseSpec, address: str, now: datetime, marks:
 
 
 def released(lease: Obj | None, spec: LeaseSpec, now: datetime, marks: Marks = NO_MARKS) -> Obj:
-    """The Lease given back, or one that no replica has held: free at once, for candidates of every kind."""
+    """Return the Lease given back, or a new one without a holder: free at once for every candidate."""
     time = _wire_time(now)
     transitions = int(((lease or {}).get("spec") or {}).get("leaseTransitions") or 0)
     fields = {

@@ -1,10 +1,12 @@
-"""One of the slots of the active replicas: taken, renewed, and its holder's share of all objects kept up to date.
+"""Membership of the active replicas: a slot that is taken and renewed, and the share of all objects that follows
+from it.
 
-Where `--shards N` is given there are N slots, each a Lease; the main Lease (`lease.py`) still says who does what only
-one replica does, and how many slots there are. The times are a leader's, shorter: a replica that could not renew
-within the deadline writes nothing, and its slot is vacated once its duration has run out, by another one's clock.
-Every renewal has read the main Lease before: no replica writes for longer than the deadline once it says otherwise.
-`core/sharding/share.py` tells when something may be taken; `quiet` when what was given up has no write under way.
+With `--shards N` there are N slots, each a Lease; the main Lease (`lease.py`) still decides which replica does what
+only one may do, and how many slots there are. The times are a leader's, shorter: a replica that could not renew within
+the deadline writes nothing, and another replica vacates its slot after its duration, measured by its own clock. Each
+renewal reads the main Lease first: no replica writes for longer than the deadline after the main Lease has changed.
+`core/sharding/share.py` decides when objects may be taken over; `quiet` tells that no write about objects that were
+given up is under way.
 """
 
 import asyncio
@@ -26,13 +28,13 @@ log = logging.getLogger(__name__)
 
 Leases = dict[int, Obj | None]
 HURRY = 5
-"""So many times shorter is the pause while the replicas have not agreed yet."""
+"""Divisor of the pause while the replicas have not agreed yet, because objects may be without an owner until then."""
 
 
 class Membership:
-    """Run `run` in a task for the life of the process; `owns` and `is_live` are asked before each write.
+    """Slot of one process. Run `run` in a task; `owns` and `is_live` are checked before each write.
 
-    `changed` is called on the loop whenever another share is ours, before any other replica may know of it.
+    The subscriber is called on the loop whenever our share changes, before any other replica can know of it.
     """
 
     def __init__(self, client: KubeClient, main: LeaseSpec, quiet: Callable[[], bool]) -> None:
@@ -49,30 +51,30 @@ class Membership:
         self._changed: Callable[[], None] = lambda: None
 
     def subscribe(self, changed: Callable[[], None]) -> None:
-        """Call it whenever the share is another one."""
+        """Call `changed` whenever the share changes."""
         self._changed = changed
 
     @property
     def is_live(self) -> bool:
-        """Whether we may write at all: false from the renew deadline on, whatever hangs."""
+        """Return whether we may write at all: false from the renew deadline on, whatever hangs."""
         return self._share is not None and _now() - self._renewed_at < self._times.renew_deadline
 
     @property
     def identity(self) -> str:
-        """Who we are in the Leases."""
+        """Return the name of this replica as a holder."""
         return self._main.identity
 
     @property
     def share(self) -> Share | None:
-        """What is ours; None while no slot is."""
+        """Return our share of the objects; None without a slot."""
         return self._share
 
     def owns(self, key: str) -> bool:
-        """Whether an object is ours to work on now."""
+        """Return whether an object is ours to work on now."""
         return self._share is not None and self.is_live and self._share.owns(key)
 
     def holder_of(self, key: str) -> Holder | None:
-        """Which other replica to ask about an object; None: it is ours, or not known."""
+        """Return the other replica that owns an object; None if it is ours, or unknown."""
         view = frozenset(number for number, slot in self._slots.items() if slot.address)
         number = owner_of(key, view)
         if number is None or self._slots[number].holder == self._main.identity:
@@ -80,7 +82,7 @@ class Membership:
         return Holder(identity=self._slots[number].holder, address=self._slots[number].address)
 
     async def run(self, term: Term, address: str = "") -> None:
-        """Until cancelled: wait for a slot, do `term` while one is ours, begin again. `address` is where we serve."""
+        """Wait for a slot, run `term` while one is ours, and repeat, until cancelled. `address` is where we serve."""
         self._address = address
         while True:
             number = await self._campaign()
@@ -95,7 +97,9 @@ class Membership:
             await asyncio.sleep(self._times.retry_period)  # as between two terms of a leader
 
     async def release(self) -> None:
-        """Let another replica have the slot at once; to be called when `run` was cancelled, after the last write."""
+        """Vacate our slot so that another replica takes it at once; call it after `run` was cancelled and the last
+        write.
+        """
         share, live = self._share, self.is_live
         self._adopt(None)
         if share is None or not live:
@@ -103,19 +107,19 @@ class Membership:
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
                 while not await self._vacate_own(self._specs[share.me]):
-                    log.debug("slot changed while it was released, another try")
+                    log.debug("slot changed while it was released, retrying")
         except (KubeError, TimeoutError) as error:
-            log.warning("slot not released, it runs out by itself", extra={"error": str(error)})
+            log.warning("slot not released, it expires by itself", extra={"error": str(error)})
 
     async def _vacate_own(self, slot: LeaseSpec) -> bool:
-        """False where it changed meanwhile: a renewal may arrive after its request was given up."""
+        """Try to vacate our slot; False if it changed meanwhile, as by a renewal that arrives after it was given up."""
         lease = await self._read(slot)
         if lease is None or read_slot(lease).holder != self._main.identity:
             return True
         return await self._write(lease, vacant_slot(lease, slot, self._wall.now()))
 
     async def _campaign(self) -> int:
-        """The number of the slot that is ours now."""
+        """Wait for a slot and return its number."""
         while True:
             try:
                 number = await self._try()
@@ -128,7 +132,7 @@ class Membership:
             await asyncio.sleep(self._times.retry_period * random.uniform(0.8, 1.2))
 
     async def _try(self) -> int | None:
-        """One attempt to take a slot that is free, or was ours before."""
+        """Try once to take a slot that is free, or was ours before."""
         started, leases = _now(), await self._read_all()
         if leases is None:
             self._note_wait()
@@ -136,7 +140,7 @@ class Membership:
         self._waiting = False
         for number in sorted(leases, key=lambda number: self._slots[number].holder != self._main.identity):
             lease, holder = leases[number], self._slots[number].holder
-            if holder and holder != self._main.identity and not self._has_run_out(number, lease):
+            if holder and holder != self._main.identity and not self._has_expired(number, lease):
                 continue
             body = held_slot(lease, self._specs[number], self._address, self._wall.now(), frozenset())
             if await self._write(lease, body):
@@ -146,7 +150,7 @@ class Membership:
         return None
 
     async def _hold(self) -> None:
-        """Renew until the deadline passes without success, the slot is another's, or shards are no more."""
+        """Renew until the deadline passes without success, the slot is another replica's, or sharding has ended."""
         while True:
             try:
                 async with asyncio.timeout_at(self._renewed_at + self._times.renew_deadline):
@@ -161,7 +165,7 @@ class Membership:
         return self._times.retry_period / (1 if calm else HURRY)
 
     async def _round(self) -> bool:
-        """Read, see what follows, give up what is another's, renew; False when the slot is not ours any more."""
+        """Read, vacate expired slots, give up objects, renew; return False if the slot is not ours any more."""
         try:
             return await self._renew()
         except KubeError as error:
@@ -176,6 +180,8 @@ class Membership:
         await self._vacate(leases, share.me)
         stored, share = self._slots[share.me].view, share.after(self._slots)
         self._adopt(share)
+        # Until our last write about given-up objects has ended, the old view stays on the wire: the new owners wait for
+        # it.
         view = share.view if self._quiet() else stored
         body = held_slot(leases[share.me], self._specs[share.me], self._address, self._wall.now(), view)
         if await self._write(leases[share.me], body):
@@ -184,22 +190,24 @@ class Membership:
         return True
 
     async def _vacate(self, leases: Leases, me: int) -> None:
-        """Slots whose Leases have run out are free."""
+        """Vacate the slots whose Leases have expired."""
         for number, lease in leases.items():
-            if number == me or not self._slots[number].holder or not self._has_run_out(number, lease):
+            if number == me or not self._slots[number].holder or not self._has_expired(number, lease):
                 continue
             if await self._write(lease, vacant_slot(lease, self._specs[number], self._wall.now())):
                 fields = {"slot": number, "holder": self._slots[number].holder}
-                log.warning("a replica has not renewed its slot, its objects are shared out", extra=fields)
+                log.warning("a replica has not renewed its slot, its objects get new owners", extra=fields)
                 self._slots[number] = Slot()
 
-    def _has_run_out(self, number: int, lease: Obj | None) -> bool:
-        """Unchanged for its whole duration as measured here: clocks of other machines are not trusted."""
+    def _has_expired(self, number: int, lease: Obj | None) -> bool:
+        """Return whether it is unchanged for its duration as measured here: clocks of other machines are not
+        trusted.
+        """
         seconds = self._times.duration if lease is None else max(seconds_of(lease, self._times), self._times.duration)
         return _now() - self._seen[number][1] >= seconds
 
     def _adopt(self, share: Share | None) -> None:
-        """From now on; those that work are told before any other replica can be."""
+        """Replace our share; the subscriber is called before any other replica can know of it."""
         if share == self._share:
             return
         before, self._share = self._share, share
@@ -209,7 +217,7 @@ class Membership:
             log.info("share agreed on", extra={"slots": sorted(share.view), "epoch": share.epoch})
 
     async def _read_all(self) -> Leases | None:
-        """Every slot's Lease as of now, None where the main one does not allow our slots. Raises KubeError."""
+        """Read every slot's Lease; None if the main Lease does not allow our slots. Raises KubeError."""
         main, *leases = await asyncio.gather(self._read(self._main), *map(self._read, self._specs.values()))
         found: Leases = dict(enumerate(leases))
         for number, lease in found.items():
@@ -223,7 +231,7 @@ class Membership:
     def _note_wait(self) -> None:
         if not self._waiting:
             fields = {"lease": self._main.name, "shards": self._main.shards}
-            log.info("waiting until the holder of the lease shares the work out in so many", extra=fields)
+            log.info("waiting until the holder of the lease sets this number of shards", extra=fields)
         self._waiting = True
 
     def _note_trouble(self, error: KubeError) -> None:
@@ -238,7 +246,9 @@ class Membership:
             return None
 
     async def _write(self, lease: Obj | None, body: Obj) -> bool:
-        """Of this version; False when another client was faster, and where the answer says something else."""
+        """Write over the version that was read; False if another client was faster, or the answer shows another
+        holder.
+        """
         meta = body["metadata"]
         try:
             if lease is None:

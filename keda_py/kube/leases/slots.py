@@ -1,6 +1,6 @@
-"""What a slot's Lease says: its holder, and the view of all slots that the holder acts on. Plain dicts; no I/O.
+"""Content of a slot's Lease: its holder, and the view of all slots that the holder acts on. Plain dicts; no I/O.
 
-Next in the flow: `membership.py`, which competes for slots; `core/sharding/share.py` says what follows from them.
+Next in the flow: `membership.py`, which competes for slots; `core/sharding/share.py` decides what follows from them.
 """
 
 from dataclasses import replace
@@ -13,11 +13,13 @@ from keda_py.kube.resources import Obj
 VIEW_ANNOTATION = "keda-py.dev/view"
 DEADLINE_SECONDS, RETRY_SECONDS = 4.5, 1.0
 UNKNOWN = "?"
-"""The holder of a Lease that is not there: a replica that has not heard yet that it was deleted may act on it."""
+"""Holder of a missing Lease: a replica that has not noticed yet that it was deleted may still act on it."""
 
 
 def slot_spec(main: LeaseSpec, number: int) -> LeaseSpec:
-    """Of a slot: shorter than the leader's, so that what a dead replica owned has a new owner in under ten seconds."""
+    """Return the spec of a slot: shorter times than the leader's, so that a dead replica's objects have a new owner
+    in 10 s.
+    """
     return replace(
         main,
         name=f"{main.name}-shard-{number}",
@@ -28,12 +30,14 @@ def slot_spec(main: LeaseSpec, number: int) -> LeaseSpec:
 
 
 def shortest_write(main: LeaseSpec) -> float:
-    """Seconds that a write may take, so that none lands after another replica may write the same."""
+    """Return the time limit of a write in seconds, so that none lands after another replica may write the same
+    object.
+    """
     return (slot_spec(main, 0) if main.shards else main).request_seconds
 
 
 def read_slot(lease: Obj | None) -> Slot:
-    """What is known of it; a view that cannot be read is none."""
+    """Read a slot; a malformed view counts as empty."""
     if lease is None:
         return Slot(holder=UNKNOWN)
     holder = holder_of(lease)
@@ -44,12 +48,12 @@ def read_slot(lease: Obj | None) -> Slot:
 
 
 def held_slot(lease: Obj | None, spec: LeaseSpec, address: str, now: datetime, view: View) -> Obj:
-    """The slot taken or renewed by us, and the view that we act on."""
+    """Return the slot taken or renewed by us, with the view that we act on."""
     return held(lease, spec, address, now, _marks(view))
 
 
 def vacant_slot(lease: Obj | None, spec: LeaseSpec, now: datetime) -> Obj:
-    """The slot free for any replica."""
+    """Return the slot without a holder."""
     return released(lease, spec, now, _marks(frozenset()))
 
 

@@ -1,4 +1,4 @@
-"""`http_client`: one `httpx.AsyncClient` for a whole process; the engine opens it and closes it."""
+"""HTTP client of a process: one `httpx.AsyncClient` that the engine opens and closes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,20 +13,21 @@ from keda_py.clock import Clock, SystemClock
 from keda_py.net.http.observed import HttpExchange, ObservedTransport
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.redirects import GuardedClient
-from keda_py.net.http.transport import AiohttpTransport, Limits, Trust
+from keda_py.net.http.transport import AiohttpTransport, ConnectionLimits, Trust
 from keda_py.net.proxies import Proxies
 from keda_py.net.tls import TlsContexts, TlsSettings
 
 MAX_REDIRECTS = 10
-"""As Go's client; where they may lead, `redirects.py` says."""
+"""As in Go's client; `redirects.py` decides which ones are followed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpClientSpec:
-    """`timeout` in seconds (KEDA_HTTP_DEFAULT_TIMEOUT), `keep_alive` False for KEDA_HTTP_DISABLE_KEEP_ALIVE.
+    """Settings of the client.
 
-    `connections` bounds how many there are, `idle_seconds` is how long an unused one is kept, `answers` the bytes of
-    answers.
+    `timeout` in seconds is KEDA_HTTP_DEFAULT_TIMEOUT; `keep_alive` is False for KEDA_HTTP_DISABLE_KEEP_ALIVE.
+    `connections` bounds the connections, `answers` the bytes of answers; `idle_seconds` is how long an unused
+    connection is kept.
     """
 
     timeout: float = 3.0
@@ -44,7 +45,7 @@ def http_client(
     tls: TlsContexts,
     observe: Callable[[HttpExchange], None] = lambda _: None,
 ) -> httpx.AsyncClient:
-    """The shared client; `tls` serves requests that bring no context of their own, `observe` hears of each exchange."""
+    """Make the shared client; `tls` serves requests without a context of their own, `observe` gets each exchange."""
     transport = AiohttpTransport(
         clock=clock,
         trust=Trust(
@@ -52,7 +53,7 @@ def http_client(
             own_subject_certificates=OwnSubjectCertificates(tls, SystemClock()),
         ),
         proxies=spec.proxies,
-        limits=Limits(
+        limits=ConnectionLimits(
             connections=spec.connections,
             idle_seconds=spec.idle_seconds if spec.keep_alive else 0.0,
         ),
@@ -61,10 +62,11 @@ def http_client(
     return GuardedClient(
         transport=ObservedTransport(transport, observe),
         timeout=spec.timeout,
+        # `GuardedClient` checks each redirect; httpx itself never follows one here.
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,
         trust_env=False,
-        # A cookie stands for who was given it, and all tenants share this client: none is kept.
+        # A cookie identifies the tenant that received it, and all tenants share this client: none is stored.
         cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=())),
         headers={"User-Agent": spec.user_agent, "Accept-Encoding": "gzip, deflate"},
     )

@@ -1,9 +1,9 @@
-"""Heads of answers, bounded while they are read: aiohttp bounds the lines of one head, and not how many heads come.
+"""Bounds on the heads of answers while they arrive: aiohttp bounds the lines of one head, not how many heads come.
 
-A server may say "100 Continue" a million times before its answer, or answer once more what was never asked, on a
-connection that rests in the pool too. Each head costs 40 us of the event loop, and asyncio reads 256 KiB at once: 0.4 s
-in one go. So an answer is handed to aiohttp's parser in small pieces, and counted between them: after too many heads or
-too long ones, or one that no question has asked for, the connection is closed and nothing more of it is read.
+A server may send "100 Continue" a million times before its answer, or unrequested answers on an idle connection of the
+pool. Each head costs 40 us of the event loop, and asyncio reads 256 KiB at once: 0.4 s in one go. So data is passed to
+aiohttp's parser in small pieces and counted between them. After too many or too long heads, or an unrequested one, the
+connection is closed and nothing more of it is read.
 """
 
 from functools import partial
@@ -14,27 +14,29 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
 MOST_BYTES = 64 * 1024
-"""Of all heads up to the answer's own, which is counted in pieces."""
+"""Bytes of all heads of one answer; the last one is counted in whole pieces."""
 MOST_INTERIM = 10
-"""Answers before the answer; Go reads five."""
+"""Interim (1xx) answers before the answer itself; Go's client reads five."""
 _PIECE = 4 * 1024
 _INTERIM, _SWITCHING = range(100, 200), 101
 
 
 class BoundedAnswers(ResponseHandler):
-    """One connection. What is over the bounds looks like an answer that is not HTTP."""
+    """Connection whose answers are bounded; one above the bounds fails as an answer that is not HTTP."""
 
     _answered, _interim, _left = True, 0, 0
     _refused = False
     _rest = b""
 
     def set_response_params(self, **parameters: Any) -> None:
-        """A question is about to be asked."""
+        """Reset the counts; aiohttp calls this before each request."""
         self._answered, self._interim, self._left = False, 0, MOST_BYTES
         super().set_response_params(**parameters)
 
     def data_received(self, data: bytes) -> None:
-        """Parse it; what comes while the body's reader is behind waits, and `data` is empty when it has caught up."""
+        """Parse data in pieces; while the body's reader is behind, the rest waits. aiohttp sends b"" when it has caught
+        up.
+        """
         if len(data) <= _PIECE and not self._rest:
             self._receive(data)
             return
@@ -48,7 +50,8 @@ class BoundedAnswers(ResponseHandler):
         self._rest = b"" if self._refused else rest[begin:]
 
     def feed_data(self, data: Any, size: int = 0) -> None:
-        """The parser has found a head."""
+        """Count a head that the parser has completed, and refuse the ones above the bounds."""
+        # aiohttp's parser calls this once per head, before the body.
         code = data[0].code
         self._interim += 1
         if self._refused or self._answered or self._interim > MOST_INTERIM + 1:
@@ -71,14 +74,15 @@ class BoundedAnswers(ResponseHandler):
             return
         self._refused = True
         if self.transport is not None:
+            # abort and not close, which would first wait until unsent data is written.
             self.transport.abort()
         self.set_exception(HttpProcessingError(message="too many heads of answers, or too long ones"))
 
 
 class BoundedConnector(TCPConnector):
-    """aiohttp's connector with such connections."""
+    """aiohttp's connector with bounded connections."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         made: partial[Any] = partial(BoundedAnswers, loop=self._loop)
-        self._factory = made  # there is no public place to give it
+        self._factory = made  # aiohttp has no public parameter for the protocol

@@ -1,4 +1,4 @@
-"""Tells an observer of every HTTP exchange: status and time until the head of the answer has come."""
+"""Observation of every HTTP exchange: its status, and the time until the answer's head."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,20 +9,19 @@ import httpx
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpExchange:
-    """`status` 0: no answer came."""
+    """One exchange of the HTTP client; `status` is 0 without an answer."""
 
     status: int
     seconds: float
 
 
 class ObservedTransport(httpx.AsyncBaseTransport):
-    """Another transport, watched; redirects are exchanges of their own."""
+    """Transport that reports each exchange of another transport; a redirect is an exchange of its own."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport, observe: Callable[[HttpExchange], None]) -> None:
         self._transport, self._observe = transport, observe
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """As the transport inside does."""
         loop = asyncio.get_running_loop()
         began, status = loop.time(), 0
         try:
@@ -33,5 +32,4 @@ class ObservedTransport(httpx.AsyncBaseTransport):
         return response
 
     async def aclose(self) -> None:
-        """Close the transport inside."""
         await self._transport.aclose()

@@ -1,13 +1,14 @@
-"""Certificates that have the name of the authority that signed them: quick scripts give both the same subject.
+"""Certificates with the same name as the authority that signed them, as quick scripts make them.
 
-OpenSSL takes such a certificate for self-signed and asks no further; Go, and so KEDA, looks at the signature. So where
-OpenSSL has refused one and --ca-dir holds authorities, the server is looked at once: if one of these authorities has
-issued its certificate (`is_issued` judges), the server gets a context of its own, which believes that very
-certificate and nothing else. OpenSSL checks its name, dates and usage at each connection as ever, with the versions and
-ciphers that are configured. `transport.py` asks.
+OpenSSL takes such a certificate for self-signed and looks no further; Go, and so KEDA, checks the signature. So after
+OpenSSL has refused one, and if --ca-dir holds authorities, the server's certificate is fetched once. If one of these
+authorities has issued it (`IssuedPath` decides), the server gets a context of its own that trusts that certificate and
+nothing else. OpenSSL still checks name, dates and usage at each connection, with the configured versions and ciphers.
+`transport.py` calls this.
 
-Rules: authorities of triggers or of the system do not count; no client certificate is shown; looks are bounded in time
-and number and use no thread; what was learnt ends with the first certificate of the path, after an hour at the latest.
+Rules: authorities of triggers or of the system do not count; no client certificate is presented; the fetches are
+bounded in time and number and use no thread; a result expires with the first certificate of the path, after an hour at
+the latest.
 """
 
 import asyncio
@@ -30,12 +31,12 @@ from keda_py.net.names import addresses
 from keda_py.net.tls import TlsContexts
 
 _LEAF = ExtensionPolicy.webpki_defaults_ee().may_be_present(x509.AuthorityKeyIdentifier, Criticality.AGNOSTIC, None)
-# A constraint that the verifier cannot judge is only fatal where it is critical, as the standard demands it to be.
+# A constraint that the verifier does not understand is fatal only if it is critical, as RFC 5280 demands.
 _AUTHORITY = ExtensionPolicy.webpki_defaults_ca().may_be_present(x509.NameConstraints, Criticality.CRITICAL, None)
 
 
 class IssuedPath:
-    """Verify the path from a server's certificate to an authority of the same name, with cryptography's verifier.
+    """Path from a server's certificate to an authority of the same name, checked by cryptography's verifier.
 
     It checks signature, dates, usage, name constraints, path length and the server's name. One of its rules for the
     public web is lifted: Go's certificates of this kind carry no identifier of their authority's key.
@@ -46,16 +47,17 @@ class IssuedPath:
 
     @classmethod
     def of(cls, authorities: Iterable[bytes]) -> Self | None:
-        """Paths to these authorities (DER). None without authorities; those that cannot be parsed are skipped."""
+        """Build for these authorities (DER). None without authorities; those that cannot be parsed are skipped."""
         loaded = []
-        for one in authorities:
+        for authority in authorities:
             with suppress(ValueError):
-                loaded.append(x509.load_der_x509_certificate(one))
+                loaded.append(x509.load_der_x509_certificate(authority))
         return cls(Store(loaded)) if loaded else None
 
     def ends(self, shown: bytes, host: str, now: datetime) -> datetime:
-        """When the first certificate of the path of `shown` (DER) expires. Raises ValueError, which says why it is
-        refused."""
+        """Return when the first certificate of the path of `shown` (DER) expires. Raises ValueError with the reason if
+        it is refused.
+        """
         leaf = x509.load_der_x509_certificate(shown)
         if leaf.subject != leaf.issuer:
             raise ValueError("its name is not that of its authority")
@@ -65,7 +67,7 @@ class IssuedPath:
             path = policy.build_server_verifier(_subject(host)).verify(leaf, [])
         except VerificationError as error:
             raise ValueError(str(error)) from None
-        return min(one.not_valid_after_utc for one in path)
+        return min(certificate.not_valid_after_utc for certificate in path)
 
 
 def _subject(host: str) -> x509.IPAddress | x509.DNSName:
@@ -82,7 +84,7 @@ SELF_SIGNED = 18
 LOOK_SECONDS = 3.0
 LOOKS_AT_ONCE = 256
 SERVERS, REFUSALS = 256, 4096
-"""Remembered at once; the one that was not asked for longest goes. Anyone can be refused, so there is more room."""
+"""Cache sizes; the least recently used entry is dropped. Any tenant can cause refusals, so there is more room."""
 TRUSTED_FOR = timedelta(hours=1)
 REFUSED_FOR = timedelta(minutes=1)
 
@@ -97,14 +99,14 @@ class _Until(Generic[T]):
 
 
 class _Memory(Generic[T]):
-    """What is known of servers until it ends; of `most`, those asked for last."""
+    """Least-recently-used cache of servers whose entries expire."""
 
     def __init__(self, clock: Clock, most: int) -> None:
         self._clock, self._most = clock, most
         self._known: OrderedDict[Server, _Until[T]] = OrderedDict()
 
     def get(self, server: Server) -> T | None:
-        if server not in self._known:  # nearly always
+        if server not in self._known:  # the common case, without a clock read
             return None
         known = self._known[server]
         if self._clock.now() >= known.ends:
@@ -124,7 +126,7 @@ class _Memory(Generic[T]):
 
 
 class OwnSubjectCertificates:
-    """Servers with such certificates. `clock` tells the time that certificates are valid at."""
+    """Servers with such certificates. `clock` is the time at which certificates are checked."""
 
     def __init__(self, contexts: TlsContexts, clock: Clock) -> None:
         self._contexts, self._clock = contexts, clock
@@ -135,20 +137,22 @@ class OwnSubjectCertificates:
         self._looking: WeakValueDictionary[Server, asyncio.Lock] = WeakValueDictionary()
 
     def context_for(self, context: ssl.SSLContext, server: Server) -> ssl.SSLContext:
-        """The server's own context, or `context` itself."""
+        """Return the server's own context, or `context` itself."""
         own = self._own.get(server)
         return context if own is None or not self._contexts.trusts_directories(context) else own
 
     async def learn(
         self, context: ssl.SSLContext, used: ssl.SSLContext, server: Server, refusal: ssl.SSLCertVerificationError
     ) -> bool:
-        """Whether `context_for` says something else now than `used`, with which OpenSSL refused the server."""
+        """Return whether `context_for` now differs from `used`, with which OpenSSL refused the server."""
         if self._path is None or not self._contexts.trusts_directories(context):
             return False
         if used is context and refusal.verify_code != SELF_SIGNED:
             return False
+        # The server has changed its certificate: what was learnt about it is void.
         if self._own.get(server) is used:
             self._own.drop(server)
+        # One fetch per server at a time; the other requests share its result.
         async with self._looking.setdefault(server, asyncio.Lock()):
             if self._own.get(server) is None and not self._refused.get(server):
                 await self._look(server, self._path)
@@ -168,7 +172,7 @@ class OwnSubjectCertificates:
 
 
 async def shown_certificate(host: str, port: int, context: ssl.SSLContext) -> bytes:
-    """DER; `context` believes any. Raises OSError where no number of the host completes a handshake."""
+    """Fetch a server's certificate (DER); `context` trusts any. Raises OSError if no address completes a handshake."""
     *others, last = await addresses(host, port)
     for number in others:
         try:

@@ -1,9 +1,9 @@
-"""`GuardedClient`: httpx's client, in which no credential follows a redirect to another origin.
+"""HTTP client in which no credential follows a redirect to another origin: `GuardedClient`.
 
-An origin is scheme, host and port. httpx by itself drops Authorization there and nothing else; Go, and so KEDA, too.
-What a request says of redirects is in `net/redirect_rule.py`. Rules of this file: what is checked is the very request
-that would be sent next; an error shows scheme, host and port of a redirect, never its path or query. A user and a
-password in an address leave it here and travel as Authorization, so that no log and no error has them.
+An origin is scheme, host and port. httpx drops only Authorization there; so does Go, and with it KEDA. A request states
+its rule in `net/redirect_rule.py`. Rules of this file: the check applies to the very request that would be sent next;
+an error shows scheme, host and port of a redirect, never its path or query. A user and password in an address are
+removed here and sent as Authorization, so that no log or error contains them.
 """
 
 from typing import TYPE_CHECKING
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from httpx._client import UseClientDefault
     from httpx._types import AuthTypes
 
-# Of HTTP itself: every request with a host or a body has them.
+# Headers that HTTP itself requires of every request with a host or a body.
 _PLAIN_HEADERS = frozenset({"host", "content-length", "content-type", "transfer-encoding"})
-# What httpx has in place of "not given".
+# httpx's marker for a parameter that is not given.
 _DEFAULT = httpx.USE_CLIENT_DEFAULT
 
 
 class RedirectRefused(httpx.RequestError):
-    """A redirect leads where this request must not go."""
+    """Refusal of a redirect to a place where this request must not go."""
 
 
 class GuardedClient(httpx.AsyncClient):
-    """Follows redirects as `RedirectRule` has it."""
+    """httpx's client, following redirects only as `RedirectRule` allows."""
 
     async def send(
         self,
@@ -38,7 +38,7 @@ class GuardedClient(httpx.AsyncClient):
         auth: "AuthTypes | UseClientDefault | None" = _DEFAULT,
         follow_redirects: "bool | UseClientDefault" = _DEFAULT,
     ) -> httpx.Response:
-        """As httpx does. Raises RedirectRefused."""
+        """Send a request and follow its redirects. Raises RedirectRefused."""
         follows = self.follow_redirects if isinstance(follow_redirects, type(_DEFAULT)) else follow_redirects
         history: list[httpx.Response] = []
         while True:
@@ -60,20 +60,21 @@ class GuardedClient(httpx.AsyncClient):
         stream: bool,
         auth: "AuthTypes | UseClientDefault | None",
     ) -> httpx.Response:
-        """One exchange; where a redirect leads stands in `next_request`."""
+        """Send one request; a redirect's target is in `next_request`."""
         if request.url.userinfo:
             user, password = request.url.username, request.url.password
+            # Removed from the URL before anything can log it.
             request.url = request.url.copy_with(userinfo=b"")
-            if auth is _DEFAULT and "Authorization" not in request.headers:  # as in Go, a header goes first
+            if auth is _DEFAULT and "Authorization" not in request.headers:  # as in Go, a header takes precedence
                 auth = httpx.BasicAuth(user, password)
         try:
             return await super().send(request, stream=stream, auth=auth, follow_redirects=False)
-        except httpx.InvalidURL:  # of where it redirects to: our own address has been read before
+        except httpx.InvalidURL:  # of the redirect's target: our own address was parsed before
             raise httpx.RemoteProtocolError("redirected to an address that cannot be read", request=request) from None
 
 
 async def _finish(response: httpx.Response) -> None:
-    """Read to the end, so that the connection can be used again."""
+    """Read an answer to its end, so that the connection can be reused."""
     try:
         await response.aread()
     finally:
@@ -81,7 +82,7 @@ async def _finish(response: httpx.Response) -> None:
 
 
 def _check(request: httpx.Request, following: httpx.Request, usual: frozenset[str]) -> None:
-    """Raises RedirectRefused. `usual` are the headers of every request, in small letters."""
+    """Check one redirect. Raises RedirectRefused. `usual` are the headers of every request, in lower case."""
     rule: RedirectRule = request.extensions.get(EXTENSION, GUARDED)
     here, there = request.url, following.url
     if not rule.follow:
@@ -98,12 +99,12 @@ def _check(request: httpx.Request, following: httpx.Request, usual: frozenset[st
 
 
 def _origin(url: httpx.URL) -> str:
-    """Without the scheme's own port, and in small letters."""
+    """Return scheme, host and port in lower case, without a default port."""
     return str(url.copy_with(userinfo=b"", path="/", query=None, fragment=None)).rstrip("/")
 
 
 def _attached(request: httpx.Request, following: httpx.Request, rule: RedirectRule, usual: frozenset[str]) -> str:
-    """What may be a credential, as a part of a sentence; "" for nothing."""
+    """Return the part of a request that may be a credential, for an error text; "" if no part may."""
     if "Authorization" in request.headers:
         return "the header Authorization"
     if "headers" not in rule.public and (own := set(request.headers) - usual - _PLAIN_HEADERS):

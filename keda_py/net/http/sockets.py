@@ -1,6 +1,6 @@
-"""Open sockets of the HTTP client, counted for the namespace that opened each, idle ones included.
+"""Open sockets of the HTTP client, counted by namespace, idle ones included.
 
-Who has many open keeps no more of them: `transport.py` asks `keeps` before each request.
+A namespace with many open sockets keeps no more idle ones: `transport.py` checks `keeps` before each request.
 """
 
 import socket
@@ -12,11 +12,11 @@ from typing import Any
 from keda_py.answers.tenants import tenant
 
 AddressInfo = tuple[Any, ...]
-"""As getaddrinfo has it: family, type, protocol, name, address."""
+"""Entry of getaddrinfo: family, type, protocol, canonical name, address."""
 
 
 class Sockets:
-    """`share`: what one namespace may have open and still keep connections for its next request."""
+    """Counts of open sockets. `share` is the number up to which a namespace may keep idle connections."""
 
     def __init__(self, share: int) -> None:
         self._share = share
@@ -25,11 +25,12 @@ class Sockets:
 
     @property
     def keeps(self) -> bool:
-        """Whether a connection of the namespace that is acted for may be kept; all together keep two shares."""
+        """Return whether the current namespace may keep another idle connection; all together keep two shares."""
+        # Two shares for all together, so that many namespaces with a share each cannot exhaust the descriptors.
         return self._open[tenant()] < self._share and self._all < 2 * self._share
 
     def make(self, address: AddressInfo) -> socket.socket:
-        """A socket that is counted until it is closed."""
+        """Make a socket that is counted until it is closed."""
         family, kind, protocol, *_ = address
         namespace = tenant()
         made = _Counted(family, kind, protocol)
@@ -45,7 +46,7 @@ class Sockets:
 
 
 class _Counted(socket.socket):
-    """asyncio closes it in the end; uvloop detaches it, since it has closed the descriptor itself."""
+    """Socket that reports its end: asyncio closes it; uvloop closes the descriptor itself and detaches it."""
 
     on_close: Callable[[], None] | None = None
 

@@ -1,9 +1,9 @@
-"""httpx over aiohttp: the seam where a request leaves httpx and an answer comes back.
+"""httpx transport over aiohttp: where a request leaves httpx and an answer comes back.
 
-Rules of this file: every aiohttp error becomes the httpx error of the same meaning; no URL goes into an error text
+Rules of this file: every aiohttp error becomes the httpx error of the same meaning; no URL appears in an error text
 (its query or userinfo may be a secret); virtual time stands still from the request until the answer's body is closed.
-Time-outs are the loop's: `connect` bounds waiting for a connection, `read` bounds everything after it, the whole body
-included, as the time-out of Go's client does. A connection is waited for in the share of the namespace that asks.
+Time-outs are the loop's: `connect` bounds the wait for a connection, `read` everything after it, the whole body
+included, as in Go's client. Each namespace has a share of the connections, within which its requests wait.
 """
 
 import asyncio
@@ -30,18 +30,18 @@ from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.sockets import Sockets
 from keda_py.net.proxies import Proxies
 
-# httpx sets its own; aiohttp must add nothing.
+# httpx sets these headers itself; aiohttp must add none.
 _NO_AUTOMATIC_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _SET_BY_AIOHTTP = (b"content-length", b"transfer-encoding")
 # aiohttp decompresses, in bounded steps, so that what unpacks from an answer is counted.
 _OF_THE_PACKED_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
 _UNKNOWN = 64 * 1024
-"""Bytes of room that an answer takes at first when it does not say how long it is."""
+"""Bytes reserved at first for an answer without Content-Length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Connections, seconds an idle one is kept (0: closed after each answer)."""
+class ConnectionLimits:
+    """Bound on connections, and the seconds an idle one is kept (0: closed after each answer)."""
 
     connections: Connections
     idle_seconds: float
@@ -49,9 +49,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """The TLS context of requests that bring none, and the servers that need one of their own.
+    """Default TLS context for requests without one, and the servers that need a context of their own.
 
-    The context is made for the first of those requests: reading the system's authorities takes 45 ms of CPU.
+    The default is made on first use: reading the system's authorities takes 45 ms of CPU.
     """
 
     make_context: Callable[[], ssl.SSLContext]
@@ -60,14 +60,14 @@ class Trust:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """The same one each time."""
+        """Return the default context, made once."""
         if not self._made:
             self._made.append(self.make_context())
         return self._made[0]
 
 
-# aiohttp's error -> httpx's, and its text where aiohttp's own would repeat the address or a header. The first that fits
-# counts: aiohttp's classes overlap.
+# aiohttp's error -> httpx's, with a text where aiohttp's own would repeat the address or a header. The first match
+# counts, because aiohttp's classes overlap.
 _MEANING: tuple[tuple[tuple[type[Exception], ...], type[httpx.RequestError], str], ...] = (
     ((aiohttp.ConnectionTimeoutError,), httpx.ConnectTimeout, "no connection in time"),
     ((aiohttp.ServerTimeoutError, TimeoutError), httpx.ReadTimeout, "no complete answer in time"),
@@ -103,17 +103,17 @@ def _as_httpx(request: httpx.Request) -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    """What the system said: "Connection refused", or why a certificate was not believed."""
+    """Return the system's reason, such as "Connection refused", or why a certificate was not trusted."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"TLS: {error.certificate_error}"
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    if isinstance(cause, ConnectionError) and cause.errno:  # asyncio puts the address where the reason belongs
+    if isinstance(cause, ConnectionError) and cause.errno:  # asyncio's strerror contains the address
         return os.strerror(cause.errno)
     return (cause.strerror if isinstance(cause, OSError) else None) or type(cause).__name__
 
 
 class _Body(httpx.AsyncByteStream):
-    """An answer's body, bounded in bytes and time; it waits for room before it is read."""
+    """Body of an answer, bounded in bytes and time; memory for it is reserved before it is read."""
 
     def __init__(
         self, answer: aiohttp.ClientResponse, request: httpx.Request, answers: AnswerBounds, deadline: float | None
@@ -132,11 +132,12 @@ class _Body(httpx.AsyncByteStream):
             yield chunk
 
     async def _take_room(self, size: int) -> None:
-        """Be allowed to hold so many bytes."""
+        """Reserve memory for `size` bytes in all. Raises httpx.ReadError above the limit."""
         if size > self._answers.max_bytes:
             text = too_long(self._answers.max_bytes)
             raise httpx.ReadError(text, request=self._request) from AnswerTooLong(text)
         more, growing = size - self._room, bool(self._room)
+        # The synchronous attempt comes first: nearly always there is room, and a wait would cost a time-out per answer.
         if more and not self._answers.ledger.try_take(self._tenant, more, growing=growing):
             await self._wait_for_room(more, growing=growing)
         self._room = size
@@ -157,7 +158,7 @@ class _Body(httpx.AsyncByteStream):
                 return await self._answer.content.readany()
 
     async def aclose(self) -> None:
-        """Give the connection back; one whose body was not read to the end is closed."""
+        """Release the connection; if the body was not read to its end, close it instead."""
         self._answer.release() if self._answer.content.at_eof() else self._answer.close()
         if self._room:
             self._answers.ledger.give_back(self._tenant, self._room)
@@ -166,17 +167,19 @@ class _Body(httpx.AsyncByteStream):
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """Two aiohttp sessions for all requests, opened with the first, since they need the running loop."""
+    """httpx transport over two aiohttp sessions, opened on first use because they need the running loop."""
 
-    def __init__(self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: Limits, answers: AnswerBounds) -> None:
+    def __init__(
+        self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: ConnectionLimits, answers: AnswerBounds
+    ) -> None:
         self._clock, self._trust, self._proxies, self._limits, self._answers = clock, trust, proxies, limits, answers
         self._sockets = Sockets(limits.connections.share // 2)
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
-        """One that keeps connections and one that does not."""
+        """By whether they keep idle connections."""
         self._names: AsyncResolver | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send; the answer's body is read later, through `_Body`."""
+        """Send a request; the answer's body is read later, through `_Body`."""
         with ExitStack() as held:
             held.enter_context(self._clock.busy())
             held.callback(await self._connection(request))
@@ -185,13 +188,14 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             timeout = request.extensions.get("timeout", {}).get("read")
             deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
             body = _Body(answer, request, self._answers, deadline)
+            # From here on the body holds the connection and the virtual time, until it is closed.
             body.held = held.pop_all()
         headers = [(name, value) for name, value in answer.raw_headers if name.lower() not in _OF_THE_PACKED_BODY]
         extensions = {"http_version": b"HTTP/1.1", "reason_phrase": (answer.reason or "").encode("latin-1", "replace")}
         return httpx.Response(answer.status, headers=headers, stream=body, extensions=extensions)
 
     async def _connection(self, request: httpx.Request) -> Callable[[], None]:
-        """Wait until the namespace may have one more; what is returned gives it back."""
+        """Wait for a place in the namespace's share of connections; the returned function gives it back."""
         host = (request.url.host, request.url.port)
         note(request.url.netloc.decode())
         try:
@@ -201,6 +205,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
         url = URL(str(request.url), encoded=True)
+        # Plain HTTP needs no TLS context, and making the default one takes 45 ms.
         if url.scheme == "http" and self._proxies.for_url(url) is None:
             return await self._send_with(request, url, None)
         context = request.extensions.get("ssl") or self._trust.context
@@ -211,6 +216,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         began = clock()
         try:
             return await self._send_with(request, url, used)
+        # Only the failed handshake leads here, so a server with an ordinary certificate costs nothing more.
         except aiohttp.ClientConnectorCertificateError as error:
             refusal = error.certificate_error
             if proxied or not isinstance(refusal, ssl.SSLCertVerificationError):
@@ -242,10 +248,11 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         )
 
     def _open(self) -> aiohttp.ClientSession:
-        """The session for the namespace that is acted for."""
+        """Return the session for the current namespace, by whether it may keep another connection."""
+        # A namespace above its share gets the session that closes each connection after its answer.
         keep = self._limits.idle_seconds if self._sockets.keeps else 0.0
         if bool(keep) not in self._sessions:
-            self._names = self._names or AsyncResolver()  # see net/names.py: no name that hangs holds up another
+            self._names = self._names or AsyncResolver()  # asynchronous for the reason that net/names.py gives
             connector = BoundedConnector(
                 resolver=self._names,
                 limit=0,
@@ -262,7 +269,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         return self._sessions[bool(keep)]
 
     async def aclose(self) -> None:
-        """Close every connection."""
         for session in self._sessions.values():
             await session.close()
         if self._names is not None:
@@ -270,7 +276,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
 
 def _left(seconds: float | None, spent: float) -> float | None:
-    """What is left of a time-out; never 0, which aiohttp takes for none."""
+    """Return the rest of a time-out, never 0, which aiohttp takes for no time-out."""
     return None if seconds is None else max(seconds - spent, 0.001)
 
 
@@ -283,7 +289,7 @@ async def _in_time(answer: Awaitable[bool], seconds: float | None) -> bool:
 
 
 def _announced(answer: aiohttp.ClientResponse, otherwise: int) -> int:
-    """Bytes of the body as its head says them; of a compressed one it does not."""
+    """Return the body's size by Content-Length, or `otherwise`; for a compressed body the header says nothing."""
     if answer.content_length is None or "Content-Encoding" in answer.headers:
         return otherwise
     return answer.content_length

@@ -1,4 +1,4 @@
-"""DER, as far as the outside of a private key goes: what a key is and what it costs is read before it is computed with.
+"""DER parser for the outer structure of a private key, so that its kind and cost are known before it is used.
 
 Pure. Next: `private_keys.py`.
 """
@@ -11,13 +11,13 @@ _LONG = 0x80
 
 @dataclass(frozen=True, slots=True)
 class Der:
-    """One element: its tag, and the bytes in it."""
+    """DER element: its tag and its content."""
 
     tag: int
     content: bytes
 
     def inside(self) -> "tuple[Der, ...]":
-        """The elements of a SEQUENCE. Raises ValueError where they do not fill it."""
+        """Parse the elements of a SEQUENCE. Raises ValueError if they do not fill it exactly."""
         if self.tag != SEQUENCE:
             raise ValueError("not a SEQUENCE")
         found, rest = [], self.content
@@ -27,15 +27,15 @@ class Der:
         return tuple(found)
 
     def number(self) -> int:
-        """Of an INTEGER, signed."""
+        """Read a signed INTEGER. Raises ValueError."""
         return int.from_bytes(self._of(INTEGER), "big", signed=True)
 
     def octets(self) -> bytes:
-        """Of an OCTET STRING."""
+        """Read an OCTET STRING. Raises ValueError."""
         return self._of(OCTETS)
 
     def object_id(self) -> str:
-        """Of an OBJECT IDENTIFIER, its bytes as hexadecimal digits."""
+        """Read an OBJECT IDENTIFIER as hexadecimal digits. Raises ValueError."""
         return self._of(OBJECT).hex()
 
     def _of(self, tag: int) -> bytes:
@@ -45,7 +45,7 @@ class Der:
 
 
 def read_der(data: bytes) -> Der:
-    """The one element that the bytes are. Raises ValueError."""
+    """Parse bytes that are exactly one element. Raises ValueError."""
     element, rest = _first(data)
     if rest:
         raise ValueError("bytes follow")

@@ -1,4 +1,4 @@
-"""PEM texts of tenants, taken apart: so many blocks of so many bytes, and none but those that are meant is handed on.
+"""PEM parser for tenants' texts, bounded in blocks and bytes; only blocks with an expected label are returned.
 
 Pure. Next: `private_keys.py`, and `keda_py/net/tls.py`.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from keda_py.errors import ConfigError
 
 LONGEST = 512 * 1024
-"""Characters of a text: the authorities that browsers trust take 220 000."""
+"""Characters of a text; the authorities that browsers trust take 220 000."""
 MOST_BLOCKS = 1_000
 
 _BEGIN, _END, _DASHES = "-----BEGIN ", "-----END ", "-----"
@@ -20,18 +20,18 @@ _CERTIFICATES = ("CERTIFICATE", "X509 CERTIFICATE")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What stands between a BEGIN and its END: headers ("DEK-Info: ...") and base64, as written."""
+    """PEM block: the text between BEGIN and END, with headers ("DEK-Info: ...") and base64 as written."""
 
     label: str
     body: str = field(repr=False)
 
     @property
     def text(self) -> str:
-        """The block alone."""
+        """Return the block as a PEM text of its own."""
         return f"{_BEGIN}{self.label}{_DASHES}\n{self.body.strip()}\n{_END}{self.label}{_DASHES}\n"
 
     def der(self) -> bytes:
-        """The bytes. Raises ValueError for what is no base64, headers among it."""
+        """Decode the block. Raises ValueError if it is not pure base64, for example because of headers."""
         try:
             return base64.b64decode("".join(self.body.split()), validate=True)
         except binascii.Error as error:
@@ -39,9 +39,9 @@ class Block:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Each block of the text, in order, until one that does not end before another begins; a thousand at most.
+    """Yield the blocks of a text in order, a thousand at most, up to the first that is malformed.
 
-    In one walk: a text that was cut in two at each of its shortest blocks kept the event loop for 0.3 s.
+    One pass over the text: splitting it again for each block blocked the event loop for 0.3 s.
     """
     start, left = text.find(_BEGIN), MOST_BLOCKS
     while start >= 0 and (left := left - 1) >= 0:
@@ -57,9 +57,9 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def certificates(text: str, field: str, most: int) -> tuple[bytes, ...]:
-    """DER of the certificates in the text, at least one and at most so many. Raises ConfigError, naming the field.
+    """Return the certificates of a text (DER), from one to `most`. Raises ConfigError with the field.
 
-    They are counted because OpenSSL takes half a millisecond for each, on the event loop.
+    The number is bounded because OpenSSL takes half a millisecond for each, on the event loop.
     """
     if len(text) > LONGEST:
         raise ConfigError(f"{field}: is over {LONGEST} characters: keep the certificates that are needed", field=field)

@@ -1,10 +1,10 @@
-"""Private keys that tenants bring: the one room where they are read, for TLS and to sign with.
+"""Private keys of tenants: the only place where they are parsed, for TLS and for signatures.
 
-OpenSSL believes what a key says of itself, and computes with it on the event loop: primes of 15 000 bits take two
-minutes to be believed, one signature with them two seconds. So what a key is stands in a list, how large it is has a
-bound, and a password's price is read before it is paid (`sealed_keys.py`). That its primes are prime is not asked, as
-in Go: it takes 0.3 s for a key of 4 096 bits, and a wrong one harms only who wrote it. That its numbers belong together
-is, since OpenSSL need not end with others. Next: `keda_py/net/tls.py`, `keda_py/cloud/gcp.py`.
+OpenSSL trusts a key's own parameters and computes with them on the event loop: checking primes of 15 000 bits takes two
+minutes, one signature with them two seconds. So the kinds of keys are listed, their size is bounded, and the cost of a
+password is checked before it is spent (`sealed_keys.py`). Primality is not tested, as in Go: for 4 096 bits it takes
+0.3 s, and a bad key harms only its author. That the numbers of a key fit together is tested, because OpenSSL may not
+terminate otherwise. Next: `keda_py/net/tls.py`, `keda_py/cloud/gcp.py`.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 MOST_BITS = 4096
-"""Of an RSA key. A signature takes 3 ms; with 8 192 bits 80 ms, in each handshake."""
+"""Bits of an RSA key. A signature takes 3 ms with 4 096 bits and 80 ms with 8 192, in each handshake."""
 
 _MOST_BYTES = 8 * 1024
 _MOST_PUBLIC_BITS = 32
@@ -34,7 +34,9 @@ _KNOWN = f"give an RSA key of at most {MOST_BITS} bits, or one for the curves P-
 
 
 def plain_private_key(text: str, password: str = "", field: str = "key") -> str:
-    """The first private key of a PEM text, as PKCS#8 without a password. Raises ConfigError, which shows none of it."""
+    """Return the first private key of a PEM text as PKCS#8 without a password. Raises ConfigError without key
+    material.
+    """
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     key = _read(text, password, field)
@@ -42,14 +44,14 @@ def plain_private_key(text: str, password: str = "", field: str = "key") -> str:
 
 
 def rs256(text: str, message: bytes, field: str) -> bytes:
-    """The signature of the message by the RSA key in a PEM text, with SHA-256. Raises ConfigError."""
+    """Sign a message with the RSA key of a PEM text, with SHA-256. Raises ConfigError."""
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.hashes import SHA256
 
     key = _read(text, "", field)
     if not isinstance(key, RSAPrivateKey):
-        raise ConfigError(f"{field}: is no RSA key", field=field)
+        raise ConfigError(f"{field}: is not an RSA key", field=field)
     return key.sign(message, PKCS1v15(), SHA256())
 
 
@@ -80,12 +82,12 @@ def _block(text: str) -> Block:
 def _load(block: Block, password: str) -> "PrivateKeyTypes":
     from cryptography.hazmat.primitives.serialization import load_der_private_key, load_pem_private_key
 
-    if block.label in _BY_LABEL:  # its own password, of a "DEK-Info", is hashed once
+    if block.label in _BY_LABEL:  # a "DEK-Info" password is hashed only once, so its cost needs no bound
         secret = password.encode("utf-8", "replace") if "ENCRYPTED" in block.body else None
         return load_pem_private_key(block.text.encode(), secret, unsafe_skip_rsa_key_validation=True)
     data = unsealed(block.der(), password) if block.label == _SEALED else block.der()
     _, algorithm, *_ = read_der(data).inside()
-    if algorithm.inside()[0].object_id() not in _KINDS:  # reading one of DSA computes with it already
+    if algorithm.inside()[0].object_id() not in _KINDS:  # loading a DSA key already computes with it
         raise Refused(f"keys of this kind are not read: {_KNOWN}")
     return load_der_private_key(data, None, unsafe_skip_rsa_key_validation=True)
 
@@ -100,6 +102,7 @@ def _checked(key: "PrivateKeyTypes") -> "PrivateKeyTypes":
     numbers = key.private_numbers()
     p, q, d, n, e = numbers.p, numbers.q, numbers.d, numbers.public_numbers.n, numbers.public_numbers.e
     fits = (
+        # RFC 8017's relations between the numbers of a key. They are cheap; a test of primality is not.
         n == p * q
         and min(p, q) > 2
         and n % 2 == 1

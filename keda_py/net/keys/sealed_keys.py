@@ -1,9 +1,8 @@
-"""The envelope of a private key with a password (PKCS#8, PBES2), opened for a bounded price.
+"""Encrypted private keys (PKCS#8, PBES2), decrypted at a bounded cost.
 
-What the password costs stands in the envelope, which a tenant wrote: 2^31 rounds of hashing take ten minutes. It is
-read first, and refused where it is more than what building a TLS context costs anyway (0.05 s). What is in the envelope
-is handed on unread: it is to be looked at as if it had lain open. Schemes: PBKDF2 or scrypt, AES or triple DES in CBC
-mode, as KEDA reads them. Next: `private_keys.py`.
+The cost of the password is a parameter that a tenant wrote: 2^31 rounds of hashing take ten minutes. It is read first,
+and refused above what a TLS context costs anyway (0.05 s). The decrypted content is returned unparsed, to be checked
+like an unencrypted key. Schemes: PBKDF2 or scrypt, AES or triple DES in CBC mode, as in KEDA. Next: `private_keys.py`.
 """
 
 import hashlib
@@ -12,7 +11,7 @@ from keda_py.net.keys.der import INTEGER, Der, read_der
 
 MOST_ROUNDS = 100_000
 _MOST_SCRYPT = 2**17
-"""Cost times block size times parallelisation: what OpenSSL chooses, 16 MiB of memory."""
+"""N * r * p: OpenSSL's default, which takes 16 MiB of memory."""
 _SCRYPT_MEMORY = 32 * 2**20
 _OTHERWISE = f"openssl pkcs8 -topk8 -v2 aes-256-cbc -iter {MOST_ROUNDS} writes one that is read"
 
@@ -29,11 +28,11 @@ _KEY_BYTES = {"608648016503040102": 16, "608648016503040116": 24, "6086480165030
 
 
 class Refused(ValueError):
-    """The text says of a private key why it is not read, and what to do."""
+    """Refusal of a private key, with the reason and the remedy."""
 
 
 def unsealed(envelope: bytes, password: str) -> bytes:
-    """What is inside. Raises ValueError: not such an envelope, or not this password; Refused."""
+    """Decrypt an envelope. Raises ValueError for another format or a wrong password, and Refused."""
     algorithm, sealed = read_der(envelope).inside()
     scheme, parameters = algorithm.inside()
     if scheme.object_id() != _PBES2:
@@ -61,7 +60,8 @@ def _by_pbkdf2(password: bytes, salt: bytes, size: int, rest: list[Der]) -> byte
     rounds, *more = rest
     if not 0 < rounds.number() <= MOST_ROUNDS:
         raise Refused(f"its password is hashed more than {MOST_ROUNDS} times: {_OTHERWISE}")
-    named = [element.inside()[0].object_id() for element in more if element.tag != INTEGER]  # that is the key's size
+    # An INTEGER among the optional parameters is the key's size, which the cipher tells too.
+    named = [element.inside()[0].object_id() for element in more if element.tag != INTEGER]
     name = _HASHES.get(named[0], "") if named else "sha1"
     if not name:
         raise Refused(f"its password is not hashed by SHA-1 or SHA-2: {_OTHERWISE}")
@@ -70,13 +70,14 @@ def _by_pbkdf2(password: bytes, salt: bytes, size: int, rest: list[Der]) -> byte
 
 def _by_scrypt(password: bytes, salt: bytes, size: int, costs: list[int]) -> bytes:
     n, r, p = costs
+    # Checked before hashing: N, r and p are the tenant's, and time and memory grow with their product.
     if min(costs) < 1 or n * r * p > _MOST_SCRYPT:
         raise Refused(f"scrypt takes more than {_MOST_SCRYPT} (N * r * p) for its password: {_OTHERWISE}")
     return hashlib.scrypt(password, salt=salt, n=n, r=r, p=p, maxmem=_SCRYPT_MEMORY, dklen=size)
 
 
 def _decrypted(cipher: str, key: bytes, vector: bytes, sealed: bytes) -> bytes:
-    # Late: few triggers bring a key, and this takes 0.1 s to import.
+    # Imported late: it takes 0.1 s, and few triggers have a key.
     from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import AES
@@ -85,4 +86,4 @@ def _decrypted(cipher: str, key: bytes, vector: bytes, sealed: bytes) -> bytes:
     algorithm = TripleDES(key) if cipher == _TRIPLE_DES else AES(key)
     opener = Cipher(algorithm, CBC(vector)).decryptor()
     padded = opener.update(sealed) + opener.finalize()
-    return padded[: -padded[-1]]  # a wrong password shows when the rest is read
+    return padded[: -padded[-1]]  # after a wrong password this is noise, which the key's parser refuses

@@ -18,8 +18,8 @@ from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.spec import ScalingSpec, TriggersSpec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
+from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
-from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered
@@ -51,7 +51,7 @@ class Insight:
         self._clock, self._record, self._troubles = parts.clock, parts.record, parts.resolver.troubles
         self._known, self._owns, self._replica = known, owns, replica
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: AuthorisedRequest) -> ApiResponse:
         """Raises StatusError: 404 for an object that is not there, 503 where another replica decides."""
         kind = _KINDS_OF[question.metric]
         key = ObjectKey(kind, question.namespace, question.asked.wanted.name)
@@ -60,7 +60,7 @@ class Insight:
         state = self._known[kind].get(key)
         if state is None:
             raise _not_found(KINDS[kind], key.name)
-        return Answer(body=orjson.dumps(self._describe(state)))
+        return ApiResponse(body=orjson.dumps(self._describe(state)))
 
     def _describe(self, state: Remembered) -> Fields:
         """Everything known of one object; times are UTC, durations seconds, absent is unknown or does not apply."""

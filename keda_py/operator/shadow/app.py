@@ -43,13 +43,13 @@ from keda_py.readings.readings import Readings
 from keda_py.sdk.registry import trigger_types_by_module
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.listening import raise_descriptor_limit
-from keda_py.serving.ports.table import Limits
+from keda_py.serving.ports.table import PortLimits
 from keda_py.settings.parsers import Address
 from keda_py.settings.settings import Settings
 from keda_py.telemetry.page import MetricsPage
 from keda_py.telemetry.shadow_metrics import ShadowMetrics
 
-FEW = Limits(connections=50)
+FEW = PortLimits(connections=50)
 """Of each port: the kubelet, Prometheus, and one person."""
 
 log = logging.getLogger(__name__)

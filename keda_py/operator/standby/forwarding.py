@@ -15,9 +15,9 @@ import aiohttp
 from yarl import URL
 
 from keda_py.errors import KedaPyError
-from keda_py.external_metrics.question import Answer, Question
+from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 from keda_py.kube.leases.lease_record import Holder
-from keda_py.serving.asked import Asked
+from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.peers import Peers
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,9 @@ class Forwarding:
     `on_own` is called where this replica answers a question that the holder should have answered.
     """
 
-    def __init__(self, holder: Callable[[Question], Holder | None], peers: Peers, on_own: Callable[[], None]) -> None:
+    def __init__(
+        self, holder: Callable[[AuthorisedRequest], Holder | None], peers: Peers, on_own: Callable[[], None]
+    ) -> None:
         self._holder, self._peers, self._on_own = holder, peers, on_own
         self._session: aiohttp.ClientSession | None = None
         self._silent: dict[str, float] = {}
@@ -53,7 +55,7 @@ class Forwarding:
         self._failing: dict[str, str] = {}
         self._slow: Counter[str] = Counter()
 
-    async def ask(self, question: Question) -> Answer | None:
+    async def ask(self, question: AuthorisedRequest) -> ApiResponse | None:
         """What the holder answers; None: it is for us to answer."""
         address = self._address(question)
         if address:
@@ -77,7 +79,7 @@ class Forwarding:
         if self._session is not None:
             await self._session.close()
 
-    def _address(self, question: Question) -> str:
+    def _address(self, question: AuthorisedRequest) -> str:
         """Where to ask; "" if no other replica knows, has not said where it serves, or was not there a moment ago."""
         holder = self._holder(question)
         if holder is None:
@@ -85,7 +87,7 @@ class Forwarding:
         silent = asyncio.get_running_loop().time() < self._silent.get(holder.address, float("-inf"))
         return "" if silent else holder.address
 
-    async def _ask(self, address: str, asked: Asked) -> Answer:
+    async def _ask(self, address: str, asked: ApiRequest) -> ApiResponse:
         """Raises UnansweredError."""
         tls = self._peers.context()
         if tls is None:
@@ -102,7 +104,7 @@ class Forwarding:
                 if answer.status in NOT_AN_ANSWER:
                     raise UnansweredError(f"it answers {answer.status}")
                 body = await answer.read()
-                return Answer(status=answer.status, body=body, content_type=answer.content_type)
+                return ApiResponse(status=answer.status, body=body, content_type=answer.content_type)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise UnansweredError(f"{type(error).__name__}: {error}") from None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.external_metrics.question import Question
+from keda_py.external_metrics.authorised_request import AuthorisedRequest
 from keda_py.kube.client import KubeClient
 from keda_py.kube.leases.lease import Election
 from keda_py.kube.leases.lease_record import Holder, LeaseSpec
@@ -64,14 +64,14 @@ class Rights:
         """Whether we work on an object now."""
         return self.shares.owns(key)
 
-    def answers(self, question: Question) -> bool:
+    def answers(self, question: AuthorisedRequest) -> bool:
         """Whether we answer. A question that fixes no object is for each of several that share, else for the leader."""
         key = _asked_about(question)
         if key is None:
             return self.leads() or isinstance(self.membership, Membership)
         return self.shares.owns(key)
 
-    def holder(self, question: Question) -> Holder | None:
+    def holder(self, question: AuthorisedRequest) -> Holder | None:
         """Which other replica to ask; None: it is for us to answer."""
         key = _asked_about(question)
         if key is None and isinstance(self.membership, Membership):
@@ -123,7 +123,7 @@ def rights_of(client: KubeClient, lease: LeaseSpec, election: Election | None) -
     return Rights(election=leading, membership=membership, shares=shares, leads_all=leads_all)
 
 
-def _asked_about(question: Question) -> ObjectKey | None:
+def _asked_about(question: AuthorisedRequest) -> ObjectKey | None:
     """The object that a question fixes, if it does."""
     kind = _KINDS.get(question.metric)
     if kind is not None and question.asked.wanted.name:

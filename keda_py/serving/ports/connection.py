@@ -1,4 +1,6 @@
-"""One client's HTTP connection: tells its seat what it is doing, and answers what is no HTTP with the bare status."""
+"""HTTP connection of one client: records its progress in its seat, and answers malformed requests with a bare
+status.
+"""
 
 import asyncio
 import logging
@@ -13,10 +15,12 @@ from keda_py.serving.ports.table import Seat, Table
 log = logging.getLogger(__name__)
 
 LINE_BYTES, FIELD_BYTES = 8190, 8190
+BUFFER_BYTES = 65536
+"""Four TLS records; more data takes another read."""
 
 
 class Connection(web.RequestHandler):
-    """Knows its `seat`, and which `certificate` (DER) the client has shown, if any."""
+    """HTTP connection with its `seat` and the client's `certificate` (DER), if any."""
 
     __slots__ = ("_table", "_wire", "_wires", "certificate", "seat")
 
@@ -32,40 +36,42 @@ class Connection(web.RequestHandler):
             lingering_time=1.0,
             max_line_size=LINE_BYTES,
             max_field_size=FIELD_BYTES,
-            auto_decompress=False,  # few bytes would become many
+            auto_decompress=False,  # a compressed body could expand beyond every bound
         )
         self.seat, self._table, self._wires = seat, table, wires
         self.certificate: bytes | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The handshake is done; it stays the only one of this connection."""
+        """Record the certificate and begin to time the first request; TLS 1.3 and our options allow no second
+        handshake.
+        """
         tls = transport.get_extra_info("ssl_object")
         self.certificate = tls.getpeercert(binary_form=True) if isinstance(tls, ssl.SSLObject) else None
-        self._wire = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
+        self._wire = cast(asyncio.Transport, transport)  # uvloop's transport does not inherit from asyncio's
         self._wires.add(self._wire)
         self.seat.drop, self.seat.is_closing = self._wire.abort, self._wire.is_closing
         self.seat.is_open = True
-        self.seat.reading_since = asyncio.get_running_loop().time()  # the first request comes as fast as any other
+        self.seat.reading_since = asyncio.get_running_loop().time()  # a client may not connect and send nothing
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Both sides have closed, or one is gone."""
+        """Free the seat."""
         self._wires.discard(self._wire)
         self._table.leave(self.seat)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of a request."""
-        if data and self.seat.reading_since is None:  # aiohttp also comes here to read on in what it has
+        """Start timing a request at its first byte."""
+        if data and self.seat.reading_since is None:  # aiohttp passes b"" to continue with buffered data
             self.seat.reading_since = asyncio.get_running_loop().time()
         super().data_received(data)
 
     def begin_answer(self) -> None:
-        """A request is complete, but for its body."""
+        """Switch the seat to answering; the body may still be arriving."""
         self.seat.answering_since, self.seat.reading_since = asyncio.get_running_loop().time(), None
 
     def end_answer(self, *, had_body: bool) -> None:
-        """It has been answered; what came meanwhile was its body, or else the beginning of the next one."""
+        """Switch the seat to idle, or leave it reading if a pipelined request has begun meanwhile."""
         self.seat.answering_since, self.seat.idle_since = None, asyncio.get_running_loop().time()
         if had_body:
             self.seat.reading_since = None
@@ -73,7 +79,7 @@ class Connection(web.RequestHandler):
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        """What was no HTTP, or an error that no application has caught: the client is told no more than the status."""
+        """Answer a malformed request or an uncaught error with nothing but the status."""
         if status == HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(exc, ConnectionError):
             log.error("request failed", exc_info=exc)
         else:
@@ -86,7 +92,7 @@ class Connection(web.RequestHandler):
 
 
 class BareResponse(web.Response):
-    """One that no application sees, so that nothing else can take off what aiohttp says of itself."""
+    """Response for use without an application, whose signals would remove aiohttp's Server header."""
 
     async def _prepare_headers(self) -> None:
         await super()._prepare_headers()
@@ -94,15 +100,48 @@ class BareResponse(web.Response):
 
 
 def hide_software(response: web.StreamResponse) -> None:
-    """No client is told the versions of Python and aiohttp."""
+    """Remove the Server header, which would tell clients the versions of Python and aiohttp."""
     response.headers.popall("Server", None)
 
 
 class _Wire(logging.LoggerAdapter[logging.Logger]):
-    """aiohttp tells malformed requests as errors; anybody can send those, and they are not ours."""
+    """Logger for aiohttp that demotes malformed requests to DEBUG: any client can send them."""
 
     def exception(self, msg: object, *args: object, **more: Any) -> None:
         self.debug("malformed request", **more)
 
 
 _WIRE = _Wire(log, {})
+
+
+class SharedBufferProtocol(asyncio.BufferedProtocol):
+    """Protocol that reads into `buffer`, shared with all TLS connections of the loop, and passes it to `protocol`.
+
+    Without it an event loop allocates 256 KiB for each record before it knows the size: for a request of 300 bytes
+    that is three system calls and a fresh page each time.
+    """
+
+    def __init__(self, protocol: asyncio.Protocol, buffer: memoryview) -> None:
+        self._protocol, self._buffer = protocol, buffer
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return the shared buffer; `buffer_updated` empties it before anything else runs."""
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._protocol.data_received(bytes(self._buffer[:nbytes]))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._protocol.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._protocol.connection_lost(exc)
+
+    def eof_received(self) -> bool | None:
+        return self._protocol.eof_received()
+
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._protocol.resume_writing()

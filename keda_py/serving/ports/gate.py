@@ -1,7 +1,7 @@
-"""A gate before costly answers: a few at once, the others wait, and of too many the most numerous are refused.
+"""Gate before costly answers: a few run at once, the others wait, and above a limit some are refused.
 
-Addresses take turns: the next to be let in is of the address that has the fewest inside, so that a flood from one does
-not keep the others waiting. Used by the metrics page and by the webhook.
+Addresses take turns: the next request admitted is from the address with the fewest inside, so that a flood from one
+address does not delay the others. Used by the metrics page and by the webhook.
 """
 
 import asyncio
@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager
 
 
 class Crowded(Exception):
-    """Too many wait already."""
+    """Refusal because too many requests wait already."""
 
 
 class Gate:
-    """Lets `at_once` in; `waiting` others may wait."""
+    """Admits `at_once` requests; at most `waiting` others wait."""
 
     def __init__(self, at_once: int, waiting: int) -> None:
         self._at_once, self._most = at_once, waiting
@@ -24,12 +24,13 @@ class Gate:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Return how many requests wait."""
         return sum(map(len, self._waiting.values()))
 
     @asynccontextmanager
     async def turn(self, address: str) -> AsyncIterator[None]:
-        """Inside from the turn of this address on. Raises Crowded, also while it waits."""
+        """Wait for the turn of this address and hold a place. Raises Crowded, at once or while waiting."""
+        # Behind waiting requests even if a place is free: it is about to be given to the next of them.
         if self._waiting or self._inside.total() >= self._at_once:
             await self._wait(address)
         else:
@@ -40,7 +41,7 @@ class Gate:
             self._step_out(address)
 
     async def _wait(self, address: str) -> None:
-        """The caller that lets us in has counted us."""
+        """Wait until `_step_out` of another request has admitted this one, and counted it."""
         if self.waiting >= self._most:
             self._refuse_one(address)
         turn = asyncio.get_running_loop().create_future()
@@ -49,14 +50,14 @@ class Gate:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self._step_out(address)  # let in and cancelled at once
+                self._step_out(address)  # admitted in the same moment: pass the place on
             raise
         finally:
             self._forget(address, turn)
 
     def _refuse_one(self, address: str) -> None:
-        """The newest of the most numerous, which may be ours."""
-        most = max(self._waiting, key=lambda one: len(self._waiting[one]))
+        """Refuse the newest request of the address with the most waiting, which may be the caller's own."""
+        most = max(self._waiting, key=lambda waiting: len(self._waiting[waiting]))
         if len(self._waiting[most]) <= len(self._waiting.get(address, ())):
             raise Crowded
         turn = self._waiting[most][-1]
@@ -69,7 +70,7 @@ class Gate:
         if not self._inside[address]:
             del self._inside[address]
         while self._waiting and self._inside.total() < self._at_once:
-            following = min(self._waiting, key=lambda one: self._inside[one])
+            following = min(self._waiting, key=lambda waiting: self._inside[waiting])
             turn = self._waiting[following][0]
             self._forget(following, turn)
             if not turn.done():

@@ -1,6 +1,6 @@
-"""Listening sockets, and the descriptors that connections need.
+"""Listening sockets, and the limit on open files that connections need.
 
-A socket is opened here and served elsewhere, maybe by another process, so that a port that is taken is known at once.
+A socket is opened here and served elsewhere, possibly by another process, so that a port in use is noticed at start.
 """
 
 import asyncio
@@ -14,9 +14,10 @@ WANTED_DESCRIPTORS = 65_536
 
 
 async def listen(host: str, port: int) -> list[socket.socket]:
-    """One for each address of `host`, "" being every interface; of port 0 all have the same free one.
+    """Open a listening socket for each address of `host`, "" being every interface; with port 0 all share one free
+    port.
 
-    Raises OSError when one is taken; then none is open.
+    Raises OSError if one is in use; then none stays open.
     """
     found = await asyncio.get_running_loop().getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -26,9 +27,9 @@ async def listen(host: str, port: int) -> list[socket.socket]:
         sockets: list[socket.socket] = []
         for family, (name, _, *more) in addresses:
             chosen = port or (sockets[0].getsockname()[1] if sockets else 0)
-            one = _open(family, (name, chosen, *more), alone=len(addresses) == 1)
-            if one is not None:
-                sockets.append(opened.enter_context(one))
+            opened_socket = _open(family, (name, chosen, *more), alone=len(addresses) == 1)
+            if opened_socket is not None:
+                sockets.append(opened.enter_context(opened_socket))
         if not sockets:
             raise OSError(errno.EADDRNOTAVAIL, f"cannot listen on {host!r}, port {port}: no such address here")
         opened.pop_all()
@@ -36,29 +37,30 @@ async def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def _open(family: socket.AddressFamily, address: tuple[object, ...], *, alone: bool) -> socket.socket | None:
-    """None where this machine does not speak the family, IPv6 mostly."""
+    """Open one socket; None if this machine does not support the address family, mostly IPv6."""
     try:
-        one = socket.socket(family, socket.SOCK_STREAM)
+        listener = socket.socket(family, socket.SOCK_STREAM)
     except OSError:
         return None
     try:
-        one.setblocking(False)
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        one.bind(address)
-        one.listen(BACKLOG)
+            # Otherwise the IPv6 wildcard also takes the IPv4 port, and the IPv4 socket of the same host cannot bind.
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
     except OSError as error:
-        one.close()
+        listener.close()
         if error.errno == errno.EADDRNOTAVAIL and not alone:
             return None
         text = f"cannot listen on {address[0]!r}, port {address[1]}: {(error.strerror or str(error)).lower()}"
         raise OSError(error.errno, text) from None
-    return one
+    return listener
 
 
 def raise_descriptor_limit() -> None:
-    """As many open files as the process may have without rights of its own; containers often begin with 1024."""
+    """Raise the limit on open files as far as an unprivileged process may; containers often start with 1024."""
     if sys.platform == "win32":
         return
     import resource  # not on Windows
@@ -70,7 +72,7 @@ def raise_descriptor_limit() -> None:
 
 
 def descriptors() -> int:
-    """How many open files the process may have."""
+    """Return the limit on open files."""
     if sys.platform == "win32":
         return 512
     import resource  # not on Windows

@@ -1,4 +1,4 @@
-"""Certificates that renew themselves, or that others renew: Secret, files, and the objects that name our authority.
+"""Renewal of certificates: in a Secret of ours, in files of another tool, and in the objects that carry our CA.
 
-In: what is kept. Out: certificates to serve with, for `serving/server_tls.py`.
+In: stored certificates. Out: certificates to serve with, for `serving/server_tls.py`.
 """

@@ -1,7 +1,7 @@
-"""Objects that lead to us and name our authority: APIServices, webhook configuration and such, watched and put right.
+"""Upkeep of the objects that carry our CA: APIServices, webhook configurations and such, watched and corrected.
 
-Only the replica that leads does this, so that two never write against each other. What is right is a pure function of
-the live object and our CA; it comes with each `Guarded`. Behaviour reference, section 13.4.
+Only the leader does this, so that two replicas never write against each other. The correction is a pure function of the
+live object and our CA; it comes with each `Guarded`. Behaviour reference, section 13.4.
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from keda_py.serving.server_tls import ServerTls
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""Another client that writes the same object is not answered faster than that."""
+"""Least time between two writes of one object, so that another client's writes cannot start a fast loop."""
 
 Correct = Callable[[Obj | None, bytes], Obj | None]
-"""(live object or None if missing, our CA as PEM) -> what to write; None when nothing is to be written.
+"""(live object or None if missing, our CA as PEM) -> object to write, or None if it is correct.
 
-Raises ConfigError where only a human can put it right.
+Raises ConfigError if only a human can correct it.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
-    """One object that leads to us, and how it should be; `namespace` "" at cluster scope."""
+    """Object that carries our CA, and its correction; `namespace` is "" at cluster scope."""
 
     resource: Resource
     name: str
@@ -44,21 +44,21 @@ class Guarded:
 
 
 class CaBundles:
-    """Keeps the guarded objects right, as often as a client changes them or our CA changes."""
+    """Corrects the guarded objects whenever a client changes them or our CA changes."""
 
     def __init__(self, client: KubeClient, tls: ServerTls, guarded: Sequence[Guarded]) -> None:
         self._client, self._tls, self._guarded = client, tls, tuple(guarded)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Watch and correct the objects until cancelled."""
         await self._tls.shown.wait()
         async with asyncio.TaskGroup() as tasks:
-            for one in self._guarded:
-                tasks.create_task(self._guard(one, tasks))
+            for guarded in self._guarded:
+                tasks.create_task(self._guard(guarded, tasks))
 
-    async def _guard(self, one: Guarded, tasks: asyncio.TaskGroup) -> None:
-        selection = Selection(fields=f"metadata.name={one.name}")
-        spec = InformerSpec(resource=one.resource, namespaces=(one.namespace,), selection=selection)
+    async def _guard(self, guarded: Guarded, tasks: asyncio.TaskGroup) -> None:
+        selection = Selection(fields=f"metadata.name={guarded.name}")
+        spec = InformerSpec(resource=guarded.resource, namespaces=(guarded.namespace,), selection=selection)
         informer = Informer(self._client, spec)
         changed = asyncio.Event()
         informer.subscribe(lambda old, new: changed.set())
@@ -66,49 +66,54 @@ class CaBundles:
         await informer.wait_synced()
         unsubscribe = self._tls.subscribe(changed.set)
         try:
-            await self._keep(one, informer, changed)
+            await self._keep(guarded, informer, changed)
         finally:
             unsubscribe()
 
-    async def _keep(self, one: Guarded, informer: Informer, changed: asyncio.Event) -> None:
-        known, told, backoff = False, "", Backoff()
+    async def _keep(self, guarded: Guarded, informer: Informer, changed: asyncio.Event) -> None:
+        known, logged, backoff = False, "", Backoff()
         while True:
             changed.clear()
-            live = informer.get(one.namespace, one.name)
+            live = informer.get(guarded.namespace, guarded.name)
+            # An object that never existed is not missed: not every installation has a webhook.
             known = known or live is not None
-            wait, trouble = await self._attempt(one, live, backoff, deleted=known and live is None)
-            if trouble and trouble != told:
-                log.error("the cluster cannot find or trust us", extra={"object": str(one), "error": trouble})
-            told = trouble
+            wait, trouble = await self._attempt(guarded, live, backoff, deleted=known and live is None)
+            if trouble and trouble != logged:
+                log.error("the cluster cannot find or trust us", extra={"object": str(guarded), "error": trouble})
+            logged = trouble
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await changed.wait()
 
     async def _attempt(
-        self, one: Guarded, live: Obj | None, backoff: Backoff, *, deleted: bool
+        self, guarded: Guarded, live: Obj | None, backoff: Backoff, *, deleted: bool
     ) -> tuple[float | None, str]:
-        """Seconds until it has to be tried again, and what a human has to do about it ("": nothing)."""
+        """Correct guarded object; return the seconds until the next attempt, and an error that a human has to fix ("":
+        none).
+        """
         try:
-            written = await self._correct(one, live)
-        except Conflict:  # our copy is old; the newer one is on its way
+            written = await self._correct(guarded, live)
+        except Conflict:  # our copy is old; the newer guarded is on its way
             return backoff.next(), ""
         except ConfigError as error:
             return None, str(error)
         except KubeError as error:
-            return backoff.next(), f"cannot be put right: {error}"
+            return backoff.next(), f"cannot be corrected: {error}"
         backoff.reset()
         return None, "it was deleted; apply it again" if deleted and not written else ""
 
-    async def _correct(self, one: Guarded, live: Obj | None) -> bool:
-        """True when something had to be written."""
+    async def _correct(self, guarded: Guarded, live: Obj | None) -> bool:
+        """Write the corrected object; return whether it had to be written."""
         certificate = self._tls.certificate
-        wanted = one.correct(live, certificate.ca) if certificate is not None and certificate.ca else None
+        wanted = guarded.correct(live, certificate.ca) if certificate is not None and certificate.ca else None
         if wanted is None:
             return False
         if live is None:
-            await self._client.create(one.resource, wanted)
+            await self._client.create(guarded.resource, wanted)
         else:
-            await self._client.update(one.resource.named(one.namespace, one.name), wanted)
-        log.info("put right", extra={"object": str(one)})
+            await self._client.update(guarded.resource.named(guarded.namespace, guarded.name), wanted)
+        log.info("corrected object that carries our CA", extra={"object": str(guarded)})
+        # Two controllers that correct guarded object would otherwise write against each other as fast as the API server
+        # allows.
         await asyncio.sleep(PAUSE_SECONDS)
         return True

@@ -1,7 +1,7 @@
-"""Certificates that another tool keeps, cert-manager for one: files, looked at every few seconds and reloaded.
+"""Certificate files that another tool keeps, such as cert-manager: checked every few seconds and reloaded.
 
-A pair of which only one half has been replaced yet does not load: the old one is shown until the other half is there.
-Mounted Secrets are replaced by a symlink; therefore contents are compared, not dates.
+If only one half of a pair has been replaced, the pair does not load, and the old one stays until the other half
+arrives. Mounted Secrets are replaced by a symlink; therefore contents are compared, not dates.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ CHECK_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificatePaths:
-    """Where certificate, key and authority are; the authority may be absent."""
+    """Paths of certificate, key and CA; the CA may be absent."""
 
     certificate: Path
     key: Path
@@ -28,11 +28,11 @@ class CertificatePaths:
 
     @classmethod
     def within(cls, folder: str) -> "CertificatePaths":
-        """The names that a mounted Secret of type kubernetes.io/tls has."""
+        """Return the paths in a mounted Secret of type kubernetes.io/tls."""
         return cls(certificate=Path(folder, "tls.crt"), key=Path(folder, "tls.key"), ca=Path(folder, "ca.crt"))
 
     def read(self) -> ServingCertificate | None:
-        """What is there now; None while certificate or key are not."""
+        """Read the files; None if certificate or key is missing."""
         try:
             certificate, key = self.certificate.read_bytes(), self.key.read_bytes()
         except OSError:
@@ -40,29 +40,30 @@ class CertificatePaths:
         chain = read_bundle(certificate)
         try:
             ca = self.ca.read_bytes()
-        except OSError:  # the last of the chain is the best that is known
+        except OSError:  # without ca.crt the last certificate of the chain is the nearest to the root
             ca = pem(chain[-1]) if chain else b""
         return ServingCertificate(ca=ca, certificate=certificate, key=key)
 
 
 class FileCertificates:
-    """Shows what the files hold."""
+    """Serves the certificate that the files hold."""
 
     def __init__(self, paths: CertificatePaths, tls: ServerTls) -> None:
         self._paths, self._tls = paths, tls
         self._seen: ServingCertificate | None = None
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Check the files until cancelled."""
         while True:
             self.look()
             await asyncio.sleep(CHECK_SECONDS)
 
     def look(self) -> None:
-        """Reload if the files have changed."""
+        """Reload the files if they have changed."""
         found = self._paths.read()
         if found is None or found == self._seen:
             return
+        # Set even if loading fails below, so that one broken pair is reported once and not every CHECK_SECONDS.
         self._seen = found
         fields = {"file": str(self._paths.certificate)}
         try:

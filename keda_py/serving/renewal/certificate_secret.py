@@ -1,8 +1,8 @@
-"""`--enable-cert-rotation`: our certificates live in a Secret that all replicas share, and renew themselves.
+"""Certificates of `--enable-cert-rotation`: kept in a Secret that all replicas share, and renewed by them.
 
-The first replica creates the Secret, the others adopt it; every write carries the resourceVersion that it saw, so no
-replica overwrites what it has not read. `rotation.py` says what should be kept. Looked at every 12 h, at each change,
-and each minute while the watch is down. TLS dates are real time. Behaviour reference, section 13.4.
+The first replica creates the Secret, the others adopt it. Every write carries the resourceVersion that was read, so no
+replica overwrites what it has not seen. `rotation.py` decides what the Secret should hold. It is checked every 12 h, at
+each change, and each minute while the watch is down. TLS dates are real time. Behaviour reference, section 13.4.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _KEYS = {"ca.crt": "ca", "ca.key": "ca_key", "tls.crt": "certificate", "tls.key"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretSpec:
-    """Which Secret, and the names that the leaf in it is for."""
+    """Name of the Secret, and the host names that its certificate is for."""
 
     namespace: str
     name: str
@@ -42,12 +42,11 @@ class SecretSpec:
 
     @property
     def path(self) -> ObjectPath:
-        """The Secret."""
         return SECRETS.named(self.namespace, self.name)
 
 
 class SecretCertificates:
-    """Keeps the Secret as it should be, and shows what is in it. `clock` is real time."""
+    """Keeps the Secret up to date and serves its certificate. `clock` is real time."""
 
     def __init__(self, client: KubeClient, spec: SecretSpec, tls: ServerTls, clock: Clock) -> None:
         self._client, self._spec, self._tls, self._clock = client, spec, tls, clock
@@ -58,7 +57,7 @@ class SecretCertificates:
         self._informer.subscribe(lambda old, new: self._changed.set())
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Watch and renew until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._informer.run())
             tasks.create_task(self._keep())
@@ -83,7 +82,7 @@ class SecretCertificates:
         return CHECK_SECONDS if self._informer.synced and not self._informer.error else UNWATCHED_SECONDS
 
     async def _look(self) -> None:
-        """Read, write until there is nothing to write, show. Raises KubeError."""
+        """Read the Secret, write it until it is as it should be, and serve with it. Raises KubeError."""
         for _ in range(ATTEMPTS):
             live = await self._read()
             kept = _certificate_of(live) if live is not None else None
@@ -95,8 +94,11 @@ class SecretCertificates:
         raise Conflict(f"secret {self._spec.name} changed {ATTEMPTS} times while it was written", status=409)
 
     def _wanted(self, kept: ServingCertificate | None) -> ServingCertificate:
-        """A Secret that is gone or spoilt becomes what we serve with: no client has to learn a new authority."""
+        """Return what the Secret should hold; a lost or damaged one is restored from what we serve, so clients keep
+        their CA.
+        """
         now = self._clock.now()
+        # A lost Secret is restored from memory: with a new authority every client would have to learn a new CA at once.
         base = kept if kept is not None and is_usable(kept, now) else self._tls.certificate
         return settle(base, self._spec.hosts, now)
 
@@ -123,13 +125,13 @@ class SecretCertificates:
 
 
 def service_hosts(services: Sequence[str], namespace: str, domain: str) -> tuple[str, ...]:
-    """The names under which Services are reached."""
+    """Return the names under which Services are reached."""
     ends = ("", f".{namespace}", f".{namespace}.svc", f".{namespace}.svc.{domain}")
     return tuple(f"{service}{end}" for service in services for end in ends)
 
 
 def _certificate_of(live: Obj) -> ServingCertificate | None:
-    """What the Secret holds; None when a key is missing or is no base64."""
+    """Return the Secret's content; None if a key is missing or is not base64."""
     data = live.get("data") or {}
     try:
         fields = {field: base64.b64decode(data[key], validate=True) for key, field in _KEYS.items()}

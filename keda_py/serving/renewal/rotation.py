@@ -1,7 +1,7 @@
-"""When to renew what: `settle` turns the certificates that are kept into those that should be. Pure.
+"""Rotation: `settle` turns the stored certificates into those that should be stored. Pure.
 
-Called by `certificate_secret.py` until nothing changes. A new authority is announced first (clients get it beside the
-old one) and signs only an hour later, so that no client ever meets a leaf whose signer it has not heard of.
+`certificate_secret.py` calls it until nothing changes. A new authority is announced first (clients get it beside the
+old one) and signs only an hour later, so that no client meets a leaf whose signer it does not know yet.
 """
 
 from collections.abc import Sequence
@@ -27,27 +27,28 @@ from keda_py.serving.certificates import (
 )
 
 REFRESH = timedelta(days=90)
-"""What has less time left is renewed."""
+"""Certificates with less time left are renewed."""
 ANNOUNCE = timedelta(hours=1)
-"""A new authority signs after that time: by then every API server has read the caBundle that names it."""
+"""Wait before a new authority signs: by then every API server has read the caBundle that contains it."""
 
 
 def is_usable(kept: ServingCertificate, now: datetime) -> bool:
-    """Whether this can go on being the root of everything: a readable authority that has not expired, and its key."""
+    """Return whether the authority can be read, has its key and has not expired."""
     authority = read_authority(kept)
     return authority is not None and now < authority.certificate.not_valid_after_utc
 
 
 def settle(kept: ServingCertificate | None, names: Sequence[str], now: datetime) -> ServingCertificate:
-    """One step towards what should be kept at `now`; equal to `kept` when nothing is to be done."""
+    """Take one step towards what should be stored at `now`; return `kept` if nothing is to be done."""
     authority = read_authority(kept) if kept is not None else None
     if kept is None or authority is None or now >= authority.certificate.not_valid_after_utc:
         return make_certificate(names, now)
     trusted = read_bundle(kept.ca)
+    # First step of a rotation: the new authority is only announced, and the old leaf stays. `_refresh` switches later.
     if authority.certificate.not_valid_after_utc - now < REFRESH:
-        return with_authority(kept, make_authority(now), [one for one in trusted if now < one.not_valid_after_utc])
+        return with_authority(kept, make_authority(now), [ca for ca in trusted if now < ca.not_valid_after_utc])
     leaf = read_leaf(kept)
-    if leaf is None or now >= leaf.not_valid_after_utc or not any(signed_by(leaf, one) for one in trusted):
+    if leaf is None or now >= leaf.not_valid_after_utc or not any(signed_by(leaf, ca) for ca in trusted):
         return _reissue(kept, authority, names, now)
     return _refresh(kept, authority, leaf, (names, now))
 
@@ -55,7 +56,7 @@ def settle(kept: ServingCertificate | None, names: Sequence[str], now: datetime)
 def _refresh(
     kept: ServingCertificate, authority: Authority, leaf: x509.Certificate, wanted: tuple[Sequence[str], datetime]
 ) -> ServingCertificate:
-    """A leaf that works may wait until clients know the authority."""
+    """Issue a new leaf if it is due or lacks a name, but not while clients may not know the authority yet."""
     names, now = wanted
     present = alternative_names(leaf)
     missing = set(names) - set(present)
@@ -65,12 +66,12 @@ def _refresh(
         return kept
     if not signer_in_use and now - (authority.certificate.not_valid_before_utc + SKEW) < ANNOUNCE:
         return kept
-    # Replicas of two versions may want different names for a while: neither takes away the other's.
+    # During an upgrade, replicas of two versions may want different names: keep both, or each would undo the other's.
     return _reissue(kept, authority, tuple(dict.fromkeys((*names, *present))) if missing else names, now)
 
 
 def _reissue(kept: ServingCertificate, authority: Authority, names: Sequence[str], now: datetime) -> ServingCertificate:
-    """A new leaf; expired authorities are forgotten on the occasion."""
-    trusted = [one for one in read_bundle(kept.ca)[1:] if now < one.not_valid_after_utc]
-    bundle = b"".join(pem(one) for one in (authority.certificate, *trusted))
+    """Issue a new leaf and drop expired authorities from the bundle."""
+    trusted = [ca for ca in read_bundle(kept.ca)[1:] if now < ca.not_valid_after_utc]
+    bundle = b"".join(pem(ca) for ca in (authority.certificate, *trusted))
     return replace(issue(authority, names, now), ca=bundle)

@@ -8,8 +8,8 @@ import httpx
 import orjson
 from pydantic import SecretStr
 
-from keda_py.cloud.questions import Answer, Question
-from keda_py.cloud.tokens import LONGEST_LIFE, Token, TokenSource, granted, shared_source
+from keda_py.cloud.http_calls import HttpCall, HttpReply
+from keda_py.cloud.tokens import LONGEST_LIFE, IssuedToken, TokenSource, granted, shared_source
 from keda_py.core.documents.json_guard import check_json
 from keda_py.sdk.advanced import NO_REDIRECTS, CredentialKey, ScalerContext, credential_digest, rs256
 from scalers.shared.builds.github_api import HEADERS
@@ -25,11 +25,11 @@ async def installation_token(context: ScalerContext, api: str, app: tuple[int, i
     app_id, installation = app
     url = f"{api}/app/installations/{installation}/access_tokens"
 
-    async def fetch() -> Token:
+    async def fetch() -> IssuedToken:
         claim = {"Authorization": f"Bearer {_claim(context, app_id, key)}"}
         question = HttpQuestion(url=url, headers={**HEADERS, **claim}, redirects=NO_REDIRECTS)
         answer = _read(url, await post(context, question, None))
-        return Token(text=granted(answer, "token"), seconds=_seconds(answer.text("expires_at") or "", context))
+        return IssuedToken(text=granted(answer, "token"), seconds=_seconds(answer.text("expires_at") or "", context))
 
     async def make() -> TokenSource:
         return TokenSource(fetch)
@@ -40,14 +40,16 @@ async def installation_token(context: ScalerContext, api: str, app: tuple[int, i
     )
 
 
-def _read(url: str, response: httpx.Response) -> Answer:
+def _read(url: str, response: httpx.Response) -> HttpReply:
     """Parse an object; {} for any other text."""
     try:
         check_json(response.content)
         body = orjson.loads(response.content)
     except ValueError:
         body = {}
-    return Answer(question=Question(url=url), status=response.status_code, body=body if isinstance(body, dict) else {})
+    return HttpReply(
+        question=HttpCall(url=url), status=response.status_code, body=body if isinstance(body, dict) else {}
+    )
 
 
 def _claim(context: ScalerContext, app_id: int, key: SecretStr) -> str:

@@ -1,4 +1,4 @@
-"""Heads of answers: those that never end cost little, and those that are meant are read."""
+"""Heads of answers: endless ones cost little, and valid ones are read."""
 
 import asyncio
 import gzip
@@ -20,7 +20,7 @@ Behaviour = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
 class Server:
-    """`gone` is set when a client has closed a connection."""
+    """Server with scripted heads; `gone` is set when a client has closed a connection."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour, self.gone, self.url = behaviour, asyncio.Event(), ""

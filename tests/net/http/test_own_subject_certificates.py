@@ -1,4 +1,4 @@
-"""Servers whose certificate has the name of the authority that signed it: KEDA's own test of --ca-dir has such a pair."""
+"""Servers whose certificate has the name of its authority, such as the pair in KEDA's own test of --ca-dir."""
 
 import asyncio
 import ssl
@@ -48,7 +48,7 @@ def refusal(code: int = SELF_SIGNED) -> ssl.SSLCertVerificationError:
 
 
 def trusting(folder: Path, *authorities: Authority, ciphers: tuple[str, ...] = ()) -> TlsContexts:
-    """--ca-dir with these authorities."""
+    """Make contexts with these authorities in --ca-dir."""
     folder = folder / "authorities"
     folder.mkdir(exist_ok=True)
     for number, authority in enumerate(authorities):
@@ -94,7 +94,7 @@ async def test_an_authority_that(authority: Callable[[], Authority], tmp_path: P
 
 
 async def test_the_pair_of_kedas_own_test_is_believed(tmp_path: Path) -> None:
-    """As tests/helper/helper.go makes it for tests/internals/global_custom_ca, but for shorter keys."""
+    """The pair is made as in tests/helper/helper.go for tests/internals/global_custom_ca, with shorter keys."""
     name = x509.Name(
         [
             x509.NameAttribute(NameOID.COUNTRY_NAME, "US"),
@@ -265,7 +265,7 @@ async def test_a_look_needs_no_thread(tmp_path: Path) -> None:
 async def counting(
     folder: Path, pair: Pair, *, answers: int = 1000
 ) -> AsyncIterator[tuple[str, list[asyncio.StreamWriter]]]:
-    """Shows the certificate to the first that connect; to others it says nothing."""
+    """Serve the certificate to the first connections only; later ones get no answer."""
     accepted: list[asyncio.StreamWriter] = []
     context = Authority().server_context(folder, pair=pair)
 
@@ -309,8 +309,8 @@ async def test_a_look_ends_with_the_time_of_its_request(tmp_path: Path) -> None:
         assert loop.time() - began < LOOK_SECONDS - 0.5
 
 
-class Learning:
-    """`OwnSubjectCertificates` on a clock of its own, and what it says of a server."""
+class LearningClient:
+    """`OwnSubjectCertificates` on a clock of its own, with its answers about a server."""
 
     def __init__(self, contexts: TlsContexts) -> None:
         self.clock = FakeClock(SystemClock().now())
@@ -326,7 +326,7 @@ class Learning:
 
 async def test_a_server_is_looked_at_again_every_hour(tmp_path: Path) -> None:
     ours = Authority()
-    learning = Learning(trusting(tmp_path, ours))
+    learning = LearningClient(trusting(tmp_path, ours))
     async with serving(tmp_path, ours, ours.namesake()) as server:
         assert await learning.learn(server)
         await learning.clock.advance(TRUSTED_FOR - timedelta(seconds=1))
@@ -341,7 +341,7 @@ async def test_a_server_is_forgotten_when_a_certificate_of_its_path_ends(whose: 
     ends = SystemClock().now().replace(microsecond=0) + timedelta(minutes=10)
     ours = Authority(until=ends) if whose == "authority" else Authority()
     pair = ours.namesake(until=ends) if whose == "leaf" else ours.namesake()
-    learning = Learning(trusting(tmp_path, ours))
+    learning = LearningClient(trusting(tmp_path, ours))
     async with serving(tmp_path, ours, pair) as server:
         assert await learning.learn(server)
         assert learning.knows(server)
@@ -352,7 +352,10 @@ async def test_a_server_is_forgotten_when_a_certificate_of_its_path_ends(whose: 
 
 async def test_a_server_that_is_not_believed_may_be_after_a_minute(tmp_path: Path) -> None:
     ours = Authority()
-    learning, context = Learning(trusting(tmp_path, ours)), ours.server_context(tmp_path, pair=Authority().namesake())
+    learning, context = (
+        LearningClient(trusting(tmp_path, ours)),
+        ours.server_context(tmp_path, pair=Authority().namesake()),
+    )
     async with http_server(context) as server:
         assert not await learning.learn(server)
         pair = ours.namesake()
@@ -366,17 +369,17 @@ async def test_a_server_that_is_not_believed_may_be_after_a_minute(tmp_path: Pat
 async def test_no_more_servers_are_remembered_than_allowed(tmp_path: Path) -> None:
     hosts = [f"127.0.{number // 200}.{number % 200 + 1}" for number in range(SERVERS + 1)]
     ours = Authority()
-    learning = Learning(trusting(tmp_path, ours))
+    learning = LearningClient(trusting(tmp_path, ours))
     async with http_server(ours.server_context(tmp_path, pair=ours.namesake(hosts=hosts)), host="0.0.0.0") as server:
         for host in hosts:
             assert await learning.learn(server, host)
-            learning.knows(server, hosts[1])  # what is used stays
+            learning.knows(server, hosts[1])  # the most recently used entry stays
     assert [host for host in hosts if not learning.knows(server, host)] == [hosts[0]]
 
 
 async def test_another_refusal_than_a_self_signed_certificate_is_final(tmp_path: Path) -> None:
     ours = Authority()
-    learning = Learning(trusting(tmp_path, ours))
+    learning = LearningClient(trusting(tmp_path, ours))
     async with serving(tmp_path, ours, ours.namesake()) as server:
         where = ("127.0.0.1", server.port)
         expired = refusal(10)

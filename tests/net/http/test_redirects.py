@@ -1,4 +1,4 @@
-"""Where a redirect may take a request, and what must never go with it."""
+"""Redirects that a request may follow, and credentials that must never go with it."""
 
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ async def server() -> AsyncIterator[HttpServer]:
 
 @pytest.fixture
 async def other() -> AsyncIterator[HttpServer]:
-    """Another origin: the same host on another port."""
+    """Return another origin: the same host on another port."""
     async with http_server() as other:
         other.answers["/there"] = "arrived"
         yield other

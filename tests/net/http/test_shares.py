@@ -1,4 +1,4 @@
-"""Connections are shared by namespaces: whoever asks sources that hang, or a thousand of them, keeps nobody else from any."""
+"""Connections are shared by namespaces: a namespace whose sources hang, or are a thousand, blocks no other one."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ SHARE, PER_HOST = 6, 2
 
 @dataclass
 class Source:
-    """Answers /value, and nothing else; at every address of this machine."""
+    """Source that answers only /value; at every address of this machine."""
 
     port: int = 0
     hanging: int = 0
@@ -73,7 +73,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 
 @asynccontextmanager
 async def hanging(http: httpx.AsyncClient, *urls: str) -> AsyncIterator[None]:
-    """The hostile namespace asks all of these at once and gets no answer."""
+    """Let the hostile namespace request all of these at once without an answer."""
 
     async def ask(url: str) -> None:
         with acting_for("hostile"):

@@ -45,7 +45,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 
 @asynccontextmanager
 async def raw_server(answer: bytes) -> AsyncIterator[str]:
-    """Sends these bytes to whoever has sent a request, and hangs up."""
+    """Send these bytes to each client that has sent a request, and close."""
 
     async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer):
@@ -103,14 +103,14 @@ async def test_an_answer_that_unpacks_to_too_much_is_refused(server: HttpServer)
 
 async def test_an_answer_that_says_it_is_too_long_is_not_read_and_the_setting_is_named() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\n"
-    async with raw_server(head) as url, shared_context() as lent:  # which never sends the body
+    async with raw_server(head) as url, shared_context() as lent:  # the server never sends the body
         with pytest.raises(httpx.ReadError, match="over 1048576 bytes.* set KEDA_HTTP_MAX_RESPONSE_BYTES higher"):
             await lent.http.get(url)
 
 
 @asynccontextmanager
 async def slow_server(head: bytes, body: bytes = b"") -> AsyncIterator[str]:
-    """Sends the head and a part of the body, and no more until the client hangs up."""
+    """Send the head and a part of the body, then nothing until the client closes."""
 
     async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer):
@@ -356,7 +356,9 @@ async def test_virtual_time_stands_still_while_a_request_is_under_way(server: Ht
 
 
 def test_no_server_chooses_the_field_in_which_keys_are_exchanged() -> None:
-    """A prime of 10 000 bits takes 0.9 s of the event loop, in each handshake; OpenSSL allows it, Go knows none."""
+    """A prime of 10 000 bits takes 0.9 s of the event loop in each handshake; OpenSSL allows it, Go has no such
+    ciphers.
+    """
     contexts = TlsContexts()
     for context in (contexts.get(TlsSettings(unsafe=True), "shop"), contexts.blind()):
         exchanges = {cipher["kea"] for cipher in context.get_ciphers()}

@@ -202,6 +202,6 @@ async def test_what_was_held_back_is_not_read_together_with_others_for_an_hour(l
     assert world.operator.assembly is not None
     built = world.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", "app"))
     assert built is not None
-    assert built.stands_apart
+    assert built.is_read_alone
     await world.seconds(3700)
-    assert not built.stands_apart
+    assert not built.is_read_alone

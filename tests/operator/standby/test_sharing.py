@@ -139,7 +139,7 @@ async def test_a_neighbour_that_is_down_fails_its_own_metrics_and_no_others(neig
     neighbourhood.adapter.answers = {}  # type: ignore[assignment]  # 404 without a Status
     failed = await neighbourhood.ask("nginx.net.requests")
     assert isinstance(failed, str)
-    assert "nginx.net.requests is no metric of keda-py's, and its upstream answers 404" in failed
+    assert "nginx.net.requests is not a metric of keda-py, and its upstream answers 404" in failed
     assert await neighbourhood.ask(OWN, "scaledobject.keda.sh/name=app") == 3
     resources = await neighbourhood.world.client.send(Request(method="GET", path=ROOT))
     assert [one["name"] for one in resources["resources"]] == ["externalmetrics"]

@@ -1,6 +1,6 @@
-"""A request as a value: what is asked, with which headers, by the owner of which certificate.
+"""Requests as values: attributes, headers and the client's certificate.
 
-First stage of every question to `external_metrics/server.py`; what comes after it sees no `web.Request`. Next:
+First stage of every request to `external_metrics/server.py`; later stages see no `web.Request`. Next:
 `authentication.py`.
 """
 
@@ -12,52 +12,53 @@ from urllib.parse import unquote
 from aiohttp import web
 from yarl import URL
 
-from keda_py.serving.caller import Wanted
+from keda_py.serving.caller import RequestAttributes
 from keda_py.serving.ports.connection import Connection
 from keda_py.serving.statuses import bad_request
 
 LONGEST_PATH = 2048
-"""No name of Kubernetes' is longer than 253; what was asked is remembered for a while, and that shall cost little."""
+"""Kubernetes' names have at most 253 characters, and a path has six parts at most; longer ones would fill the cache."""
 REMEMBERED, LONGEST_REMEMBERED = 4096, 512
-"""HPAs ask with the same first lines for ever; reading one costs 15 us. 8 MB at most."""
+"""HPAs repeat the same request lines; parsing one costs 15 us. The cache takes 8 MB at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a path and a query mean."""
+    """Meaning of a path and a query."""
 
-    wanted: Wanted
+    wanted: RequestAttributes
     selector: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """`path` is as it was written, not decoded, and without its query; `headers` may hold a bearer token.
+class ApiRequest:
+    """Request to our API. `path` is as written, not decoded, without its query; `headers` may hold a bearer token.
 
     `certificate` is the client's, DER; None if it has shown none.
     """
 
     method: str
     path: str
-    wanted: Wanted
+    wanted: RequestAttributes
     query: str = ""
-    """Not decoded, without its question mark."""
+    """As written, not decoded, without its question mark."""
     selector: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """May be asked for in any case, and may hold a name many times."""
+    """Case-insensitive, with repeated names: aiohttp's multidict."""
     certificate: bytes | None = field(default=None, repr=False)
 
 
-def read_request(request: web.BaseRequest) -> Asked:
-    """What a request asks. Raises StatusError 400 for one that no caller of ours sends."""
+def read_request(request: web.BaseRequest) -> ApiRequest:
+    """Read an HTTP request. Raises StatusError 400 for a path that is too long and for text that is not UTF-8."""
     path = request.rel_url.raw_path
     if len(path) > LONGEST_PATH:
         raise bad_request(f"the path is longer than {LONGEST_PATH} bytes")
     if not _is_utf8(request.raw_path, *request.headers.values()):
         raise bad_request("path and headers must be UTF-8")
     connection, query = request.protocol, request.rel_url.raw_query_string
+    # Only short lines are cached: the cache is bounded by entries, and long ones would let a client fill the memory.
     target = (_remembered if len(path) + len(query) <= LONGEST_REMEMBERED else _read)(request.method, path, query)
-    return Asked(
+    return ApiRequest(
         method=request.method,
         path=path,
         wanted=target.wanted,
@@ -69,7 +70,7 @@ def read_request(request: web.BaseRequest) -> Asked:
 
 
 def _is_utf8(*texts: str) -> bool:
-    """Other bytes reach us as lone surrogates, which no JSON carries to the authoriser or back."""
+    """Return whether the texts are UTF-8: other bytes arrive as lone surrogates, which JSON cannot carry."""
     try:
         "".join([text for text in texts if not text.isascii()]).encode()
     except UnicodeEncodeError:
@@ -86,23 +87,24 @@ def _read(method: str, path: str, query: str) -> Target:
 _remembered = lru_cache(maxsize=REMEMBERED)(_read)
 
 
-def wanted_of(method: str, raw_path: str, *, watches: bool = False) -> Wanted:
-    """How Kubernetes reads a request: `/apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE[/NAME[/SUBRESOURCE]]`.
+def wanted_of(method: str, raw_path: str, *, watches: bool = False) -> RequestAttributes:
+    """Read a path as Kubernetes does: `/apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE[/NAME[/SUBRESOURCE]]`.
 
     A metric is a resource without a name, so reading one is `list`. `raw_path` is not decoded: an escaped slash is
     part of a name.
     """
+    # Split before decoding: an escaped slash belongs to a name, and must not become a separator that RBAC does not see.
     parts = [unquote(part) for part in raw_path.split("/")[1:]]
     while parts and not parts[-1]:
         parts.pop()
     if len(parts) < 4 or parts[0] != "apis":
-        return Wanted(verb=method.lower(), path=unquote(raw_path))
+        return RequestAttributes(verb=method.lower(), path=unquote(raw_path))
     _, group, version, *rest = parts
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 1:
         namespace, rest = rest[1], (rest[2:] or ["namespaces"])
     resource, name, subresource = (*rest, "", "")[:3]
-    return Wanted(
+    return RequestAttributes(
         verb=_verb(method, named=bool(name), watches=watches),
         path=unquote(raw_path),
         group=group,

@@ -1,4 +1,4 @@
-"""TLS connections that are read into one buffer: each client's bytes reach its own request alone, whole and in order."""
+"""TLS connections with one shared buffer: each client's bytes reach its own request only, complete and in order."""
 
 import asyncio
 import contextlib
@@ -13,14 +13,13 @@ from aiohttp import web
 from keda_py.clock import SystemClock
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.https import LimitedServer
-from keda_py.serving.ports.connection import BareResponse
-from keda_py.serving.ports.reading import BUFFER_BYTES
+from keda_py.serving.ports.connection import BUFFER_BYTES, BareResponse
 from keda_py.serving.server_tls import ServerTls
 from tests.serving.conftest import accepted
 
 
 async def tell_digest(request: web.BaseRequest) -> BareResponse:
-    """Of the body, which comes in many records."""
+    """Return the digest of the body, which arrives in many records."""
     digest = hashlib.sha256()
     async for part in request.content.iter_any():
         digest.update(part)
@@ -43,7 +42,7 @@ async def serving() -> AsyncIterator[tuple[LimitedServer, int, ssl.SSLContext]]:
 
 
 async def post(port: int, trust: ssl.SSLContext, body: bytes) -> bytes:
-    """All that is answered."""
+    """Send a body; return the whole answer."""
     reader, writer = await asyncio.open_connection("localhost", port, ssl=trust)
     head = f"POST /any HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     try:

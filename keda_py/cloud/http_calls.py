@@ -1,4 +1,4 @@
-"""HTTP questions to vaults and token endpoints, with the client that all share; they follow no redirect.
+"""HTTP calls to vaults and token endpoints, over the client of the process; they follow no redirect.
 
 Errors show verb, address without its query, and status; never a body, which may repeat a secret.
 """
@@ -17,12 +17,12 @@ from keda_py.net.redirect_rule import EXTENSION, NO_REDIRECTS
 from keda_py.net.secret_texts import plain
 
 Sent = Mapping[str, str | SecretStr]
-"""Headers, or fields of a form; unwrapped by `ask` alone."""
+"""Headers, or fields of a form; only `ask` unwraps their secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A GET, or a POST of a form or of JSON."""
+class HttpCall:
+    """One call: a GET, or a POST of a form or of JSON."""
 
     url: str
     headers: Sent = field(default_factory=dict, repr=False)
@@ -32,48 +32,49 @@ class Question:
 
     @property
     def verb(self) -> Literal["GET", "POST"]:
-        """POST where there is something to post."""
         return "GET" if self.form is None and self.json is None else "POST"
 
     @property
     def shown(self) -> str:
-        """For error texts."""
+        """Return verb and address for error texts, without credentials and query."""
         address = httpx.URL(self.url).copy_with(username=None, password=None, query=None, fragment=None)
         return f'{self.verb.capitalize()} "{address}"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """Status and JSON; `body` is {} where there is no JSON object."""
+class HttpReply:
+    """Status and JSON of an answer; `body` is {} if it is not a JSON object."""
 
-    question: Question
+    question: HttpCall
     status: int
     body: Mapping[str, object] = field(repr=False)
 
     def text(self, *path: str) -> str | None:
-        """The text at a path of the body, None if missing or not text."""
+        """Return the text at a path of the body, None if missing or not text."""
         found: object = self.body
         for step in path:
             found = found.get(step) if isinstance(found, dict) else None
         return found if isinstance(found, str) else None
 
     def secret(self, *path: str) -> SecretStr | None:
-        """The text at a path of the body, wrapped; None if missing or not text."""
+        """Return the text at a path of the body, wrapped; None if missing or not text."""
         found = self.text(*path)
         return None if found is None else SecretStr(found)
 
     def refusal(self) -> ScalerError:
-        """What to raise for a status that is of no use."""
+        """Make the error for an answer that cannot be used."""
         return ScalerError(f"{self.question.shown}: status {self.status}")
 
 
 def bearer(token: SecretStr) -> Mapping[str, SecretStr]:
-    """The header that shows a token."""
+    """Make the Authorization header of a token."""
     return {"Authorization": SecretStr(f"Bearer {token.get_secret_value()}")}
 
 
-async def ask(question: Question, http: httpx.AsyncClient) -> Answer:
-    """The answer, whatever its status. Raises ScalerError when none came, ConfigError for an impossible address."""
+async def ask(question: HttpCall, http: httpx.AsyncClient) -> HttpReply:
+    """Send a call and return its answer, whatever the status. Raises ScalerError without an answer, ConfigError for an
+    invalid address.
+    """
     try:
         response = await http.request(
             question.verb,
@@ -95,14 +96,15 @@ async def ask(question: Question, http: httpx.AsyncClient) -> Answer:
             "the address of a vault or a login, or a header, has a character that HTTP does not allow"
         ) from None
     try:
+        # Bounded in depth and size of numbers before it is parsed on the loop.
         check_json(response.content)
         body = orjson.loads(response.content)
     except ValueError:
         body = {}
-    return Answer(question=question, status=response.status_code, body=body if isinstance(body, dict) else {})
+    return HttpReply(question=question, status=response.status_code, body=body if isinstance(body, dict) else {})
 
 
 def _plain_json(fields: Mapping[str, object] | None) -> dict[str, object] | None:
     if fields is None:
         return None
-    return {name: one.get_secret_value() if isinstance(one, SecretStr) else one for name, one in fields.items()}
+    return {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in fields.items()}
