@@ -318,6 +318,6 @@ async def test_a_status_that_may_not_be_written_is_tried_seldom_and_events_are_s
         await world.create(deployment(), scaled_object(metrics_api(world.url)))
         await world.seconds(600)
         assert conditions(world) == []
-        assert receiver.types == ["keda.scaledobject.ready.v1", "keda.scaledobject.failed.v1"]
+        assert receiver.types == ["keda.scaledobject.failed.v1"]
         told = [one for one in caplog.records if one.message == "work on cloudeventsource was interrupted"]
         assert [one.levelname for one in told if one.levelname != "DEBUG"] == ["WARNING"]
