@@ -5,10 +5,11 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from keda_py import logs
 from keda_py.cli.flags import read_flags
+from keda_py.operator.process.loops import loop_factory
 from keda_py.operator.process.memory import leave_out_unused
 from keda_py.settings.process import LogSettings
 from keda_py.settings.settings import load_settings
@@ -55,12 +56,3 @@ def warn_of_ignored(ignored: Mapping[str, str]) -> None:
     """One warning for each flag of KEDA that means nothing here."""
     for flag, reason in ignored.items():
         logging.getLogger(__name__).warning("flag means nothing here", extra={"flag": f"--{flag}", "reason": reason})
-
-
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's loop where it is installed (extra `all`), else asyncio's own."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop

@@ -59,6 +59,8 @@ class LimitedServer:
         self._sweeping: asyncio.TimerHandle | None = None
         self._wires: set[asyncio.Transport] = set()
         self._leaving = False
+        self.on_first_client: Callable[[], object] = _do_nothing
+        """Called with each connection that is the only one."""
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Listen and return the port, which matters if `port` was 0. Host "" is every interface. Raises OSError."""
@@ -88,14 +90,18 @@ class LimitedServer:
         """Close each connection after its next answer, so that clients with keep-alive move to another server."""
         self._leaving = True
 
-    async def aclose(self) -> None:
-        """Stop listening, answer requests under way within the grace period, then close every connection."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
+    def stop_listening(self) -> None:
+        """Accept no more connections, from this very moment on; those that are open are served."""
         for listener in self._listeners:
             asyncio.get_running_loop().remove_reader(listener)
             listener.close()
         self._listeners = ()
+
+    async def aclose(self) -> None:
+        """Stop listening, answer requests under way within the grace period, then close every connection."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        self.stop_listening()
         for opening in tuple(self._opening):
             opening.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
@@ -140,6 +146,8 @@ class LimitedServer:
             return
         if self._sweeping is None:
             self._sweep()
+        if self.connections == 1:
+            self.on_first_client()
         opening = asyncio.get_running_loop().create_task(self._open(wire, seat))
         seat.drop = opening.cancel
         self._opening.add(opening)
@@ -190,6 +198,10 @@ class LimitedServer:
             log.debug("slow client cut off", extra={"peer": seat.address})
             seat.drop()
         self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep) if len(self._table) else None
+
+
+def _do_nothing() -> None:
+    pass
 
 
 async def _hide_software(request: web.Request, response: web.StreamResponse) -> None:

@@ -15,7 +15,7 @@ from types import ModuleType
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from keda_py.cli.operator import loop_factory
+from keda_py.operator.process.loops import loop_factory
 from tests.bench.lab.figures import machine
 from tests.bench.lab.options import Bench, Options, Say
 

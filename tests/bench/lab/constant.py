@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from keda_py.cli.operator import loop_factory
 from keda_py.clock import SystemClock
+from keda_py.operator.process.loops import loop_factory
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.server_tls import ServerTls
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.cli.operator import loop_factory
+from keda_py.operator.process.loops import loop_factory
 from keda_py.operator.process.watchdog import REST_SECONDS, Watchdog
 from keda_py.telemetry.page import MetricsPage
 from keda_py.telemetry.prometheus import OperatorMetrics

@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from keda_py.clock import SystemClock
@@ -21,18 +22,19 @@ from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
 from keda_py.operator.admission.webhook.callers import Callers
 from keda_py.operator.admission.webhook.forwarded_logs import forward_logs
+from keda_py.operator.admission.webhook.idleness import Idleness
 from keda_py.operator.admission.webhook.inquiries import Inquiries
 from keda_py.operator.admission.webhook.link import Link
 from keda_py.operator.admission.webhook.orders import Orders, from_wire
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import WebhookServer
+from keda_py.operator.process.loops import loop_factory
 from keda_py.sdk.context import SharedContext, SharedResources
 from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.server_tls import ServerTls
 
 log = logging.getLogger(__name__)
 
-BEAT_SECONDS = 2.0
 ROOM_BYTES = 768 * 1024 * 1024
 """What reviews may take, over what the process has taken when it begins."""
 
@@ -79,7 +81,7 @@ async def _shared_context(orders: Orders) -> AsyncIterator[SharedContext]:
 
 
 async def serve(wire: socket.socket) -> None:
-    """Until the operator says so, or ends."""
+    """Until the operator says so or ends, or no client has come for long."""
     link = await Link.open(wire)
     begin = await link.next()
     if begin is None:
@@ -91,25 +93,54 @@ async def serve(wire: socket.socket) -> None:
     async with _shared_context(orders) as shared_context, asyncio.TaskGroup() as tasks:
         reviewer = Reviewer(shared_context, orders.namespaces, inquiries)
         server = WebhookServer(reviewer, link.tell, callers.admits)
-        listeners = [socket.socket(fileno=number) for number in orders.listeners]
-        await server.port.serve(listeners, tls.context(asks_clients=callers.must_show, insists=callers.must_show))
-        background = [tasks.create_task(callers.run()), tasks.create_task(_beat(link))]
-        await _obey(link, tls, inquiries, server)
-        await server.port.aclose()
-        for task in background:
+        idleness = Idleness(link.tell, lambda: server.port.connections, orders.idle_seconds)
+        server.port.on_first_client = idleness.wake
+        obeying = tasks.create_task(_obey(link, Receivers(tls, inquiries, server, idleness)))
+        following = tasks.create_task(callers.run())
+        serving = tasks.create_task(_serve(server, orders, tls, idleness))
+        await asyncio.wait((obeying, serving), return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            link.tell({"done": True})
+        for task in (obeying, serving, following):
             task.cancel()
+        await server.port.aclose()
     await link.aclose()
 
 
-async def _obey(link: Link, tls: ServerTls, inquiries: Inquiries, server: WebhookServer) -> None:
+async def _serve(server: WebhookServer, orders: Orders, tls: ServerTls, idleness: Idleness) -> None:
+    """Once a certificate is there: the client that has had this process started must not be the one that fails."""
+    must_show = bool(orders.client_ca_file)
+    await tls.shown.wait()
+    listeners = [socket.socket(fileno=number) for number in orders.listeners]
+    await server.port.serve(listeners, tls.context(asks_clients=must_show, insists=must_show))
+    while True:
+        await idleness.run()
+        if not server.port.connections:  # one that came while this task was about to run has been accepted
+            server.port.stop_listening()  # the operator holds the sockets open; who connects now waits there
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class Receivers:
+    """What messages of the operator are for."""
+
+    tls: ServerTls
+    inquiries: Inquiries
+    server: WebhookServer
+    idleness: Idleness
+
+
+async def _obey(link: Link, to: Receivers) -> None:
     while (message := await link.next()) is not None:
         match message:
             case {"answer": _}:
-                inquiries.settle(message)
+                to.inquiries.settle(message)
             case {"certificate": shown}:
-                _show(tls, shown)
+                _show(to.tls, shown)
             case {"leave": _}:
-                server.port.leave()
+                to.server.port.leave()
+            case {"ping": _}:
+                to.idleness.wake()
             case {"stop": _}:
                 return
 
@@ -119,18 +150,6 @@ def _show(tls: ServerTls, shown: Mapping[str, str]) -> None:
         tls.show(ServingCertificate(**{name: text.encode() for name, text in shown.items()}))
     except ConfigError as error:  # the operator has loaded it before us
         log.error("certificate is not usable", extra={"error": str(error)})
-
-
-async def _beat(link: Link) -> None:
-    """The operator kills a process whose loop hangs.
-
-    What connections and reviews leave in circles goes at once, which costs microseconds: the rest is frozen. A process
-    that is idle after a flood would look for garbage only when it works again, and hold 140 MiB until then.
-    """
-    while True:
-        link.tell({"beat": True})
-        await asyncio.sleep(BEAT_SECONDS)
-        gc.collect()
 
 
 def _bound_memory() -> None:
@@ -153,5 +172,6 @@ def main(arguments: Sequence[str]) -> int:
     wire = socket.socket(fileno=int(arguments[0]))
     _bound_memory()
     gc.freeze()
-    asyncio.run(serve(wire))
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(serve(wire))
     return 0

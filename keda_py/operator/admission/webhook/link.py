@@ -1,8 +1,9 @@
 """Messages between the operator and its webhook process: JSON objects, one a line, over a pair of sockets.
 
 To the process: `{"begin": Orders}` first, `{"certificate": {...}}`, `{"answer": number, ...}`, `{"leave": true}`,
-`{"stop": true}`. From it: `{"beat": true}` every few seconds, `{"ask": number, ...}`, `{"reviewed": {...}}`,
-`{"log": {...}}`. When one side ends, the other reads the end.
+`{"ping": true}`, `{"stop": true}`. From it: `{"beat": true}` every few seconds while clients are connected and at each
+ping, `{"idle": true}` when they have gone, `{"done": true}` before it ends for want of clients, `{"ask": number, ...}`,
+`{"reviewed": {...}}`, `{"log": {...}}`. When one side ends, the other reads the end.
 """
 
 import asyncio

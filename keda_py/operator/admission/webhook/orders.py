@@ -6,6 +6,9 @@ from typing import Any
 
 from keda_py.settings.settings import Settings
 
+IDLE_SECONDS = 180.0
+"""After the last connection, which an API server keeps for 90 s: in all, a pause of 4.5 minutes between two writes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
@@ -22,6 +25,8 @@ class Orders:
     scaler_ciphers: tuple[str, ...]
     ca_dirs: tuple[str, ...]
     log_level: int
+    idle_seconds: float
+    """For so long the process waits for another client before it ends."""
 
 
 def give_orders(settings: Settings, listeners: tuple[int, ...], log_level: int) -> Orders:
@@ -38,6 +43,7 @@ def give_orders(settings: Settings, listeners: tuple[int, ...], log_level: int) 
         scaler_ciphers=settings.http.ciphers,
         ca_dirs=certificates.ca_dirs,
         log_level=log_level,
+        idle_seconds=IDLE_SECONDS,
     )
 
 

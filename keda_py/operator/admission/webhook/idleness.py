@@ -1,0 +1,61 @@
+"""The webhook process beats while clients are connected, is silent without them, and ends after long idleness.
+
+A loop that hangs matters only to clients, so an idle minute has no timer and no message. Clients are counted every
+BEAT_SECONDS: an API server keeps its connection open for 90 s after the last review, and a burst of short
+connections is one period of work.
+
+What a flood leaves in memory is given back TIDY_SECONDS after it, or with the next beat if the flood lasts. After
+`end_seconds` without clients the process ends by itself, and the operator starts another one for the next client
+(`process.py`): between two deployments its memory costs nothing.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from keda_py.operator.admission.webhook.link import Message
+from keda_py.operator.process.memory import HeapTrim
+
+BEAT_SECONDS = 5.0
+"""A quarter of the silence after which the operator kills a process that has clients (`process.py`)."""
+TIDY_SECONDS = 10.0
+
+
+class Idleness:
+    """`tell` sends to the operator, `clients` counts connections; `wake` is called when the first of them comes."""
+
+    def __init__(self, tell: Callable[[Message], object], clients: Callable[[], int], end_seconds: float) -> None:
+        self._tell, self._clients, self._end_seconds = tell, clients, end_seconds
+        self._awake = asyncio.Event()
+        self._memory = HeapTrim()
+
+    def wake(self) -> None:
+        """A client has connected, or the operator asks for a sign of life."""
+        self._awake.set()
+
+    async def run(self) -> None:
+        """Beat, tidy up and rest in turn; return once no client has come for `end_seconds`."""
+        while True:
+            await self._work()
+            if await self._is_woken(min(TIDY_SECONDS, self._end_seconds)):
+                continue
+            self._memory.tidy()
+            if not await self._is_woken(self._end_seconds - TIDY_SECONDS):
+                return
+
+    async def _work(self) -> None:
+        """Beat at least once: a question of the operator is answered so, whether clients are there or not."""
+        while True:
+            self._awake.clear()
+            self._tell({"beat": True})
+            await asyncio.sleep(BEAT_SECONDS)
+            self._memory.trim_growth()
+            if not self._clients() and not self._awake.is_set():
+                break
+        self._tell({"idle": True})
+
+    async def _is_woken(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._awake.wait()
+        return self._awake.is_set()
