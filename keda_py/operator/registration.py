@@ -28,6 +28,7 @@ from keda_py.kube.resources import (
     Obj,
     Resource,
 )
+from keda_py.operator.admission.match_conditions import match_conditions
 from keda_py.operator.admission.webhook.paths import WEBHOOKS, Webhook
 from keda_py.serving.renewal.ca_bundles import Guarded
 
@@ -38,13 +39,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """What leads to us. `url` and `webhook_url` are https://HOST[:PORT], the latter "" for no webhook."""
+    """What leads to us. `url` and `webhook_url` are https://HOST[:PORT], the latter "" for no webhook.
+
+    `has_conditions`: the API server knows matchConditions of webhooks.
+    """
 
     namespace: str
     service: str
     url: str
     webhook_name: str
     webhook_url: str
+    has_conditions: bool
 
     def objects(self, ca: bytes) -> list[tuple[Resource, Obj]]:
         """As they should be, in the order of their creation; `ca` is PEM."""
@@ -54,7 +59,8 @@ class Registration:
         found = [(SERVICES, _service(self.namespace, self.service, host, port))]
         found += [(API_SERVICES, _api_service(api, backend, bundle)) for api in APIS]
         if self.webhook_url:
-            webhooks = [_webhook(webhook, f"{self.webhook_url}{webhook.path}", bundle) for webhook in WEBHOOKS]
+            more = {"matchConditions": match_conditions()} if self.has_conditions else {}
+            webhooks = [_webhook(webhook, f"{self.webhook_url}{webhook.path}", bundle) | more for webhook in WEBHOOKS]
             meta = {"name": self.webhook_name, "labels": OWNED}
             found.append((VALIDATING_WEBHOOK_CONFIGURATIONS, {"metadata": meta, "webhooks": webhooks}))
         return [(resource, _typed(resource, body)) for resource, body in found]

@@ -21,6 +21,7 @@ from keda_py.external_metrics.routing import Route, Routing, is_passed_on
 from keda_py.external_metrics.server import MetricsServer, Stages
 from keda_py.external_metrics.upstream import Delegation
 from keda_py.kube.client import KubeClient
+from keda_py.operator.admission.match_conditions import knows_match_conditions
 from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates, peer_name
 from keda_py.operator.explain.insight import Insight
@@ -176,7 +177,7 @@ class Serving:
 
     async def guard(self, client: KubeClient) -> None:
         """Keep the objects right that name our authority; until cancelled, and only while we lead."""
-        registration = self._registration() if self._settings.serving.register else None
+        registration = await self._registration(client) if self._settings.serving.register else None
         await CaBundles(client, self._tls, guarded_objects(self._settings, registration)).run()
 
     async def register(self, client: KubeClient) -> None:
@@ -189,9 +190,9 @@ class Serving:
         await self._tls.shown.wait()
         certificate = self._tls.certificate
         assert certificate is not None
-        await self._registration().write(client, certificate.ca)
+        await (await self._registration(client)).write(client, certificate.ca)
 
-    def _registration(self) -> Registration:
+    async def _registration(self, client: KubeClient) -> Registration:
         serving, certificates = self._settings.serving, self._settings.certificates
         url, port = serving.register, serving.webhook_port
         if not serving.secure_port:
@@ -202,6 +203,7 @@ class Serving:
             url=url,
             webhook_name=certificates.webhook_name,
             webhook_url=f"https://{_host_of(url)}:{port}" if port else "",
+            has_conditions=bool(port) and await knows_match_conditions(client),
         )
 
     def _note_certificate(self) -> None:

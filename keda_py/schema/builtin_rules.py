@@ -244,15 +244,25 @@ def _crd_rules(schema: Any, path: str) -> Iterator[Cause]:
     if not isinstance(schema, dict):
         return
     for at, rule in enumerate(schema.get("x-kubernetes-validations") or []):
-        try:
-            compile_rule(str(rule.get("rule", "")))
-        except CelError as error:
-            text = f"compilation failed: {error}"
-            yield causes.invalid(f"{path}.x-kubernetes-validations[{at}].rule", rule.get("rule"), text)
+        yield from _compiled(rule.get("rule"), f"{path}.x-kubernetes-validations[{at}].rule")
     for name, shape in (schema.get("properties") or {}).items():
         yield from _crd_rules(shape, f"{path}.properties[{name}]")
     yield from _crd_rules(schema.get("items"), f"{path}.items")
     yield from _crd_rules(schema.get("additionalProperties"), f"{path}.additionalProperties")
+
+
+def _webhooks(obj: Obj, old: Obj | None) -> Iterator[Cause]:
+    for number, webhook in enumerate(obj.get("webhooks") or ()):
+        for at, condition in enumerate(webhook.get("matchConditions") or ()):
+            path = f"webhooks[{number}].matchConditions[{at}].expression"
+            yield from _compiled(condition.get("expression"), path)
+
+
+def _compiled(expression: Any, path: str) -> Iterator[Cause]:
+    try:
+        compile_rule(str(expression or ""))
+    except CelError as error:
+        yield causes.invalid(path, expression, f"compilation failed: {error}")
 
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -273,4 +283,5 @@ _RULES: dict[tuple[str, str], Callable[[Obj, Obj | None], Iterator[Cause]]] = {
     (_RBAC, "ClusterRoleBinding"): _binding,
     ("apiregistration.k8s.io", "APIService"): _api_service,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _crd,
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _webhooks,
 }

@@ -12,6 +12,7 @@ from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.core.admission.checks import check_of
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import OURS, resource_of
+from keda_py.operator.admission.match_conditions import match_conditions
 from keda_py.operator.admission.webhook.paths import WEBHOOKS, webhook_of
 from keda_py.readings import journal_bytes
 from keda_py.validation.schemas import our_kinds
@@ -86,6 +87,11 @@ def test_the_chart_registers_the_webhooks_of_the_table() -> None:
     entries = only(objects, "ValidatingWebhookConfiguration", "keda-admission")["webhooks"]
     told = {(one["name"], one["clientConfig"]["service"]["path"], *one["rules"][0]["resources"]) for one in entries}
     assert told == {(one.name, one.path, one.plural) for one in WEBHOOKS}
+
+
+def test_the_chart_registers_the_operators_conditions_with_the_name_of_its_account() -> None:
+    for one in only(render(), "ValidatingWebhookConfiguration", "keda-admission")["webhooks"]:
+        assert one["matchConditions"] == match_conditions("system:serviceaccount:keda:keda-operator")
 
 
 @pytest.mark.parametrize("kind", ROWS)

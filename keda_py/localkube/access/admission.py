@@ -1,8 +1,8 @@
 """Admission: before a write is stored, its owner references are checked and each matching webhook is called.
 
 Webhooks of ValidatingWebhookConfigurations are called over HTTPS as a real server calls them: caBundle, timeoutSeconds,
-failurePolicy, namespace and object selectors, AdmissionReview v1. Virtual time stands still during a call, and its
-time-out runs on real time.
+failurePolicy, namespace and object selectors, matchConditions, AdmissionReview v1. Virtual time stands still during a
+call, and its time-out runs on real time.
 """
 
 import asyncio
@@ -18,12 +18,13 @@ import aiohttp
 import orjson
 
 from keda_py.core.values.selectors import LabelSelector
+from keda_py.localkube.access.match_conditions import ConditionsError, are_met
 from keda_py.localkube.access.owners import OwnerReferences
 from keda_py.localkube.model.calls import Call, RequestTarget
 from keda_py.localkube.store.services import Backend, UnresolvedError
 from keda_py.localkube.store.store import Store
 from keda_py.schema.resources import Obj
-from keda_py.schema.status import StatusError, internal
+from keda_py.schema.status import StatusError, forbidden, internal
 
 _log = logging.getLogger(__name__)
 
@@ -70,9 +71,8 @@ class Admission:
     def _matching(self, review: Review) -> Iterator[Obj]:
         for configuration in self._store.list(self._configurations):
             for webhook in configuration.get("webhooks") or ():
-                if any(_covers(rule, review) for rule in webhook.get("rules") or ()) and self._selected(
-                    webhook, review
-                ):
+                covered = any(_covers(rule, review) for rule in webhook.get("rules") or ())
+                if covered and self._selected(webhook, review) and _meets_conditions(webhook, review):
                     yield webhook
 
     def _selected(self, webhook: Obj, review: Review) -> bool:
@@ -127,6 +127,17 @@ class Admission:
             pem = base64.b64decode(bundle).decode()
             self._contexts[bundle] = ssl.create_default_context(cadata=pem or None)
         return self._contexts[bundle]
+
+
+def _meets_conditions(webhook: Obj, review: Review) -> bool:
+    if not webhook.get("matchConditions"):
+        return True
+    request = _admission_review(review, "")["request"]
+    try:
+        return are_met(webhook, request)
+    except ConditionsError as error:
+        resource = review.target.resource
+        raise forbidden(resource.group, resource.plural, request["name"], str(error)) from None
 
 
 def _server_name(config: Obj) -> str | None:

@@ -106,3 +106,56 @@ async def test_a_webhook_behind_a_service_is_found(client: Client, webhook: Webh
     await install(client, webhook, clientConfig={"service": service, "caBundle": webhook.bundle})
     await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
     assert len(webhook.asked) == 1
+
+
+def condition(expression: str, name: str = "one") -> dict[str, str]:
+    return {"name": name, "expression": expression}
+
+
+async def test_a_webhook_is_asked_only_if_all_its_conditions_are_true(client: Client, webhook: Webhook) -> None:
+    conditions = [
+        condition('request.operation != "UPDATE" || object.spec != oldObject.spec', "changed"),
+        condition('request.userInfo.username != "system:serviceaccount:keda:keda-operator"', "not-ours"),
+    ]
+    await install(client, webhook, matchConditions=conditions)
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
+    await client.merge(f"{SCALED_OBJECTS}/web", {"metadata": {"labels": {"team": "a"}}})
+    await client.merge(f"{SCALED_OBJECTS}/web", {"spec": {"maxReplicaCount": 9}})
+    assert [question["operation"] for question in webhook.asked] == ["CREATE", "UPDATE"]
+    assert webhook.asked[1]["object"]["spec"]["maxReplicaCount"] == 9
+
+
+BROKEN = condition("object.spec.nothing == 1", "broken")
+
+
+async def test_a_condition_that_fails_refuses_the_write_if_the_policy_is_fail(client: Client, webhook: Webhook) -> None:
+    await install(client, webhook, matchConditions=[BROKEN])
+    answer = await client.ask("POST", SCALED_OBJECTS, bare_scaled_object(name="web"))
+    assert answer.status == 403
+    assert answer.body["message"].startswith(
+        "scaledobjects.keda.sh \"web\" is forbidden: expression 'object.spec.nothing == 1' resulted in error: no such key"
+    )
+    assert webhook.asked == []
+
+
+async def test_a_condition_that_fails_passes_the_webhook_over_if_the_policy_is_ignore(
+    client: Client, webhook: Webhook
+) -> None:
+    await install(client, webhook, matchConditions=[BROKEN], failurePolicy="Ignore")
+    assert (await client.ask("POST", SCALED_OBJECTS, bare_scaled_object(name="web"))).status == 201
+    assert webhook.asked == []
+
+
+async def test_a_condition_that_is_false_decides_whatever_fails_beside_it(client: Client, webhook: Webhook) -> None:
+    await install(client, webhook, matchConditions=[BROKEN, condition("false", "never")])
+    assert (await client.ask("POST", SCALED_OBJECTS, bare_scaled_object(name="web"))).status == 201
+    assert webhook.asked == []
+
+
+async def test_a_condition_that_cannot_be_read_is_refused_with_its_configuration(
+    client: Client, webhook: Webhook
+) -> None:
+    wrong = webhook.configuration(matchConditions=[condition("object.spec ==")])
+    answer = await client.ask("POST", WEBHOOKS, wrong)
+    assert answer.status == 422
+    assert "webhooks[0].matchConditions[0].expression" in answer.body["message"]

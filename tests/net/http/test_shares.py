@@ -11,9 +11,9 @@ import pytest
 
 from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
-from keda_py.operator.process.loops import loop_factory
 from keda_py.net.http import HttpClientSpec
 from keda_py.net.http.sockets import Sockets
+from keda_py.operator.process.loops import loop_factory
 from keda_py.testing import shared_context
 
 SECONDS = 20.0

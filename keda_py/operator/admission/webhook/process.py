@@ -4,11 +4,11 @@ The listening sockets stay open here: while there is no process, a client that c
 client: an installation whose webhook is not called does without its memory, and a process that has had no client for
 long ends by itself (`idleness.py`).
 
-Why not by fork from the operator: this was measured with 100 objects on Python 3.11 and 3.12. The operator took 75 MB PSS
-alone; with a process forked from it before its event loop began, 130 MB, since half of the shared pages part ways once
-both sides count references in them; with a parent that waits to fork again, 142 to 150 MB, 32 of them also where no
-client ever comes. A process of its own takes 57 MB once it has given back what its imports leave, and 0 while no client
-comes.
+Why not by fork from the operator: this was measured with 100 objects on Python 3.11 and 3.12. The operator took 75 MB
+PSS alone; with a process forked from it before its event loop began, 130 MB, since half of the shared pages part ways
+once both sides count references in them; with a parent that waits to fork again, 142 to 150 MB, 32 of them also where
+no client ever comes. A process of its own takes 57 MB once it has given back what its imports leave, and 0 while no
+client comes.
 """
 
 import asyncio
