@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from keda_py.clock import SystemClock
 from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_OBJECTS
-from tests.bench.lab.figures import Row, cpu_seconds, median, resident_mb
+from tests.bench.lab.figures import Row, cpu_seconds, median, shared_mb
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import until
 from tests.bench.lab.stand import NAMESPACE, Stand, build_stand
@@ -35,12 +35,12 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
 
         await until(all_ready, f"{options.objects} ScaledObjects", 900.0, pause=0.5)
         await _wait_for(begins, say)
-        resident = resident_mb(stand.operator)
+        resident = shared_mb(stand.operator)
         rows = {"objects": options.objects, **await _measure_burst(stand, options.objects, begins, say)}
         yield {
             **rows,
             **await _measure_end(stand, say),
-            "rss_mb": {"before": round(resident, 1), **await _later(stand)},
+            "pss_mb": {"before": round(resident, 1), **await _later(stand)},
         }
 
 
@@ -86,9 +86,9 @@ async def _measure_end(stand: Stand, say: Say) -> Row:
 
 
 async def _later(stand: Stand) -> dict[str, float]:
-    deleted = resident_mb(stand.operator)
+    deleted = shared_mb(stand.operator)
     await asyncio.sleep(GIVEN_BACK_SECONDS)
-    return {"deleted": round(deleted, 1), "later": round(resident_mb(stand.operator), 1)}
+    return {"deleted": round(deleted, 1), "later": round(shared_mb(stand.operator), 1)}
 
 
 def _minute_after(wait: timedelta) -> datetime:

@@ -14,7 +14,16 @@ from collections.abc import AsyncGenerator
 from keda_py.errors import NotFound
 from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.kube.transport import Request
-from tests.bench.lab.figures import Row, cpu_seconds, median, percentile, resident_mb
+from tests.bench.lab.figures import (
+    Row,
+    cpu_by_process,
+    cpu_seconds,
+    median,
+    memory_by_process,
+    percentile,
+    shared_mb,
+    spent_by_process,
+)
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import until
 from tests.bench.lab.profile import profiled
@@ -45,13 +54,14 @@ async def measure_start(stand: Stand, options: Options, say: Say) -> Row:
     say(f"{options.objects} ScaledObjects until all are Ready")
     asked = await _requests(stand)
     async with profiled(options, stand.operator, "start"):
-        began, used = time.perf_counter(), cpu_seconds(stand.operator)
+        began, used, before = time.perf_counter(), cpu_seconds(stand.operator), cpu_by_process(stand.operator)
         await stand.add_scaled_objects(options.objects, options.interval)
         await stand.until_ready(options.objects)
         took = time.perf_counter() - began
     return {
         "ready_s": round(took, 1),
         "ready_cpu_s": round(cpu_seconds(stand.operator) - used, 2),
+        "ready_cpu_s_by_process": spent_by_process(stand.operator, before),
         "ready_requests": dict(await _requests(stand) - asked),
     }
 
@@ -63,13 +73,15 @@ async def measure_idle(stand: Stand, options: Options, say: Say) -> Row:
     say(f"idle, {options.steady:g} s")
     requests, commands = await _requests(stand), await _redis_counts(stand)
     async with profiled(options, stand.operator, "idle"):
-        began, used = time.perf_counter(), cpu_seconds(stand.operator)
+        began, used, before = time.perf_counter(), cpu_seconds(stand.operator), cpu_by_process(stand.operator)
         await asyncio.sleep(options.steady)
         minutes = (time.perf_counter() - began) / 60
     made = await _requests(stand) - requests
     return {
         "idle_cpu_s_per_min": round((cpu_seconds(stand.operator) - used) / minutes, 2),
-        "rss_mb": round(resident_mb(stand.operator), 1),
+        "idle_cpu_s_per_min_by_process": spent_by_process(stand.operator, before, minutes),
+        "pss_mb": round(shared_mb(stand.operator), 1),
+        "memory_by_process": memory_by_process(stand.operator),
         "api_requests_per_min": {name: round(count / minutes) for name, count in made.items() if count > minutes},
         **{name: round((count - commands[name]) / minutes) for name, count in (await _redis_counts(stand)).items()},
         "late_s": late(await stand.lateness()),

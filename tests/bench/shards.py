@@ -18,7 +18,7 @@ import httpx
 from keda_py.core.sharding.share import owner_of
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import SCALED_OBJECTS
-from tests.bench.lab.figures import Row, cpu_seconds, resident_mb
+from tests.bench.lab.figures import Row, cpu_seconds, shared_mb
 from tests.bench.lab.load import ask
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import LOOPBACK, free_port, until
@@ -52,7 +52,9 @@ async def _build_crew(stack: AsyncExitStack, options: Options) -> Sequence[Stand
 
     async def another() -> Stand:
         port, metrics_port = free_port(), free_port()
-        pid = await start_operator(stack, folder, kubeconfig, port, metrics_port, FLAGS)
+        pid = await start_operator(
+            stack, folder, kubeconfig, port, metrics_port, (f"--webhook-port={free_port()}", *FLAGS)
+        )
         return replace(first, operator=pid, secure_port=port, metrics_port=metrics_port)
 
     crew = (first, *await asyncio.gather(*(another() for _ in range(COUNT - 1))))
@@ -107,7 +109,7 @@ async def _measure_idle(crew: Sequence[Stand], options: Options, say: Say) -> Ro
     minutes = (time.perf_counter() - began) / 60
     return {
         "idle_cpu_s_per_min": [round(seconds / minutes, 2) for seconds in _since(crew, used, 4)],
-        "rss_mb": [round(resident_mb(stand.operator)) for stand in crew],
+        "pss_mb": [round(shared_mb(stand.operator)) for stand in crew],
     }
 
 

@@ -19,7 +19,7 @@ import yaml
 from keda_py.errors import AlreadyExists, NotFound
 from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_OBJECTS, Obj
 from tests.bench.lab.chart import draw_over_time
-from tests.bench.lab.figures import Row, cpu_seconds, handles, resident_mb
+from tests.bench.lab.figures import Row, cpu_seconds, handles, shared_mb
 from tests.bench.lab.forwarder import Forwarder
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import LOOPBACK, until
@@ -151,7 +151,7 @@ async def _sample(lab: Lab, say: Say) -> None:
     began = time.perf_counter()
     while True:
         minutes = (time.perf_counter() - began) / 60
-        lab.samples.append((minutes, resident_mb(lab.stand.operator), handles(lab.stand.operator)))
+        lab.samples.append((minutes, shared_mb(lab.stand.operator), handles(lab.stand.operator)))
         say(f"minute {minutes:.1f} of {lab.options.minutes:g}: {lab.samples[-1][1]:.0f} MiB")
         await asyncio.sleep(SAMPLE_SECONDS)
 
@@ -162,7 +162,7 @@ def _growth(lab: Lab) -> Row:
     early, last = lab.samples[fifth : 2 * fifth] or lab.samples, lab.samples[-fifth:]
     then, now = (sum(mb for _, mb, _ in part) / len(part) for part in (early, last))
     return {
-        "rss_mb": {"early": round(then, 1), "last": round(now, 1), "growth_percent": round((now / then - 1) * 100, 1)},
+        "pss_mb": {"early": round(then, 1), "last": round(now, 1), "growth_percent": round((now / then - 1) * 100, 1)},
         "handles": {"first": lab.samples[0][2], "most": max(one for _, _, one in lab.samples)},
     }
 
@@ -184,7 +184,7 @@ async def _settle(lab: Lab, say: Say) -> Row:
         "right_s": round(time.perf_counter() - began, 1),
         "wrong": len(wrong),
         "for_example": wrong[:5],
-        "rss_mb": round(resident_mb(stand.operator), 1),
+        "pss_mb": round(shared_mb(stand.operator), 1),
         "handles": handles(stand.operator),
     }
 

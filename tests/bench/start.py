@@ -1,11 +1,11 @@
-"""Start: seconds for `keda-py --help` and for importing the operator; its memory idle with one ScaledObject."""
+"""Start: seconds for `keda-py --help` and for importing the operator; the memory of its processes, idle with one ScaledObject."""
 
 import asyncio
 import sys
 import time
 from collections.abc import AsyncGenerator, Sequence
 
-from tests.bench.lab.figures import Row, median, resident_mb
+from tests.bench.lab.figures import Row, median, memory_by_process
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import keda_py, until
 from tests.bench.lab.stand import build_stand
@@ -22,10 +22,10 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     say("importing the operator")
     import_s = await _seconds((sys.executable, "-c", "import keda_py.operator.app"))
     say("an operator that watches one schedule")
-    with_cron = await _idle_mb({"type": "cron", "metadata": NIGHTLY}, options)
+    with_cron = await _idle_memory({"type": "cron", "metadata": NIGHTLY}, options)
     say("an operator that watches one Redis list")
-    with_redis = await _idle_mb(None, options)
-    yield {"help_s": help_s, "import_operator_s": import_s, "rss_mb_cron": with_cron, "rss_mb_redis": with_redis}
+    with_redis = await _idle_memory(None, options)
+    yield {"help_s": help_s, "import_operator_s": import_s, "memory_cron": with_cron, "memory_redis": with_redis}
 
 
 async def _seconds(command: Sequence[str]) -> float:
@@ -38,7 +38,7 @@ async def _seconds(command: Sequence[str]) -> float:
     return median(times)
 
 
-async def _idle_mb(trigger: dict[str, object] | None, options: Options) -> float:
+async def _idle_memory(trigger: dict[str, object] | None, options: Options) -> Row:
     """Once it has been idle for a while; `trigger` None: a Redis list."""
     async with build_stand(options) as stand:
         await stand.add_deployments(1)
@@ -49,4 +49,4 @@ async def _idle_mb(trigger: dict[str, object] | None, options: Options) -> float
 
         await until(ready, "the ScaledObject")
         await asyncio.sleep(IDLE_SECONDS)
-        return round(resident_mb(stand.operator), 1)
+        return memory_by_process(stand.operator)

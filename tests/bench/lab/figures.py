@@ -5,6 +5,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tests.bench.lab.processes import process_tree
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 Row = Mapping[str, object]
@@ -12,24 +14,46 @@ Row = Mapping[str, object]
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process, its ended children left out."""
+    """User and system time of a process and of all that it has started, those that have ended included."""
+    return sum(_cpu(one, ended=True) for one in process_tree(pid).values())
+
+
+def cpu_by_process(pid: int) -> Mapping[str, float]:
+    """The same of each process that lives, by its name."""
+    return {name: _cpu(one, ended=False) for name, one in process_tree(pid).items()}
+
+
+def spent_by_process(pid: int, before: Mapping[str, float], minutes: float = 1.0) -> Row:
+    """CPU seconds since `cpu_by_process` said `before`, a minute."""
+    return {name: round((now - before.get(name, 0.0)) / minutes, 2) for name, now in cpu_by_process(pid).items()}
+
+
+def _cpu(pid: int, *, ended: bool) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return sum(int(one) for one in fields[11 : 15 if ended else 13]) / _TICKS
 
 
-def resident_mb(pid: int) -> float:
-    """Memory of a process in MiB."""
-    return _memory(pid, "VmRSS")
+def memory_by_process(pid: int) -> Row:
+    """MiB of each process: resident, and its share of it, where a page that is in use n times counts as an n-th."""
+    return {
+        name: {"rss_mb": round(_memory(one, "Rss"), 1), "pss_mb": round(_memory(one, "Pss"), 1)}
+        for name, one in process_tree(pid).items()
+    }
+
+
+def shared_mb(pid: int) -> float:
+    """Memory of a process and of all that it has started, in MiB: pages that they share count once (PSS)."""
+    return sum(_memory(one, "Pss") for one in process_tree(pid).values())
 
 
 def own_mb(pid: int) -> float:
     """The same without pages of files, which come and go."""
-    return _memory(pid, "RssAnon")
+    return sum(_memory(one, "Pss_Anon") for one in process_tree(pid).values())
 
 
 def _memory(pid: int, field: str) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:")) / 1024
 
 
 def percentile(times: Iterable[float], share: float) -> float:

@@ -5,7 +5,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -33,6 +34,28 @@ async def start_process(stack: AsyncExitStack, log: Path, *command: str) -> int:
 
     stack.push_async_callback(stop)
     return process.pid
+
+
+def process_tree(pid: int) -> dict[str, int]:
+    """The living processes of an operator by name: itself, and each that it has started, however deep."""
+    return {name: one for one, name in _descendants(pid, "operator")}
+
+
+def _descendants(pid: int, name: str) -> Iterator[tuple[int, str]]:
+    yield pid, name
+    seen: Counter[str] = Counter()
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        for child in (thread / "children").read_text().split():
+            told = _name_of(int(child))
+            seen[told] += 1
+            yield from _descendants(int(child), told if seen[told] == 1 else f"{told}-{seen[told]}")
+
+
+def _name_of(pid: int) -> str:
+    """The last part of the module that it runs: `webhook` for `python -m keda_py.operator.admission.webhook`."""
+    words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    module = words[words.index("-m") + 1] if "-m" in words[:-1] else Path(words[0]).name
+    return module.rpartition(".")[2]
 
 
 async def until(

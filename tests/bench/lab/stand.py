@@ -37,6 +37,7 @@ class Stand:
     operator: int
     secure_port: int
     metrics_port: int
+    webhook_port: int
 
     async def add_deployments(self, count: int) -> None:
         await self.client.create(NAMESPACES, a_namespace(NAMESPACE))
@@ -113,10 +114,12 @@ async def build_stand_on(
     """Redis and an operator beside a cluster that stands; `operators` is the kubeconfig that the operator goes by."""
     client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
     redis, redis_port = await _start_redis(stack, folder)
-    secure_port, metrics_port = free_port(), free_port()
+    secure_port, metrics_port, webhook_port = free_port(), free_port(), free_port()
     if options.kubeconfig:
         stack.push_async_callback(_forget_namespace, client)
-    operator = await start_operator(stack, folder, operators, secure_port, metrics_port, more)
+    operator = await start_operator(
+        stack, folder, operators, secure_port, metrics_port, (f"--webhook-port={webhook_port}", *more)
+    )
     return Stand(
         client=client,
         redis=redis,
@@ -125,6 +128,7 @@ async def build_stand_on(
         operator=operator,
         secure_port=secure_port,
         metrics_port=metrics_port,
+        webhook_port=webhook_port,
     )
 
 
@@ -145,7 +149,6 @@ async def start_operator(
         f"--kubeconfig={kubeconfig}",
         f"--bind-address={LOOPBACK}",
         f"--secure-port={port}",
-        "--webhook-port=0",
         f"--metrics-bind-address={LOOPBACK}:{metrics_port}",
         "--health-probe-bind-address=0",
         f"--register=https://{LOOPBACK}:{port}",

@@ -14,7 +14,7 @@ from keda_py.localkube.model.calls import ApiAnswer, Call
 from keda_py.operator.admission.match_conditions import CHANGED, knows_match_conditions, match_conditions
 from keda_py.operator.registration import Registration
 from keda_py.schema.cel import compile_rule
-from tests.builders import override
+from tests.builders import cron, override
 from tests.faults.faulty import Serve, serve_faulty
 from tests.operator.admission.guarded import a_guarded_world, scheduled
 from tests.waiting import eventually
@@ -40,10 +40,16 @@ async def test_an_update_of_nothing_that_is_judged_is_not_asked_about(tmp_path: 
         finalizers = world.find(SCALED_OBJECTS, "so")["metadata"]["finalizers"]
         await world.client.patch(path, {"metadata": {"finalizers": [*finalizers, "x.example/y"]}}, PatchKind.MERGE)
         await world.client.patch(path, {"metadata": {"finalizers": finalizers}}, PatchKind.MERGE)
-        for change in ({"labels": {"team": "a"}}, {"annotations": {"autoscaling.keda.sh/paused": "true"}}):
+        for change in ({"labels": {"team": "a"}}, {"annotations": {"note": "x"}}):
             await world.client.patch(path, {"metadata": change}, PatchKind.MERGE)
-        await world.client.patch(path, {"spec": {"maxReplicaCount": 9}}, PatchKind.MERGE)
-        await eventually(lambda: are(5))
+        with pytest.raises(Forbidden, match="defined multiple times"):
+            await world.client.patch(path, {"spec": {"triggers": [{**cron(), "name": "twice"}] * 2}}, PatchKind.MERGE)
+
+        async def denial_is_counted() -> bool:  # and so is what was answered before
+            return bool(await guarded.metric("keda_webhook_scaled_object_validation_errors_total"))
+
+        await eventually(denial_is_counted)
+        assert await asked() == 5, "and a label, an annotation, and the spec"
 
 
 async def test_an_edit_of_the_author_of_an_override_is_still_judged(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from keda_py.operator.admission.webhook.orders import Orders, from_wire
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import WebhookServer
 from keda_py.operator.process.loops import loop_factory
+from keda_py.operator.process.memory import NEW_OBJECTS
 from keda_py.sdk.context import SharedContext, SharedResources
 from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.server_tls import ServerTls
@@ -172,6 +173,7 @@ def main(arguments: Sequence[str]) -> int:
     wire = socket.socket(fileno=int(arguments[0]))
     _bound_memory()
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)  # a review leaves no cycles; what connections leave, `Idleness` collects
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(serve(wire))
     return 0
