@@ -57,6 +57,11 @@ class ConfigError(KedaPyError):
         """Return the single errors."""
         return self._parts or (self,)
 
+    def prefixed(self, text: str) -> "ConfigError":
+        """The same error of the same fields, with `text` in front of it and of each of its mistakes."""
+        parts = [ConfigError(f"{text}{part}", field=part.field) for part in self._parts]
+        return ConfigError(f"{text}{self}", field=self.field, parts=parts)
+
 
 class ScalerError(KedaPyError):
     """Failure of a metric source to answer now."""

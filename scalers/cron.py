@@ -4,6 +4,7 @@ from functools import cached_property
 
 from keda_py.core.cron.windows import CronWindow, check_expression, is_open, next_change
 from keda_py.core.cron.zones import load_zone, zone_remedy
+from keda_py.core.mistakes import Mistakes
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerError, TriggerMetadata
 
@@ -27,13 +28,19 @@ class CronScaler(Scaler[CronMetadata]):
 
     def __init__(self, metadata: CronMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
+        mistakes = Mistakes()
         for field, expression in (("start", metadata.start), ("end", metadata.end)):
-            _check(field, expression)
-        if metadata.start == metadata.end:
-            message = f'start and end can not have exactly same time input: both are "{metadata.end}"'
-            raise ConfigError(message, field="end")
-        if metadata.desired_replicas == 0:
-            raise ConfigError('desiredReplicas: "0" is no count to scale to: write 1 or more', field="desiredReplicas")
+            with mistakes.noted():
+                _check(field, expression)
+        with mistakes.noted():
+            if metadata.start == metadata.end:
+                message = f'start and end can not have exactly same time input: both are "{metadata.end}"'
+                raise ConfigError(message, field="end")
+        with mistakes.noted():
+            if metadata.desired_replicas == 0:
+                text = 'desiredReplicas: "0" is no count to scale to: write 1 or more'
+                raise ConfigError(text, field="desiredReplicas")
+        mistakes.refuse()
 
     @property
     def metric_name(self) -> str:

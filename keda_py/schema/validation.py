@@ -5,7 +5,7 @@ kinds Go's ("must be greater than or equal to 1"). Rules beyond schemas are in `
 (comparisons of fields, immutability) and `cel` (`x-kubernetes-validations`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import orjson
@@ -22,6 +22,7 @@ from keda_py.schema.schemas import Schema, is_builtin
 from keda_py.schema.status import Cause
 
 _EMPTY: Obj = {}
+_READ = re2.compile(r"\bself\.(\w+)")
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -37,9 +38,14 @@ def validate(obj: Obj, schema: Schema, old: Obj | None = None) -> list[Cause]:
     found = list(check_metadata(obj, schema))
     if is_builtin(schema):
         return [*found, *_check(obj, schema, "", builtin=True), *check_builtin(obj, schema, old)]
-    found += _check(obj, schema, "", builtin=False)
+    found += check_structure(obj, schema)
     # CEL rules rely on types and required fields: the real server evaluates them for otherwise valid objects only.
-    return found or list(_check_rules(obj, schema, "", old))
+    return found or list(check_rules(obj, schema, "", old))
+
+
+def check_structure(obj: Obj, schema: Schema) -> Iterator[Cause]:
+    """Types, bounds and required fields of a custom resource; its CEL rules are judged after these."""
+    return _check(obj, schema, "", builtin=False)
 
 
 def _check(value: Any, schema: Schema, path: str, *, builtin: bool) -> Iterator[Cause]:
@@ -198,11 +204,16 @@ def _check_alternatives(value: Any, schema: Schema, path: str) -> Iterator[Cause
         yield causes.invalid(path, "", f'"{path}" must not validate the schema (not)')
 
 
-def _check_rules(value: Any, schema: Schema, path: str, old: Any) -> Iterator[Cause]:
-    """Check CEL rules, outer ones first; a rule about oldSelf needs a previous value."""
+def check_rules(
+    value: Any, schema: Schema, path: str = "", old: Any = None, unknown: Collection[str] = ()
+) -> Iterator[Cause]:
+    """Check CEL rules, outer ones first; a rule about oldSelf needs a previous value.
+
+    Rules that read one of the fields in `unknown` are left out.
+    """
     for rule in schema.get("x-kubernetes-validations") or ():
         text = str(rule.get("rule", ""))
-        if "oldSelf" not in text or old is not None:
+        if ("oldSelf" not in text or old is not None) and not _reads_any(text, path, unknown):
             yield from _check_rule(value, rule, path, old)
     if isinstance(value, dict):
         properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
@@ -210,10 +221,21 @@ def _check_rules(value: Any, schema: Schema, path: str, old: Any) -> Iterator[Ca
             shape = properties.get(key, others)
             if isinstance(shape, dict):
                 before = old.get(key) if isinstance(old, dict) else None
-                yield from _check_rules(child, shape, _joined(path, key), before)
+                yield from check_rules(child, shape, _joined(path, key), before, unknown)
     elif isinstance(value, list) and isinstance(shape := schema.get("items"), dict):
         for at, item in enumerate(value):
-            yield from _check_rules(item, shape, f"{path}[{at}]", None)
+            yield from check_rules(item, shape, f"{path}[{at}]", None, unknown)
+
+
+def _reads_any(rule: str, path: str, fields: Collection[str]) -> bool:
+    """Whether the rule reads one of the fields: those that it calls `self.name`, else all below the path."""
+    read = [_joined(path, name) for name in _READ.findall(rule)] or [path]
+    return any(is_within(one, field) or is_within(field, one) for field in fields for one in read)
+
+
+def is_within(inner: str, outer: str) -> bool:
+    """Whether the one field is the other, or below it."""
+    return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))
 
 
 def _check_rule(value: Any, rule: Obj, path: str, old: Any) -> Iterator[Cause]:

@@ -78,7 +78,8 @@ def _check_built(trigger: ScaleTrigger, context: EngineContext, spec: ScalingSpe
         if spec is not None:
             _name(scaler, context.trigger_index, spec)
     except ConfigError as error:
-        yield _deny(str(error), _path(field, trigger, error.field))
+        for mistake in error.each:
+            yield _deny(str(mistake), _path(field, trigger, mistake.field))
         return
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must not end the answer to a request
         yield _deny(f"{field}: {trigger.type} fails with {type(error).__name__}: a bug in that scaler", field)

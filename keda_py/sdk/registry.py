@@ -50,7 +50,7 @@ def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
         metadata = scaler.metadata_model.parse(trigger.metadata, trigger.env, trigger.auth, trigger_type=trigger.type)
         return scaler(metadata, context)
     except ConfigError as error:
-        raise ConfigError(f"error parsing {trigger.type} metadata: {error}", field=error.field) from None
+        raise error.prefixed(f"error parsing {trigger.type} metadata: ") from None
 
 
 @cache

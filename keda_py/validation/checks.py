@@ -1,8 +1,8 @@
 """Documents -> problems, in the order in which they are written.
 
-For each object of ours: schema, then the admission checks with the other files as its neighbours, then its triggers. An
-object that the schema refuses is not looked at any further. Of a workload only the replica count is judged, where a
-ScaledObject sets it.
+For each object of ours: schema, then the admission checks with the other files as its neighbours, then its triggers.
+An object that the schema refuses is judged beside the refused fields. Of a workload only the replica count is judged, where
+a ScaledObject sets it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,6 +43,7 @@ from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
 from keda_py.validation.environments import EnvironmentsOfFiles, is_job
 from keda_py.validation.problems import Problem, Severity
+from keda_py.validation.refused import is_beside, mend
 from keda_py.validation.release import Release, completed
 from keda_py.validation.schemas import check_schema, our_kinds
 
@@ -110,8 +111,13 @@ class Validation:
         found = list(check_schema(body))
         yield from found
         if any(isinstance(finding, Denial) and not finding.code for finding in found):
-            yield from self._check_readable_triggers(body, [finding.field for finding in found])
+            refused = [finding.field for finding in found]
+            yield from self._check_readable_triggers(body, refused)
+            yield from self._check_rest(body, refused)
             return
+        yield from self._check_readable(kind, body)
+
+    def _check_readable(self, kind: str, body: dict[str, Any]) -> Iterator[Finding]:
         try:
             yield from self._checks[kind](completed(body))
             if kind in _WITH_HOLIDAYS:
@@ -161,6 +167,16 @@ class Validation:
             written = ScaleTrigger.model_validate(trigger)
             context = context_of(written, index, self._shared_context, None)
             yield from check_trigger(written, self._release.parameters(written, namespace_of(body)), context, None)
+
+    def _check_rest(self, body: dict[str, Any], told: Sequence[str]) -> Iterator[Finding]:
+        """Of an object without triggers that the schema refuses: the mistakes of its other fields."""
+        mended = None if body["kind"] in _SOURCES else mend(body, our_kinds()[body["apiVersion"], body["kind"]])
+        if mended is None:
+            return
+        readable, touched = mended
+        for finding in self._check_readable(body["kind"], readable):
+            if isinstance(finding, Denial) and finding.field not in told and is_beside(finding.field, touched):
+                yield finding
 
     def _check_authentication(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(TriggerAuthentication, body)

@@ -15,8 +15,9 @@ from keda_py.core.admission.findings import Denial, Finding
 from keda_py.schema.decoding import check_types
 from keda_py.schema.defaults import apply_defaults
 from keda_py.schema.schemas import Schema, property_schema, prune
-from keda_py.schema.status import StatusError
-from keda_py.schema.validation import validate
+from keda_py.schema.status import Cause, StatusError
+from keda_py.schema.validation import check_rules, validate
+from keda_py.validation.refused import mend
 
 _REMEDIES = {
     "of type string": "; put the value in quotes",
@@ -56,10 +57,18 @@ def check_schema(body: dict[str, Any]) -> Iterator[Finding]:
     kept, dropped = prune(body, schema)
     for path in dropped:
         yield _deny(f"{path}: unknown field{_suggest(schema, path)}", path, codes.UNKNOWN_FIELD)
-    for cause in validate(apply_defaults(kept, schema), schema):
+    causes = validate(apply_defaults(kept, schema), schema)
+    for cause in [*causes, *_rules_besides(body, schema)] if causes else ():
         remedy = next((text for words, text in _REMEDIES.items() if words in cause.message), "")
         field = "" if cause.field == "<nil>" else cause.field
         yield _deny(f"{field}: {cause.message}{remedy}".removeprefix(": "), field)
+
+
+def _rules_besides(body: dict[str, Any], schema: Schema) -> Iterator[Cause]:
+    """CEL rules that are broken beside the values that the structure refuses; a server tells them only afterwards."""
+    mended = mend(body, schema)
+    if mended is not None and mended[1]:
+        yield from check_rules(apply_defaults(mended[0], schema), schema, unknown=mended[1])
 
 
 def _suggest(schema: Schema, path: str) -> str:

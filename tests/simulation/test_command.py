@@ -188,6 +188,24 @@ def test_a_profile_for_memory_asks_for_its_peak_with_units_and_an_example(
     assert "give --peak, the bytes that all pods use together, such as --peak 4e9 for 4 GB" in err
 
 
+def test_a_share_of_what_is_requested_asks_for_the_request_with_an_example(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without it the HPA has no metric, and a week at the minimum would look as if that were enough."""
+    (folder / "memory.yaml").write_text(yaml.safe_dump(on_memory()))
+    code, _, err = run(folder, capsys, "--profile", "office-day", "--peak", "4e9", file="memory.yaml")
+    assert code == 2
+    assert "spec.triggers[0]: 60 is a percentage of the memory that each pod requests" in err
+    assert "give --request, such as --request memory=512Mi" in err
+
+
+def test_peak_and_request_are_asked_for_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "memory.yaml").write_text(yaml.safe_dump(on_memory()))
+    _, _, err = run(folder, capsys, "--profile", "office-day", file="memory.yaml")
+    assert "--peak" in err
+    assert "--request" in err
+
+
 @pytest.mark.parametrize(("zone", "begins"), [("Asia/Seoul", 23), ("America/New_York", 13), ("Etc/UTC", 8)])
 def test_the_hours_of_a_profile_are_those_of_the_schedules_zone(
     zone: str, begins: int, folder: Path, capsys: pytest.CaptureFixture[str]

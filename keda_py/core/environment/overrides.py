@@ -11,9 +11,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from keda_py.apis.environments.override import NEXT_CHANGE, Override
+from keda_py.apis.environments.override import OverrideSpec as WireSpec
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.questions import next_change
 from keda_py.core.environment.times import parse_duration, parse_optional_time, parse_time
+from keda_py.core.mistakes import Mistakes
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 
@@ -94,15 +96,18 @@ def read_override(
     `status.ends`; after an edit of more than its reason it is the next change from `now`. Raises ConfigError.
     """
     spec, meta = override.spec, override.metadata
-    if (spec.replicas is None) == (not spec.state):
-        raise ConfigError("spec: give one of state and replicas", field="spec")
-    if (spec.replicas or 0) > MOST_REPLICAS:
-        text = f"spec.replicas: {spec.replicas} is too high; use {MOST_REPLICAS} or less"
-        raise ConfigError(text, field="spec.replicas")
     created = parse_time(meta.creation_timestamp, field="metadata.creationTimestamp")
-    starts = max(parse_optional_time(spec.from_, field="spec.from") or created, created)
-    target = _target_of(override, environment)
-    asked = f"{target.kind}/{target.name} {spec.state or spec.replicas} from {write_time(starts)}"
+    mistakes = Mistakes()
+    starts, target, ends, asked = created, Target("", ""), None, ""
+    with mistakes.noted():
+        _check_state(spec)
+        target = _target_of(override, environment)
+    with mistakes.noted():
+        starts = max(parse_optional_time(spec.from_, field="spec.from") or created, created)
+    with mistakes.noted():
+        asked = f"{target.kind}/{target.name} {spec.state or spec.replicas} from {write_time(starts)}"
+        ends = _end_of(override, asked, starts, now, calendar)
+    mistakes.refuse()
     return OverrideSpec(
         name=meta.name,
         created=created,
@@ -110,11 +115,19 @@ def read_override(
         state=OverrideState(spec.state) if spec.state else OverrideState.EXACTLY,
         replicas=spec.replicas,
         starts=starts,
-        ends=_end_of(override, asked, starts, now, calendar),
+        ends=ends,
         reason=spec.reason[:200],
         requested_by=override.status.requested_by,
         ends_of=asked if spec.until == NEXT_CHANGE else "",
     )
+
+
+def _check_state(spec: WireSpec) -> None:
+    if (spec.replicas is None) == (not spec.state):
+        raise ConfigError("spec: give one of state and replicas", field="spec")
+    if (spec.replicas or 0) > MOST_REPLICAS:
+        text = f"spec.replicas: {spec.replicas} is too high; use {MOST_REPLICAS} or less"
+        raise ConfigError(text, field="spec.replicas")
 
 
 def _target_of(override: Override, environment: str) -> Target:

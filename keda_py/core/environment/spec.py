@@ -88,9 +88,10 @@ class EnvironmentSpec:
 def build_environment(environment: Environment) -> EnvironmentSpec:
     """The spec with defaults. Raises ConfigError naming field, value and remedy."""
     meta, spec = environment.metadata, environment.spec
-    if (spec.calendar is None) == (spec.calendar_ref is None):
-        raise ConfigError("spec: give one of calendarRef and calendar", field="spec")
     mistakes = Mistakes()
+    with mistakes.noted():
+        if (spec.calendar is None) == (spec.calendar_ref is None):
+            raise ConfigError("spec: give one of calendarRef and calendar", field="spec")
     waves = _build_waves(spec.waves, mistakes)
     with mistakes.noted():
         _refuse_kinds(spec.kinds)
@@ -130,12 +131,15 @@ def _refuse_long(text: str, field: str) -> None:
 
 def _refuse_kinds(kinds: Sequence[MemberKind]) -> None:
     """Members are called KIND/NAME, so that a kind of one name is one kind; the usual ones need not be named."""
+    mistakes = Mistakes()
     for number, one in enumerate(kinds):
-        _refuse_long(one.kind, f"spec.kinds[{number}].kind")
-        _refuse_long(one.api_version, f"spec.kinds[{number}].apiVersion")
-        if one.kind in USUAL_KINDS or one.kind in [each.kind for each in kinds[:number]]:
-            field = f"spec.kinds[{number}].kind"
-            raise ConfigError(f"{field}: {one.kind!r} is a member already; take it out", field=field)
+        field = f"spec.kinds[{number}].kind"
+        with mistakes.noted():
+            _refuse_long(one.kind, field)
+            _refuse_long(one.api_version, f"spec.kinds[{number}].apiVersion")
+            if one.kind in USUAL_KINDS or one.kind in [each.kind for each in kinds[:number]]:
+                raise ConfigError(f"{field}: {one.kind!r} is a member already; take it out", field=field)
+    mistakes.refuse()
 
 
 def _build_waves(waves: Sequence[Wave], mistakes: Mistakes) -> tuple[WaveSpec, ...]:
@@ -147,17 +151,21 @@ def _build_waves(waves: Sequence[Wave], mistakes: Mistakes) -> tuple[WaveSpec, .
             _refuse_long(wave.name, field)
             if wave.name in names[:number] or wave.name == REST:
                 raise ConfigError(f"{field}: {wave.name!r} is taken; give each wave a name of its own", field=field)
+        with mistakes.noted():
             built.append(_build_wave(wave, f"spec.waves[{number}]"))
     return tuple(built)
 
 
 def _build_wave(wave: Wave, field: str) -> WaveSpec:
-    return WaveSpec(
-        name=wave.name,
-        selector=build_selector(wave.selector, f"{field}.selector"),
-        timeout=parse_duration(wave.timeout, DEFAULT_TIMEOUT, field=f"{field}.timeout"),
-        pause=parse_duration(wave.pause, timedelta(0), field=f"{field}.pause"),
-    )
+    mistakes = Mistakes()
+    with mistakes.noted():
+        selector = build_selector(wave.selector, f"{field}.selector")
+    with mistakes.noted():
+        timeout = parse_duration(wave.timeout, DEFAULT_TIMEOUT, field=f"{field}.timeout")
+    with mistakes.noted():
+        pause = parse_duration(wave.pause, timedelta(0), field=f"{field}.pause")
+    mistakes.refuse()
+    return WaveSpec(name=wave.name, selector=selector, timeout=timeout, pause=pause)
 
 
 def build_selector(selector: WireSelector | None, field: str) -> LabelSelector | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.meaning.windows import windows_of
+from keda_py.core.mistakes import Mistakes
 from keda_py.errors import ConfigError
 from keda_py.sdk.offline import shared_context
 from keda_py.simulation.engine import simulate
@@ -19,6 +20,7 @@ from keda_py.simulation.sources import Moment, OwnReading, Source, reads_by_itse
 from keda_py.simulation.subject import Subject, build_subject
 
 _PEAK_PODS = 10
+_REQUESTS = {"cpu": "cpu=500m", "memory": "memory=512Mi"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +58,29 @@ def carry_out(run: Run) -> Result:
         created = {"creationTimestamp": run.load.origin.isoformat()}
         body = {**run.body, "metadata": {**run.body["metadata"], **created}}
         subject = asyncio.run(_subject(body, clock))
-        sources = dict(run.load.bind(_needs(subject, clock)))
+        mistakes = Mistakes()
+        with mistakes.noted():
+            sources = dict(run.load.bind(_needs(subject, clock)))
+        with mistakes.noted():
+            _refuse_unknown_shares(subject, run.cluster)
+        mistakes.refuse()
     except ConfigError as error:
         raise ConfigError(f"{run.title}: {error}", field=error.field) from None
     for index, scaler in enumerate(subject.scalers):
         if index not in sources:
             sources[index] = OwnReading(scaler, clock, run.load.origin)
     return _simulate(run, subject, sources)
+
+
+def _refuse_unknown_shares(subject: Subject, cluster: Cluster) -> None:
+    """A share of nothing moves no HPA: the whole result would be the minimum, and look as if that were enough."""
+    for index, metric in zip(subject.metrics.resource_triggers, subject.metrics.resource, strict=True):
+        if metric.target_type == "Utilization" and metric.name not in cluster.requests:
+            said = (
+                f"spec.triggers[{index}]: {metric.target} is a percentage of the {metric.name} that each pod requests"
+            )
+            field = f"spec.triggers[{index}].metadata.value"
+            raise ConfigError(f"{said}; give --request, such as --request {_REQUESTS[metric.name]}", field=field)
 
 
 def _simulate(run: Run, subject: Subject, sources: Mapping[int, Source]) -> Result:

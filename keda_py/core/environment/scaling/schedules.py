@@ -7,9 +7,10 @@ rules; the other says Conflict.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from keda_py.apis.environments.calendar import CalendarRef
-from keda_py.apis.environments.scaling_schedule import Bounds, Period, ScalingSchedule
+from keda_py.apis.environments.scaling_schedule import Bounds, Period, ScalingSchedule, ScalingScheduleSpec
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.questions import is_open, next_change
@@ -17,6 +18,7 @@ from keda_py.core.environment.calendar.reading import read_week
 from keda_py.core.environment.scaling.overlays import exactly, hold_at, paused_by_owner
 from keda_py.core.environment.spec import build_selector
 from keda_py.core.environment.times import parse_time
+from keda_py.core.mistakes import Mistakes
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.selectors import LabelSelector
 from keda_py.errors import ConfigError
@@ -76,36 +78,60 @@ class InForce:
 def build_schedule(schedule: ScalingSchedule, find: Callable[[CalendarRef], Calendar]) -> ScheduleSpec:
     """The spec. `find` gives the calendar that a period names; it and this raise ConfigError."""
     meta, spec = schedule.metadata, schedule.spec
-    if not spec.names and spec.selector is None:
-        raise ConfigError("spec: chooses no ScaledObject; give names or a selector", field="spec")
-    periods = [
-        _build_period(period, spec.time_zone, find, f"spec.periods[{n}]") for n, period in enumerate(spec.periods)
-    ]
-    for number, period in enumerate(periods):
-        if period.name == OTHERWISE or period.name in [each.name for each in periods[:number]]:
-            field = f"spec.periods[{number}].name"
-            raise ConfigError(f"{field}: {period.name!r} is taken; give each period a name of its own", field=field)
+    mistakes = Mistakes()
+    with mistakes.noted():
+        if not spec.names and spec.selector is None:
+            raise ConfigError("spec: chooses no ScaledObject; give names or a selector", field="spec")
+    with mistakes.noted():
+        selector = build_selector(spec.selector, "spec.selector")
+    periods = _build_periods(spec, find, mistakes)
+    with mistakes.noted():
+        otherwise = None if spec.otherwise is None else _build_bounds(spec.otherwise, "spec.otherwise")
+    mistakes.refuse()
     return ScheduleSpec(
         namespace=meta.namespace,
         name=meta.name,
         uid=meta.uid,
         created=parse_time(meta.creation_timestamp, field="metadata.creationTimestamp"),
         names=frozenset(spec.names),
-        selector=build_selector(spec.selector, "spec.selector"),
-        periods=tuple(periods),
-        otherwise=None if spec.otherwise is None else _build_bounds(spec.otherwise, "spec.otherwise"),
+        selector=selector,
+        periods=periods,
+        otherwise=otherwise,
     )
 
 
-def _build_period(period: Period, zone: str, find: Callable[[CalendarRef], Calendar], field: str) -> PeriodSpec:
-    if (period.calendar_ref is None) == (not period.hours):
-        raise ConfigError(f"{field}: give one of calendarRef and hours", field=field)
-    if period.calendar_ref is not None:
-        calendar = find(period.calendar_ref)
-    else:
-        week = read_week(period.hours, field=f"{field}.hours")
-        calendar = Calendar(zone=load_zone(zone, field="spec.timeZone"), week=week)
-    return PeriodSpec(name=period.name, calendar=calendar, bounds=_build_bounds(period, field))
+def _build_periods(
+    spec: ScalingScheduleSpec, find: Callable[[CalendarRef], Calendar], mistakes: Mistakes
+) -> tuple[PeriodSpec, ...]:
+    zone, built = load_zone("UTC"), []
+    with mistakes.noted():
+        if any(period.hours for period in spec.periods):
+            zone = load_zone(spec.time_zone, field="spec.timeZone")
+    names = [period.name for period in spec.periods]
+    for number, period in enumerate(spec.periods):
+        field = f"spec.periods[{number}]"
+        with mistakes.noted():
+            if period.name == OTHERWISE or period.name in names[:number]:
+                text = f"{field}.name: {period.name!r} is taken; give each period a name of its own"
+                raise ConfigError(text, field=f"{field}.name")
+        with mistakes.noted():
+            built.append(_build_period(period, zone, find, field))
+    return tuple(built)
+
+
+def _build_period(period: Period, zone: ZoneInfo, find: Callable[[CalendarRef], Calendar], field: str) -> PeriodSpec:
+    mistakes = Mistakes()
+    with mistakes.noted():
+        if (period.calendar_ref is None) == (not period.hours):
+            raise ConfigError(f"{field}: give one of calendarRef and hours", field=field)
+        if period.calendar_ref is not None:
+            calendar = find(period.calendar_ref)
+        else:
+            calendar = Calendar(zone=zone, week=read_week(period.hours, field=f"{field}.hours"))
+    with mistakes.noted():
+        bounds = _build_bounds(period, field)
+    mistakes.refuse()
+    return PeriodSpec(name=period.name, calendar=calendar, bounds=bounds)
 
 
 def _build_bounds(bounds: Bounds, field: str) -> BoundsSpec:
