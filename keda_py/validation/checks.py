@@ -1,8 +1,8 @@
 """Documents -> problems, in the order in which they are written.
 
 For each object of ours: schema, then the admission checks with the other files as its neighbours, then its triggers.
-An object that the schema refuses is judged beside the refused fields. Of a workload only the replica count is judged, where
-a ScaledObject sets it.
+An object that the schema refuses is judged beside the refused fields. Of a workload only the replica count is judged,
+where a ScaledObject sets it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

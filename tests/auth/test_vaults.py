@@ -79,6 +79,46 @@ async def test_vault_secrets_of_both_versions(working: World, server: HttpServer
     assert found == {**dict.fromkeys("abcd", "s3cret-value"), "e": "", "f": ""}
 
 
+async def test_names_in_a_vault_path_stay_in_their_segments(working: World, server: HttpServer) -> None:
+    """A `?` would begin parameters and a `#` cut the path; Vault's own client quotes both."""
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.raw_path)
+        return web.json_response({"data": {"k": "v"}})
+
+    for path in ("/v1/kv1/what?list=true", "/v1/kv1/a#b", "/v1/kv1/a\nb c%2F"):
+        server.answers[path] = answer
+    await working.apply(
+        vault(
+            server,
+            {"parameter": "a", "path": "kv1/what?list=true", "key": "k"},
+            {"parameter": "b", "path": "/kv1//a#b/", "key": "k"},
+            {"parameter": "c", "path": "kv1/a\nb c%2F", "key": "k"},
+        )
+    )
+    found = (await resolve(working, redis_trigger("auth"))).auth
+    assert found == dict.fromkeys("abc", "v")
+    assert asked == ["/v1/kv1/what%3Flist=true", "/v1/kv1/a%23b", "/v1/kv1/a%0Ab%20c%252F"]
+
+
+@pytest.mark.parametrize("path", ["kv1/../sys/seal-status", "..", "kv1/./app"])
+async def test_a_step_in_a_vault_path_is_refused(path: str, working: World, server: HttpServer) -> None:
+    await working.apply(vault(server, {"parameter": "a", "path": path, "key": "k"}))
+    with pytest.raises(ConfigError, match=r"spec.hashiCorpVault.secrets.path: '\.\.?' is a step in a path"):
+        await resolve(working, redis_trigger("auth"))
+
+
+async def test_a_step_in_a_vault_mount_is_refused(working: World, server: HttpServer) -> None:
+    login = {"authentication": "kubernetes", "credential": {"serviceAccountName": "robot"}, "mount": "../sys"}
+    await working.apply(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "default"}},
+        vault(server, {"parameter": "a", "path": "kv1/app", "key": "k"}, **login, role="keda"),
+    )
+    with pytest.raises(ConfigError, match=r"spec.hashiCorpVault.mount: '\.\.' is a step in a path"):
+        await resolve(working, redis_trigger("auth"))
+
+
 async def test_a_vault_that_refuses_or_is_away_is_an_error(working: World, server: HttpServer) -> None:
     server.answers["/v1/kv1/app"] = demanding({}, X_Vault_Token="another")
     await working.apply(vault(server, {"parameter": "a", "path": "kv1/app", "key": "password"}))

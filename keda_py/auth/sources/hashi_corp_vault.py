@@ -18,12 +18,15 @@ from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.service_account_file import read_service_account_file
 from keda_py.auth.sources.service_account_token import LIFE_USED, request_token
 from keda_py.cloud.http_calls import HttpCall, HttpReply, Sent, ask
+from keda_py.core.values.urls import path_segments
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import Secret
 from keda_py.net.operator_identity import Destination
 from keda_py.net.secret_texts import EMPTY, SecretData
 
 _FIELD = "spec.hashiCorpVault"
+_PLAIN = "$&+,:;=@"
+"""Characters that a path may have as they are."""
 
 
 async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, SecretStr]:
@@ -58,13 +61,13 @@ class _Session:
 
     async def read(self, secret: VaultSecret) -> SecretData:
         """Return the data of a path; {} if it has none."""
-        return _data_of(await ask(self._question(secret.path), self.lookup.around.http))
+        return _data_of(await ask(self._question(_path_of(secret)), self.lookup.around.http))
 
     async def issue(self, secret: VaultSecret) -> SecretData:
         """Issue a certificate; one is reused for a minute, and replaced before it expires."""
         wanted = (secret.pki_data or VaultPkiData()).model_dump()
         form = {name: str(value) for name, value in wanted.items() if value}
-        question = self._question(secret.path, form)
+        question = self._question(_path_of(secret), form)
 
         async def ask_for_it() -> SecretData:
             return _data_of(await ask(question, self.lookup.around.http))
@@ -89,8 +92,14 @@ def _question(
     form: Sent | None = None,
 ) -> HttpCall:
     namespace = {"X-Vault-Namespace": vault.namespace} if vault.namespace else {}
-    url = f"{vault.address.rstrip('/')}/v1/{path.strip('/')}"
+    url = f"{vault.address.rstrip('/')}/v1/{path}"
     return HttpCall(url=url, headers={"X-Vault-Request": "true", **namespace, **headers}, json=form)
+
+
+def _path_of(secret: VaultSecret) -> str:
+    """Quote it as Vault's own client does, which drops empty segments, too; refuse a step out of the engine."""
+    path = "/".join(filter(None, secret.path.split("/")))
+    return path_segments(f"{_FIELD}.secrets.path", path, safe=_PLAIN)
 
 
 async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _VaultLogin:
@@ -98,6 +107,7 @@ async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _VaultLogin:
         token = _token(vault, lookup)
         return _VaultLogin(token=token, credential=("token", token))
     mount, role = vault.mount or _refuse("mount", "auth mount not in config: set it"), vault.role
+    mount = path_segments(f"{_FIELD}.mount", mount.strip("/"), safe=_PLAIN)
     role = role or _refuse("role", "k8s role not in config: set it")
     jwt, whose = await _jwt(vault, lookup)
 
