@@ -10,7 +10,7 @@ from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj, Resource
 from keda_py.savings.pages import Found, document, statement
-from keda_py.savings.reading import count_waiting, indexed, read_accounts, read_overrides
+from keda_py.savings.reading import count_waiting, count_without_days, indexed, read_accounts, read_overrides
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import printable, write_json
 
@@ -44,6 +44,7 @@ async def tell_savings(kubeconfig: str, wanted: Wanted) -> None:
         accounts=read_accounts(objects, workloads, environments, clock.now()),
         overrides=read_overrides(overrides, environments),
         waiting=count_waiting(objects, environments),
+        without_days=count_without_days(environments),
     )
     if wanted.as_json:
         write_json(document(found, period, wanted.prices))

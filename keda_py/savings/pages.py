@@ -1,12 +1,13 @@
 """A statement for people and programs."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any
 
 from rich.text import Text
 
+from keda_py.apis.environments.environment import MOST_WITH_DAYS
 from keda_py.core.environment.overrides import OverrideSpec
 from keda_py.core.savings.statement import (
     Account,
@@ -35,11 +36,15 @@ _NUMBERS = ("asleep h", "replica h used", "replica h saved", "core h saved", "Gi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Of a cluster; Overrides with their namespaces. Of so many objects that are `waiting` nothing is accounted yet."""
+    """Of a cluster; Overrides with their namespaces. Of so many objects that are `waiting` nothing is accounted yet.
+
+    `without_days`: Environments, by namespace/name, with the number of workloads of which they keep no days.
+    """
 
     accounts: Sequence[Account]
     overrides: Sequence[tuple[str, OverrideSpec]] = ()
     waiting: int = 0
+    without_days: Mapping[str, int] = field(default_factory=dict)
 
 
 def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
@@ -47,7 +52,7 @@ def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
     rows = _rows(found.accounts, period)
     if not rows:
         nothing = f"nothing is accounted {_when(period)}: accounts have {_KEPT[period.against]}"
-        told = (nothing, *_expected(found, period))
+        told = (nothing, *_left_out(found, period), *_expected(found, period))
         return Text("\n", end="").join([_told(text, width) for text in told])
     priced = prices != Prices()
     columns = [Column(heading="object", cuts=True)]
@@ -62,7 +67,10 @@ def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
     title.stylize("bold")
     parts = [title, draw_table(columns, lines, width)]
     sums = [saved for _, saved in rows]
-    parts += [_told(text, width) for text in (*_lacking(sums), *_idle(sums), *_expected(found, period))]
+    parts += [
+        _told(text, width)
+        for text in (*_left_out(found, period), *_lacking(sums), *_idle(sums), *_expected(found, period))
+    ]
     waste = _waste(found, period)
     if waste:
         parts.append(Text("\n", end="").join([Text("waste", "bold"), *(_told(_worded(one), width) for one in waste)]))
@@ -81,6 +89,13 @@ def _expected(found: Found, period: Period) -> Iterator[str]:
             f"{objects}: expect the first figures when they sleep or wake next, of a ScaledObject six hours after the "
             "operator first saw it at the latest"
         )
+
+
+def _left_out(found: Found, period: Period) -> Iterator[str]:
+    if period.against is Against.LAST_WEEK:
+        for name, count in found.without_days.items():
+            why = f"days are kept of {MOST_WITH_DAYS} at most in one Environment"
+            yield f"Environment {name}: {count} workloads are left out: {why}; --against hpa counts them"
 
 
 def _idle(rows: Sequence[Saved]) -> Iterator[str]:
@@ -121,6 +136,7 @@ def document(found: Found, period: Period, prices: Prices) -> dict[str, Any]:
             for one, saved in rows
         ],
         "notAccountedYet": found.waiting,
+        **({"withoutDays": dict(found.without_days)} if period.against is Against.LAST_WEEK else {}),
         "total": _fields(sum_of(saved for _, saved in rows), prices),
         "waste": [asdict(one) for one in _waste(found, period)],
     }

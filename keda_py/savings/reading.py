@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.environment import MOST_WITH_DAYS, Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, text_at, value_at
 from keda_py.apis.parsing import parse_object
@@ -47,6 +47,12 @@ def count_waiting(scaled_objects: Iterable[Obj], environments: Iterable[Obj]) ->
     without = [body for body in scaled_objects if read_ledger(map_at(body, "status", SAVINGS)) is None]
     closed = [body for body in environments if not map_at(body, "status", "savings")]
     return len(without) + len(closed)
+
+
+def count_without_days(environments: Iterable[Obj]) -> dict[str, int]:
+    """Environments with so many workloads that no days of these are kept: namespace/name -> how many."""
+    counts = {f"{namespace_of(body)}/{name_of(body)}": len(map_at(body, "status", "savings")) for body in environments}
+    return {name: count for name, count in counts.items() if count > MOST_WITH_DAYS}
 
 
 def _target(body: Obj) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.savings.command import Wanted, month_of, period_of
 from keda_py.savings.pages import Found, document, statement
-from keda_py.savings.reading import count_waiting, indexed, read_accounts, read_overrides
+from keda_py.savings.reading import count_waiting, count_without_days, indexed, read_accounts, read_overrides
 from tests.builders import cron, deployment, obj, scaled_object
 
 HOUR, WEEK = 3600, 7 * 86400
@@ -276,3 +276,20 @@ def test_it_is_said_when_the_first_figure_comes() -> None:
     some = Found(accounts=found(app(sums=SLEPT)).accounts, waiting=1)
     assert "1 object is not accounted yet" in statement(some, MONTH, Prices(), 300).plain
     assert count_waiting([app(sums=SLEPT)], [closed(mail=SLEPT)]) == 0
+
+
+def test_workloads_whose_days_are_not_kept_are_named_in_a_comparison_with_last_week() -> None:
+    """A status has room for the days of a hundred; the others were left out without a word."""
+    environments = [
+        obj("keda-py.dev/v1alpha1", "Environment", name, "shop", spec={"calendarRef": {"name": "office"}})
+        | {"status": {"savings": {f"Deployment/web-{number}": stored() for number in range(count)}}}
+        for name, count in (("many", 101), ("few", 100))
+    ]
+    crowded = Found(
+        accounts=read_accounts([], {}, environments, STORED_AT), without_days=count_without_days(environments)
+    )
+    week = replace(MONTH, against=Against.LAST_WEEK)
+    told = "Environment shop/many: 101 workloads are left out: days are kept of 100 at most in one Environment"
+    assert told in " ".join(statement(crowded, week, Prices(), 200).plain.split())
+    assert document(crowded, week, Prices())["withoutDays"] == {"shop/many": 101}
+    assert "left out" not in statement(crowded, MONTH, Prices(), 200).plain

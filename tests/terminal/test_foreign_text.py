@@ -14,12 +14,16 @@ from rich.text import Text
 
 from keda_py.cli import main
 from keda_py.clock import FakeClock
+from keda_py.core.hpa.rescale_note import REASON
+from keda_py.core.values.times import write_time
 from keda_py.dashboard.server import Dashboard
+from keda_py.explanation.evidence import EVENTS as CORE_EVENTS
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS
 from keda_py.terminal.foreign import json_of, printable
 from keda_py.terminal.table import Column, draw_table
-from tests.builders import GROUP, cron, environment, obj, scaled_object
+from tests.builders import GROUP, cron, deployment, environment, metrics_api, obj, scaled_object
 from tests.environments.builders import NOW
+from tests.http_server import http_server
 from tests.preview.builders import app, dev
 from tests.simulation.worked import on_queue
 from tests.worlds.world import World, open_world
@@ -95,12 +99,18 @@ def test_what_a_file_says_is_obeyed_by_no_terminal(
     assert_harmless((told.out + told.err).decode())
 
 
+def accounted() -> dict[str, Any]:
+    month = {"name": f"{NOW:%Y-%m}", "seconds": 9, "replicaSeconds": 9, "savedSeconds": 9}
+    return {"at": write_time(NOW), "replicas": 0, "instead": 1, "month": month}
+
+
 @pytest.fixture
 async def world(tmp_path: Path) -> Any:
     """No operator; an Environment and a ScaledObject whose statuses a tenant wrote."""
     async with open_world(tmp_path, clock=FakeClock(NOW)) as world:
         await world.create(environment(), scaled_object(cron()))
         told = {"phase": "Awake", "because": OBEYED, "ready": OBEYED}
+        told |= {"savings": {f"Deployment/{OBEYED}": accounted()}}
         told |= {"conditions": [{"type": "Ready", "status": "False", "reason": "Odd", "message": OBEYED}]}
         await world.client.patch(ENVIRONMENTS.named("default", "dev", "status"), {"status": told})
         history = [{"time": "2026-11-20T17:00:00Z", "reason": OBEYED, "from": 0, "to": 1}]
@@ -114,16 +124,49 @@ async def world(tmp_path: Path) -> Any:
     [
         *(["env", *rest] for rest in ([], ["dev"], ["-o", "json"], ["dev", "-o", "json"])),
         *(["explain", *rest] for rest in ([], ["-o", "json"], ["env/dev"], ["env/dev", "-o", "json"])),
+        *(["savings", "--month", f"{NOW:%Y-%m}", *rest] for rest in ([], ["-o", "json"])),
     ],
     ids=" ".join,
 )
 async def test_what_a_status_says_is_obeyed_by_no_terminal(words: list[str], world: World) -> None:
-    command = (sys.executable, "-m", "keda_py", *words, "--kubeconfig", str(world.kubeconfig))
+    assert_harmless(await told_by(*words, "--kubeconfig", str(world.kubeconfig)))
+
+
+async def told_by(*words: str) -> str:
     pipe = asyncio.subprocess.PIPE
+    command = (sys.executable, "-m", "keda_py", *words)
     process = await asyncio.create_subprocess_exec(*command, env={**os.environ}, stdout=pipe, stderr=pipe)
     async with asyncio.timeout(30):
         out, errors = await process.communicate()
-    assert_harmless((out + errors).decode())
+    return (out + errors).decode()
+
+
+@pytest.mark.parametrize("output", [[], ["-o", "json"], ["--since", "1h"]], ids=" ".join)
+async def test_a_page_of_one_object_obeys_neither_its_source_nor_its_hpa(output: list[str], tmp_path: Path) -> None:
+    """What the source lacks stands in an error, and what the HPA's Events say in the changes."""
+    async with http_server() as server, open_world(tmp_path, server) as world:
+        await world.operator.start()
+        await world.create(deployment(), scaled_object(metrics_api(world.url, location=OBEYED)))
+        await world.seconds(40)
+        about = {"kind": "HorizontalPodAutoscaler", "name": "keda-hpa-app", "namespace": "default"}
+        note = {"reason": REASON, "message": f"New size: 3; reason: {OBEYED} above target", "involvedObject": about}
+        time = write_time(world.clock.now())
+        await world.client.create(CORE_EVENTS, obj("v1", "Event", "odd", "default", lastTimestamp=time, **note))
+        assert_harmless(await told_by("explain", "app", *output, "--kubeconfig", str(world.kubeconfig)))
+
+
+@pytest.mark.parametrize("output", [[], ["-o", "json"], ["-o", "trace", "--object", "shop/app"]], ids=" ".join)
+async def test_what_a_shadow_answers_is_obeyed_by_no_terminal(output: list[str]) -> None:
+    side = {"does": OBEYED, "why": OBEYED}
+    about = {"kind": "ScaledObject", "namespace": "shop", "name": OBEYED}
+    found = {**about, "matter": "replicas", "metric": OBEYED, "since": write_time(NOW), "ours": side, "theirs": side}
+    report = {"since": write_time(NOW), "compared": 1, "holding": [found], "ended": []}
+    report |= {"notCompared": [{**about, "why": OBEYED}]}
+    async with http_server() as server:
+        server.answers["/report"] = json.dumps(report)
+        server.answers["/trace"] = f"time,{OBEYED}\n2026-11-20T12:00:00Z,1\n"
+        address = server.url.removeprefix("http://")
+        assert_harmless(await told_by("shadow", "report", *output, "--address", address))
 
 
 async def test_what_a_status_says_is_obeyed_by_no_page(world: World) -> None:
