@@ -22,7 +22,7 @@ class MysqlServer:
     def key(self, tenant: str, use: str) -> SharingKey:
         """Key that always holds the user."""
         at = self.at
-        what = ("mysql", use, at.host, at.port, at.database, at.tls, self.timeout)
+        what = ("mysql", use, at.host, at.port, at.database, at.tls, at.plaintext, self.timeout)
         session = "; ".join(statement for alternatives in at.session for statement in alternatives)
         return sharing_key(tenant, what, at.user, at.password, session, "user")
 
@@ -40,7 +40,7 @@ class MysqlServer:
                 "password": at.password.get_secret_value(),
                 "db": at.database or None,
                 "ssl": tls,
-                "must_encrypt": at.tls in ("verify", "unverified"),
+                "must_encrypt": at.tls in ("verify", "unverified") and not at.plaintext,
                 "connect_timeout": self.timeout,
             },
             at.session,

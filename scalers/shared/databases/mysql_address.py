@@ -12,7 +12,7 @@ import re2
 from pydantic import SecretStr
 
 from keda_py.sdk.scaler import ConfigError
-from scalers.shared.databases.mysql_parameters import read_parameters, session_statements
+from scalers.shared.databases.mysql_parameters import is_true, read_parameters, session_statements
 
 _PLACE = re2.compile(r"(?:([A-Za-z0-9]*)(?:\((.*)\))?)?")
 _TLS: Final = {
@@ -25,7 +25,10 @@ _TLS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MysqlAddress:
-    """`tls`: disable, preferred (where the server can), unverified, verify. `session`: see `mysql_parameters.py`."""
+    """`tls`: disable, preferred (where the server can), unverified, verify. `session`: see `mysql_parameters.py`.
+
+    `plaintext`: a server that speaks no TLS is asked without it, although TLS is wanted.
+    """
 
     host: str
     port: int
@@ -33,6 +36,7 @@ class MysqlAddress:
     password: SecretStr
     database: str
     tls: str = "disable"
+    plaintext: bool = False
     session: Sequence[Sequence[str]] = ()
 
 
@@ -62,6 +66,7 @@ def parse_dsn(text: str) -> MysqlAddress:
         password=SecretStr(password),
         database=unquote(database),
         tls=_TLS[tls],
+        plaintext=is_true(parameters.get("allowFallbackToPlaintext", "")),
         session=session_statements(parameters),
     )
 

@@ -70,8 +70,11 @@ class BoundedConnection(Connection):  # type: ignore[misc]  # the library has no
 
     async def _request_authentication(self) -> None:
         self._host = self._name  # of the certificate
-        if self._must_encrypt and not self.server_capabilities & CLIENT.SSL:
-            raise OperationalError(2026, "the server does not speak TLS, which is asked for")
+        if not self.server_capabilities & CLIENT.SSL:
+            if self._must_encrypt:
+                raise OperationalError(2026, "the server does not speak TLS, which is asked for")
+            # The library leaves it in the answer to the greeting, and the server would wait for a handshake.
+            self.client_flag &= ~CLIENT.SSL
         try:
             await super()._request_authentication()
         except BaseException:

@@ -1,7 +1,8 @@
 """Parameters of a DSN: those of KEDA's driver, and all others, which it sets as variables of the session.
 
-Of the driver's own ones, `tls`, `charset` and `collation` count here. The others are judged as the driver does, and do
-nothing: they are about what Go programs get, or about time-outs, where the trigger's `timeout` counts.
+Of the driver's own ones, `tls`, `allowFallbackToPlaintext`, `charset` and `collation` count here. The others are judged
+as the driver does, and do nothing: they are about what Go programs get, or about time-outs, where the trigger's
+`timeout` counts.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,16 +12,32 @@ from urllib.parse import unquote_plus
 
 import re2
 
+from keda_py.core.cron.zones import load_zone, zone_remedy
+from keda_py.errors import ConfigError
 from keda_py.sdk.metadata.values import read_duration
 
 _LONGEST: Final = 4096
+_TRUE: Final = ("1", "true", "TRUE", "True")
 _NAME = re2.compile(r"[A-Za-z_@][A-Za-z0-9_.@]*")
 _WORD = re2.compile(r"[A-Za-z0-9_]+")
 
 
+def is_true(text: str) -> bool:
+    """As the driver reads it."""
+    return text in _TRUE
+
+
 def _judge_bool(text: str) -> None:
-    if text not in ("1", "true", "TRUE", "True", "0", "false", "FALSE", "False"):
+    if text not in (*_TRUE, "0", "false", "FALSE", "False"):
         raise ValueError("is neither true nor false")
+
+
+def _judge_zone(text: str) -> None:
+    zone = unquote_plus(text)
+    try:
+        load_zone("" if zone == "Local" else zone, field="loc")
+    except ConfigError:
+        raise ValueError(f"is no time zone; {zone_remedy(zone)}") from None
 
 
 def _judge_duration(text: str) -> None:
@@ -70,7 +87,8 @@ _OF_DRIVER: Final[Mapping[str, Callable[[str], None]]] = {
     **dict.fromkeys(("readTimeout", "timeTruncate", "timeout", "writeTimeout"), _judge_duration),
     **dict.fromkeys(("charset", "collation"), _judge_words),
     **dict.fromkeys(("serverPubKey", "strict"), _refuse),
-    **dict.fromkeys(("connectionAttributes", "loc", "tls"), _take),
+    **dict.fromkeys(("connectionAttributes", "tls"), _take),
+    "loc": _judge_zone,
     "maxAllowedPacket": _judge_number,
 }
 

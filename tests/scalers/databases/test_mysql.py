@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import aiomysql
@@ -217,6 +217,49 @@ async def test_tls_is_verified_or_not_as_the_dsn_says(
         await trusted.aclose()
 
 
+@asynccontextmanager
+async def front_without_tls(port: int) -> AsyncIterator[int]:
+    """The port of a front whose greeting says that the server speaks no TLS."""
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+        writer.close()  # so that the other side ends, too
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_connection("127.0.0.1", port)
+        greeting = bytearray(await from_server.readexactly(4))
+        greeting += await from_server.readexactly(int.from_bytes(greeting[:3], "little"))
+        capabilities = greeting.index(0, 5) + 1 + 4 + 8 + 1  # behind version, thread, salt and a filler
+        greeting[capabilities + 1] &= ~0x08
+        writer.write(bytes(greeting))
+        try:
+            with suppress(ConnectionError):
+                await asyncio.gather(pump(reader, to_server), pump(from_server, writer))
+        finally:
+            to_server.transport.abort()
+            writer.transport.abort()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@pytest.mark.parametrize("tls", ["true", "skip-verify"])
+async def test_a_server_without_tls_is_asked_where_the_dsn_allows_plain_text(
+    bench: Bench, mysql: Restartable, tls: str
+) -> None:
+    async with front_without_tls(mysql.port) as port:
+        dsn = f"{USER}:{PASSWORD}@tcp(127.0.0.1:{port})/shop?tls={tls}"
+        query = {"query": "SELECT 3", "queryValue": "1"}
+        for allowed in (f"{dsn}&allowFallbackToPlaintext=true", dsn.replace(f"tls={tls}", "tls=preferred")):
+            scaler = await bench.opened("mysql", query, auth={"connectionString": allowed})
+            assert (await scaler.read()).value == 3
+        for more in ("", "&allowFallbackToPlaintext=false"):
+            with pytest.raises(ScalerError, match="the server does not speak TLS, which is asked for"):
+                await bench.opened("mysql", query, auth={"connectionString": dsn + more})
+
+
 async def test_a_name_is_looked_up_while_every_thread_is_taken(bench: Bench, mysql: Restartable) -> None:
     async with no_thread_left():
         scaler = await bench.opened("mysql", on(mysql, "SELECT 1", host="localhost"), auth=AUTH)
@@ -235,6 +278,7 @@ async def test_a_server_that_never_answers_is_given_up(bench: Bench, silent_port
         ("root:hunter2@unix(/run/mysqld.sock)/shop", "asks over TCP only"),
         ("root:hunter2@tcp(h:x)/shop", "the port is not a number"),
         ("root:hunter2@tcp(h)/shop?tls=mine", "tls is not one of false"),
+        ("root:hunter2@tcp(h)/shop?loc=Europe%2FBerlim", "loc is no time zone; did you mean Europe/Berlin?"),
         ("root:hunter2@tcp(h)/shop?timeout=5", "timeout is no duration, such as 5s"),
         ("root:hunter2@tcp(h)/shop?parseTime=maybe", "parseTime is neither true nor false"),
         ("root:hunter2@tcp(h)/shop?serverPubKey=hunter2", "serverPubKey is of a program's own"),
