@@ -14,6 +14,7 @@ from keda_py.preview.reading.period import Period, period_of, refuse_past
 from keda_py.replay.previews import Preview, preview
 from keda_py.replay.reading.cluster import ClusterReading
 from keda_py.replay.reading.manifests import Source, read_plans
+from keda_py.replay.reading.standing import as_it_stands
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import json_of, printable
 
@@ -31,9 +32,10 @@ class Wanted:
         """Raises ConfigError."""
         now = SystemClock().now()
         found = period_of(sources, now, days=self.days, since=self.since, timezone=self.timezone)
-        if self.live:
-            refuse_past(found.begins, now, self.since)
-        return found
+        if not self.live:
+            return found
+        refuse_past(found.begins, now, self.since)
+        return replace(found, present=min(found.begins, now))
 
 
 async def read_cluster(kubeconfig: str, namespace: str) -> tuple[list[Source], list[str]]:
@@ -69,7 +71,10 @@ def compare(old: Sequence[Source], new: Sequence[Source], wanted: Wanted, output
 
 
 def _look_ahead(sources: Sequence[Source], period: Period) -> Preview:
-    return preview(read_plans(sources, period.begins, period.ends), period.begins, period.ends)
+    plans = read_plans(sources, period.begins, period.ends)
+    if (present := period.present) is not None:
+        plans = [as_it_stands(plan, sources, present) for plan in plans]
+    return preview(plans, period.begins, period.ends, present)
 
 
 def _tell(found: Preview) -> None:

@@ -61,15 +61,17 @@ class Preview:
     warnings: tuple[str, ...] = ()
 
 
-def preview(plans: Iterable[NamespacePlan], begins: datetime, ends: datetime) -> Preview:
-    """All of it."""
+def preview(
+    plans: Iterable[NamespacePlan], begins: datetime, ends: datetime, present: datetime | None = None
+) -> Preview:
+    """All of it. `present`: when the counts of plans that know `now` were read, before `begins` or then."""
     subjects: list[Subject] = []
     problems: list[str] = []
     warnings: list[str] = []
     for plan in plans:
         problems += plan.problems
         warnings += plan.warnings
-        replay = NamespaceReplay(plan, begins, ends)
+        replay = NamespaceReplay(plan, begins if present is None else present, ends)
         replay.run()
         subjects += _subjects(plan, replay, begins)
     return Preview(

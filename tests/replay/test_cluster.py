@@ -1,15 +1,18 @@
 """What is read of a cluster, and with whose rights."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from keda_py.clock import FakeClock
 from keda_py.errors import Forbidden, NotFound
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Obj, ObjectPath, Resource
+from keda_py.replay.previews import Preview, preview
 from keda_py.replay.reading.cluster import ENVIRONMENTS, OVERRIDES, ClusterReading
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import Source, read_plans
+from keda_py.replay.reading.standing import as_it_stands
 from tests.builders import config_map, deployment
-from tests.preview.builders import BEGINS, app, dev
+from tests.preview.builders import BEGINS, app, dev, moves, the
 from tests.worlds.world import open_world
 
 ICS = {"ics": {"configMapKeyRef": {"name": "fair", "key": "ics"}}}
@@ -71,3 +74,53 @@ async def test_a_real_client_reads_a_cluster(tmp_path: Path) -> None:
         reading = ClusterReading(world.client, "default")
         assert "ScaledObject" in kinds(await reading.read())
         assert reading.unread == []
+
+
+NIGHT = BEGINS + timedelta(hours=22)
+OFFICE = ({"days": "Mon-Fri", "from": "08:00", "to": "18:00"},)
+
+
+def tonight(*bodies: Obj) -> Preview:
+    """The two days from 22:00 on, of what is in a cluster then."""
+    ends, sources = NIGHT + timedelta(days=2), [Source(body=body) for body in bodies]
+    plans = [as_it_stands(plan, sources, NIGHT) for plan in read_plans(sources, NIGHT, ends)]
+    return preview(plans, NIGHT, ends, NIGHT)
+
+
+def asleep_with(**members: Obj) -> Obj:
+    told = {f"{kind}/{name}": member for kind, (name, member) in members.items()}
+    status = {"phase": "Asleep", "phaseSince": "2026-11-23T18:00:00Z", "members": told}
+    return dev(hours=OFFICE, grace="30m") | {"status": status}
+
+
+def young(body: Obj) -> Obj:
+    return {**body, "metadata": {**body["metadata"], "creationTimestamp": "2026-11-23T21:50:00Z"}}
+
+
+def test_what_sleeps_already_does_not_fall_asleep_again() -> None:
+    """Ten minutes old, both would be left alone until their grace is over: the preview showed a fall at 22:20."""
+    down = {"stage": "Down", "replicas": 2, "since": "2026-11-23T21:55:00Z"}
+    found = tonight(
+        asleep_with(Deployment=("web", down), ScaledObject=("app", {**down, "replicas": 0})),
+        young(deployment("web", 0, namespace="shop")),
+        young(app(minReplicaCount=1)),
+        young(deployment("app", 0, namespace="shop")),
+    )
+    assert moves(the("Deployment/web", found)) == [
+        ("Tue 08:00:00", 0, 2),
+        ("Tue 18:00:00", 2, 0),
+        ("Wed 08:00:00", 0, 2),
+        ("Wed 18:00:00", 2, 0),
+    ]
+    assert moves(the("ScaledObject/app", found))[0] == ("Tue 08:00:00", 0, 2)
+
+
+def test_what_a_person_keeps_up_stays_up_for_the_night() -> None:
+    kept = {"stage": "Kept", "replicas": 2, "since": "2026-11-23T21:00:00Z"}
+    found = tonight(asleep_with(Deployment=("web", kept)), deployment("web", 3, namespace="shop"))
+    assert moves(the("Deployment/web", found))[:2] == [("Tue 08:00:00", 3, 2), ("Tue 18:00:00", 2, 0)]
+
+
+def test_what_is_up_though_it_should_sleep_falls_asleep_from_now_on() -> None:
+    found = tonight(asleep_with(), app(minReplicaCount=1), deployment("app", 3, namespace="shop"))
+    assert moves(the("ScaledObject/app", found))[0] == ("Mon 22:00:00", 3, 0)

@@ -19,11 +19,15 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """[begins, ends) in UTC; `zone` is that of the days that are shown."""
+    """[begins, ends) in UTC; `zone` is that of the days that are shown.
+
+    `present` is when a cluster was read, None for files.
+    """
 
     begins: datetime
     ends: datetime
     zone: ZoneInfo
+    present: datetime | None = None
 
 
 def period_of(sources: Iterable[Source], now: datetime, *, days: int, since: str, timezone: str) -> Period:

@@ -1,13 +1,16 @@
-"""How one object stands: the plan of its namespace, less what does not matter to it, with the counts of now."""
+"""Plans with the counts of now: of a whole namespace, or what matters to one object of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from keda_py.apis.foreign import Obj, map_at, maps_at, name_of, text_at, value_at
-from keda_py.core.environment.decision.state import Stage
+from keda_py.apis.foreign import Obj, map_at, maps_at, name_of, namespace_of, text_at, value_at
+from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.environment.spec import EnvironmentSpec, owner_of
+from keda_py.core.environment.times import parse_optional_time
+from keda_py.errors import ConfigError
 from keda_py.replay.ahead import AHEAD
+from keda_py.replay.namespaces import NamespaceReplay
 from keda_py.replay.plan import EnvironmentPlan, NamespacePlan, Now
 from keda_py.replay.reading.manifests import ROLES, Source, read_plans
 
@@ -27,7 +30,7 @@ def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None
         return None
     owner = _owner(plan, _marks(plan)[key])
     keeps = _kept_with(plan, owner, key)
-    counts = dict(_counts(sources, plan, owner))
+    counts = dict(_counts(sources, plan, {} if owner is None else owner.state.members))
     return replace(
         plan,
         objects=tuple(one for one in plan.objects if f"ScaledObject/{one.spec.name}" in keeps),
@@ -35,6 +38,35 @@ def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None
         environments=() if owner is None else (owner,),
         now=counts if seen is None else {**counts, key: seen},
     )
+
+
+def as_it_stands(plan: NamespacePlan, sources: Iterable[Source], now: datetime) -> NamespacePlan:
+    """The whole namespace; as it is without Environments, as its workloads are not read then.
+
+    What a ScaledObject scales may not be among the sources: then its count is what its schedules make of it.
+    """
+    if not plan.environments:
+        return plan
+    own = [source for source in sources if namespace_of(source.body) == plan.name]
+    remembered = {key: one for each in plan.environments for key, one in each.state.members.items()}
+    counts = dict(_counts(own, plan, remembered))
+    reckoned = NamespaceReplay(plan, now, now + timedelta.resolution)
+    reckoned.run()
+    for governed in reckoned.objects:
+        counts.setdefault(governed.key, Now(replicas=governed.replay.replicas))
+    bodies = {_key(source.body): source.body for source in own}
+    return replace(plan, now={key: _with_activity(one, bodies.get(key), now) for key, one in counts.items()})
+
+
+def _with_activity(seen: Now, body: Obj | None, now: datetime) -> Now:
+    """Of a ScaledObject with what its status says: triggers that are active now, or were so at a time."""
+    status = map_at(body, "status")
+    active = any(one.get("type") == "Active" and one.get("status") == "True" for one in maps_at(status, "conditions"))
+    try:
+        last = now if active else parse_optional_time(text_at(status, "lastActiveTime"), field="status.lastActiveTime")
+    except ConfigError:
+        last = None
+    return replace(seen, last_active=last)
 
 
 def _that_matter(sources: Sequence[Source], key: str) -> Sequence[Source]:
@@ -66,10 +98,11 @@ def _kept_with(plan: NamespacePlan, owner: EnvironmentPlan | None, key: str) -> 
     return {one for one, marks in _marks(plan).items() if _owner(plan, marks) is owner}
 
 
-def _counts(sources: Iterable[Source], plan: NamespacePlan, owner: EnvironmentPlan | None) -> Iterable[tuple[str, Now]]:
+def _counts(
+    sources: Iterable[Source], plan: NamespacePlan, remembered: Mapping[str, MemberState]
+) -> Iterable[tuple[str, Now]]:
     """Of all members, and of ScaledObjects those of what they scale; one that is not seen is asleep with its owner."""
     bodies = {_key(source.body): source.body for source in sources}
-    remembered = {} if owner is None else owner.state.members
     for member in plan.members:
         key = f"{member.kind}/{member.name}"
         yield key, Now(replicas=_count(bodies[key]))
