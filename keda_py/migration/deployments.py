@@ -1,6 +1,7 @@
 """KEDA's own Deployments: their version, their flags and environment, and whether two operators would both write."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import re2
@@ -23,6 +24,7 @@ _IMAGES = {
     "keda-admission-webhooks": "/keda-admission-webhooks",
 }
 OPERATOR = "keda"
+_TIMEOUT = "KEDA_HTTP_DEFAULT_TIMEOUT"
 _VERSION = re2.compile(r"(\d+)\.(\d+)")
 _KEDA_VARIABLE = re2.compile(r"^(?:KEDA_|RAW_METRICS_|WATCH_)")
 # Set by KEDA's chart in every installation, read by no component.
@@ -110,6 +112,32 @@ def _check_environment(deployment: Obj, container: Mapping[str, Any]) -> Iterato
             )
         elif (name, value) != ("RAW_METRICS_GRPC_PROTOCOL", "disabled") and name != "RAW_METRICS_MODE":
             yield _finding(Severity.CHANGES, deployment, f"{name}={value} is not read", "check that nothing needs it")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTime:
+    """Seconds that a question may take, and which setting says so."""
+
+    seconds: float
+    source: str
+
+
+def question_time_of(installation: Installation) -> QuestionTime:
+    """That of the operator that is installed, which keda-py is to be given, too; the default if it cannot be read."""
+    for deployment in installation.of(DEPLOYMENTS):
+        for container in _containers(deployment):
+            value = _variables(container).get(_TIMEOUT, "") if _program(container) == OPERATOR else ""
+            try:
+                seconds = load_settings({}, {_TIMEOUT: value}).http.timeout.total_seconds() if value else 0.0
+            except ConfigError:
+                continue  # KEDA has its default then, too
+            if seconds:
+                return QuestionTime(seconds, f"{_TIMEOUT} of {title_of(deployment)}")
+    return QuestionTime(Settings().http.timeout.total_seconds(), _TIMEOUT)
+
+
+def _variables(container: Obj) -> dict[str, str]:
+    return {text_at(one, "name"): text_at(one, "value") for one in maps_at(container, "env")}
 
 
 def _check_leadership(deployment: Obj, container: Mapping[str, Any], installation: Installation) -> Iterator[Finding]:

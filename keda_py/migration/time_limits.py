@@ -11,11 +11,11 @@ import re2
 from keda_py.apis.foreign import map_at, maps_at, text_at, title_of
 from keda_py.apis.kinds.table import KINDS
 from keda_py.kube.resources import Obj, resource_of
+from keda_py.migration.deployments import QuestionTime, question_time_of
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation
 
 _UNLIMITED: Final = frozenset({"cassandra", "external", "external-push", "mongodb", "mssql", "mysql", "postgresql"})
-_DEFAULT_SECONDS: Final = 3.0
 _SHOWN: Final = 5
 _LONGEST: Final = 64 * 1024
 _SECONDS = re2.compile(r"(?i)\b(?:pg_sleep|sleep)\s*\(\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*\)")
@@ -25,18 +25,18 @@ _REMEDY: Final = "set `timeout`, such as 30s, in the trigger's metadata: KEDA ig
 
 def check_time_limits(installation: Installation) -> Iterator[Finding]:
     """One finding for all that have no `timeout` yet, and one for each query that says that it takes longer."""
-    without: list[str] = []
+    limit, without = question_time_of(installation), list[str]()
     for resource in [resource_of(kind) for kind in KINDS if kind.has_triggers]:
         for body in installation.of(resource):
             unlimited = [one for one in maps_at(body, "spec", "triggers") if _has_no_limit(one)]
             without += [title_of(body)] if unlimited else []
-            yield from _long_queries(body, unlimited)
+            yield from _long_queries(body, unlimited, limit)
     if without:
         more = f" and {len(without) - _SHOWN} more" if len(without) > _SHOWN else ""
         yield Finding(
             severity=Severity.CHANGES,
             object=f"triggers of {', '.join(sorted(_UNLIMITED))}",
-            message="a question may take 3 s (KEDA_HTTP_DEFAULT_TIMEOUT), where KEDA waits for any time; used by "
+            message=f"a question may take {limit.seconds:g} s ({limit.source}), where KEDA waits for any time; used by "
             f"{', '.join(without[:_SHOWN])}{more}",
             remedy=f"where one takes longer, {_REMEDY}; `keda-py check-trigger` tells how long one takes",
         )
@@ -46,11 +46,12 @@ def _has_no_limit(trigger: Mapping[str, object]) -> bool:
     return text_at(trigger, "type") in _UNLIMITED and "timeout" not in map_at(trigger, "metadata")
 
 
-def _long_queries(body: Obj, triggers: list[Obj]) -> Iterator[Finding]:
+def _long_queries(body: Obj, triggers: list[Obj], limit: QuestionTime) -> Iterator[Finding]:
     for trigger in triggers:
         seconds = _seconds_of(text_at(trigger, "metadata", "query"))
-        if seconds >= _DEFAULT_SECONDS:
-            message = f"the query of a {text_at(trigger, 'type')} trigger waits {seconds:g} s, and fails here after 3 s"
+        if seconds >= limit.seconds:
+            waits = f"the query of a {text_at(trigger, 'type')} trigger waits {seconds:g} s"
+            message = f"{waits}, and fails here after {limit.seconds:g} s"
             yield Finding(severity=Severity.CHANGES, object=title_of(body), message=message, remedy=_REMEDY)
 
 

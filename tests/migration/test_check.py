@@ -127,6 +127,14 @@ CHANGES = {
         [watched({"type": "mysql", "metadata": SLOW})],
         "ScaledObject shop/web: the query of a mysql trigger waits 5 s, and fails here after 3 s -> set `timeout`",
     ),
+    "a query that takes longer than the installed operator allows": (
+        [operator(env={"KEDA_HTTP_DEFAULT_TIMEOUT": "4500"}), watched({"type": "mysql", "metadata": SLOW})],
+        "ScaledObject shop/web: the query of a mysql trigger waits 5 s, and fails here after 4.5 s -> set `timeout`",
+    ),
+    "the time-out of the installed operator": (
+        [operator(env={"KEDA_HTTP_DEFAULT_TIMEOUT": "9000"}), watched({"type": "mysql", "metadata": SLOW})],
+        "a question may take 9 s (KEDA_HTTP_DEFAULT_TIMEOUT of Deployment keda/keda-operator), where KEDA waits",
+    ),
     "a query of T-SQL that does": (
         [watched({"type": "mssql", "metadata": {**SLOW, "query": "WAITFOR DELAY '00:00:07'; SELECT 1"}})],
         "the query of a mssql trigger waits 7 s",
@@ -290,3 +298,11 @@ async def test_a_cluster_that_is_too_old_blocks(version: str, expected: str) -> 
     blocking = told(await check_migration(Installation(objects={}, version=version), read_keda_flags), "blocks")
     assert expected in blocking
     assert bool(blocking) is bool(expected)
+
+
+async def test_a_query_within_the_time_that_the_installed_operator_allows_is_no_finding() -> None:
+    """It was said to fail after 3 s, whatever the operator's Deployment says."""
+    found = await findings(
+        operator(env={"KEDA_HTTP_DEFAULT_TIMEOUT": "9000"}), watched({"type": "mysql", "metadata": SLOW})
+    )
+    assert "and fails here" not in told(found, "changes")

@@ -116,3 +116,13 @@ def test_what_is_refused_makes_no_mistake_of_its_own(
     )
     found = _fields(text, tmp_path, capsys)
     assert found == (refused or {"spec.selector.matchLabels.app.example/name"})
+
+
+@pytest.mark.parametrize("trigger", ["{type: cron, metadata: {a: 5}}", "{type: 5}", "{metadata: []}", "text", "{}"])
+def test_a_trigger_that_is_none_beside_a_refused_field_is_told_and_ends_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], trigger: str
+) -> None:
+    text = CRON.replace("minReplicaCount: 5", "minReplicaCount: many").replace(
+        "  triggers:", f"  triggers:\n  - {trigger}"
+    )
+    assert "spec.minReplicaCount" in _fields(text, tmp_path, capsys)
