@@ -17,6 +17,7 @@ from keda_py.environments.words import up_in_words
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
+from keda_py.replay.reading.warnings import warnings_of
 from keda_py.terminal.times import Times
 
 KINDS = (SCALED_OBJECTS, DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
@@ -41,10 +42,21 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
-    """In the order of waking; `unread` are the kinds that the user may not list."""
+    """In the order of waking; `unread` are the kinds that the user may not list.
+
+    `warnings` are what `keda-py validate` says of the Environment with these members.
+    """
 
     found: Sequence[Member]
     unread: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+
+async def judged_members(client: KubeClient, environment: Environment) -> Members:
+    """The members with what there is to warn of. Raises ConfigError, KubeError."""
+    meta = environment.metadata
+    found = await members_of(client, environment)
+    return replace(found, warnings=await warnings_of(client, meta.namespace, meta.name, client.clock.now()))
 
 
 async def members_of(client: KubeClient, environment: Environment) -> Members:

@@ -1,6 +1,6 @@
 """One Environment: what it does, what comes next, its waves, its members, and what holds it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -35,7 +35,9 @@ MEMBERS = (
 
 def page(environment: Environment, members: Members, times: Times, width: int) -> Text:
     """The whole page."""
-    blocks = [Text("\n".join(line for told in sentences(environment, times) for line in wrap(told, width)))]
+    blocks = [
+        Text("\n".join(line for told in sentences(environment, times, members.warnings) for line in wrap(told, width)))
+    ]
     if environment.status.waves:
         blocks.append(draw_table(WAVES, list(_waves(environment.status)), width))
     rows = [(one.key, one.wave, one.state, one.replicas, one.why_in_words(times)) for one in members.found]
@@ -58,16 +60,22 @@ def body_of(environment: Environment, members: Members, times: Times) -> dict[st
         }
         for one in members.found
     ]
-    return {**line_of(environment, times).fields(), "members": told, "unread": list(members.unread)}
+    return {
+        **line_of(environment, times).fields(),
+        "members": told,
+        "unread": list(members.unread),
+        "warnings": list(members.warnings),
+    }
 
 
-def sentences(environment: Environment, times: Times) -> Iterator[str]:
+def sentences(environment: Environment, times: Times, warnings: Sequence[str] = ()) -> Iterator[str]:
     """`shop/dev: awake since 08:30 CET (07:30 UTC), 7/9 ready, 9/9 up`, and what else is to be told."""
     meta, status = environment.metadata, environment.status
     since = None if is_partly_up(status) else time_of(status.phase_since)
     ready = "".join(f", {told} {what}" for told, what in ((status.ready, "ready"), (status.up, "up")) if told)
     yield f"{meta.namespace}/{meta.name}: {phase_of(status)}{f' since {times.spoken(since)}' if since else ''}{ready}"
     yield from (f"wrong: {told}" for told in wrong_of(status))
+    yield from (f"warning: {told}" for told in warnings)
     yield from lack_of_members(environment)
     if status.because and status.override is None:
         yield f"because: {status.because} ({calendar_of(environment)})"

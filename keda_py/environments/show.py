@@ -9,7 +9,7 @@ from rich.text import Text
 
 from keda_py.clock import SystemClock
 from keda_py.environments.asking import find_environment, list_environments
-from keda_py.environments.members import members_of
+from keda_py.environments.members import judged_members
 from keda_py.environments.overview import line_of_live, overview
 from keda_py.environments.page import body_of, page
 from keda_py.environments.zones import list_zones
@@ -59,7 +59,7 @@ async def look_at_one(
 ) -> tuple[Text, dict[str, Any]]:
     """The page of an Environment, and the same for programs. Raises ConfigError, KubeError."""
     environment = await find_environment(client, namespace, name)
-    members = await members_of(client, environment)
+    members = await judged_members(client, environment)
     times = times.of((await list_zones(client, namespace)).of(environment))
     return page(environment, members, times, width), body_of(environment, members, times)
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from keda_py.clock import SystemClock
 from keda_py.environments.asking import find_environment
-from keda_py.environments.members import members_of
+from keda_py.environments.members import judged_members
 from keda_py.environments.page import body_of, page, sentences
 from keda_py.environments.show import times_of
 from keda_py.environments.zones import list_zones
@@ -142,11 +142,11 @@ async def _look_back(client: KubeClient, wanted: Wanted) -> View:
 async def _look_at_environment(client: KubeClient, about: Named) -> View:
     """What sleeps together, also workloads that no ScaledObject has: told by its status, without the operator."""
     environment = await find_environment(client, about.namespace, about.name)
-    members = await members_of(client, environment)
+    members = await judged_members(client, environment)
     times = times_of(client).of((await list_zones(client, about.namespace)).of(environment))
     return View(
         page=lambda width, height: page(environment, members, times, width),
-        lines=list(sentences(environment, times)),
+        lines=list(sentences(environment, times, members.warnings)),
         body=body_of(environment, members, times),
     )
 

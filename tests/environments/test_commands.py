@@ -16,6 +16,7 @@ from keda_py.environments.overriding import Wish, request
 from keda_py.environments.release import find, page, release_all
 from keda_py.environments.show import look_at_all, look_at_one
 from keda_py.errors import ConfigError
+from keda_py.explanation.command import Wanted, look
 from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import CRON_JOBS, ENVIRONMENTS, OVERRIDES, STATEFUL_SETS, Obj
 from keda_py.terminal.times import Times
@@ -222,3 +223,31 @@ def test_the_namespace_is_that_of_the_context(tmp_path: Path) -> None:
     file.write_text("{")
     with pytest.raises(ConfigError, match="correct the file"):
         context_namespace(str(file))
+
+
+async def test_the_page_of_an_environment_repeats_what_validate_warns_of_it(quiet: World) -> None:
+    """Hours, waves and jobs alike, and not what is another Environment's."""
+    backwards = {"timeZone": "UTC", "hours": [{"days": "Mon-Fri", "from": "19:30", "to": "08:30"}]}
+    waves = [{"name": "data", "selector": {"matchLabels": {"no": "such"}}}]
+    apart = {"matchLabels": {"team": "other"}}
+    await quiet.create(
+        environment(calendar=backwards, waves=waves, exclude=apart),
+        environment("other", selector=apart),
+        cron_job("backup", "0 12 * * 1-5"),
+        labelled(cron_job("never", "0 3 * * *"), team="other"),
+    )
+    text, body = await look_at_one(quiet.client, "default", "dev", TIMES, 400)
+    codes = [one.rpartition("[")[2] for one in body["warnings"]]
+    assert sorted(codes) == ["hours-swapped]", "job-never-runs]", "wave-empty]"]
+    assert "CronJob default/backup" in text.plain
+    assert "default/never" not in text.plain
+    view = await look(quiet.client, Wanted(object="env/dev", namespace="default"))
+    assert [line for line in view.lines if line.startswith("warning: ")] == [
+        f"warning: {one}" for one in body["warnings"]
+    ]
+
+
+async def test_an_environment_without_mistakes_has_no_warnings(quiet: World) -> None:
+    await quiet.create(environment(), deployment(), cron_job("noon", "0 12 * * 1-5"))
+    _, body = await look_at_one(quiet.client, "default", "dev", TIMES, 400)
+    assert body["warnings"] == []
