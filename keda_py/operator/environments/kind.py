@@ -173,8 +173,9 @@ class Environments(Kind[EnvironmentMemory]):
             seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
             decision = decide(spec, calendar, overrides, seen, before, clock.now())
             state.pause = self._members.pause_in(spec.namespace, clock.monotonic() - began)
-        wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
-        unseen = others.unwatched or stored.unreadable  # nothing tells of a change of these
+        awaited = any(one.heir for one, _ in found)
+        wait = READ_SOON_SECONDS if awaited or is_moving(decision.state) else READ_AGAIN_SECONDS
+        unseen = others.unwatched or stored.unreadable or awaited  # nothing tells of a change of these
         again = min(self._seconds_to(decision.look_again_at), wait if unseen else LONGEST_WAIT_SECONDS)
         state.next_look = min(state.next_look, clock.monotonic() + again)
         if self._parts.acts():

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
-from keda_py.core.environment.decision.seen import OUR_MANAGER, MemberSeen, Role, is_ready
-from keda_py.core.environment.decision.state import EnvironmentState, Stage, key_of_workload
+from keda_py.core.environment.decision.seen import OUR_MANAGER, Heir, MemberSeen, Role, is_ready
+from keda_py.core.environment.decision.state import EnvironmentState, MemberState, Stage, key_of_workload
+from keda_py.core.environment.decision.stored import read_stored
 from keda_py.core.environment.overrides import Target
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
 from keda_py.core.environment.times import parse_time
@@ -51,6 +52,8 @@ class _Found:
     text: str
     released: bool
     owned_by: str
+    heir: Heir
+    inherited: MemberState | None
 
 
 def key_of(kind: str, live: Obj) -> str:
@@ -93,6 +96,8 @@ class Members:
                     triggers_active=role is Role.SCALED_OBJECT and _is_active(live),
                     released=found.released,
                     owned_by=found.owned_by,
+                    heir=found.heir,
+                    inherited=found.inherited,
                     targets=tuple(targets),
                     workload=workload_of(live) if role is Role.SCALED_OBJECT else found.text,
                 ),
@@ -118,13 +123,38 @@ class Members:
             taken = named and spec.takes(labels, annotations) and not self._owners.is_own(live)
             if not taken and not remembered:
                 continue
-            owner = first_of(neighbours, labels, annotations) if taken else None
-            rules = owner is not None and owner.uid == spec.uid
-            owned_by = "" if remembered else held.get(key) or ("" if rules or owner is None else owner.name)
+            owner = first_of(neighbours, labels, annotations)
+            rules = taken and owner is not None and owner.uid == spec.uid
+            inherited = self._inherited(spec, held.get(key, ""), key) if rules and key not in state.members else None
+            holder = "" if inherited is not None else held.get(key)
+            owned_by = "" if remembered else holder or ("" if rules or owner is None else owner.name)
             fresh[not owned_by] += not remembered
             if remembered or fresh[not owned_by] <= MOST_MEMBERS + 1:
                 released = not taken or (remembered and not rules)
-                yield _Found(key=key, role=role, live=live, text=text, released=released, owned_by=owned_by)
+                yield _Found(
+                    key=key,
+                    role=role,
+                    live=live,
+                    text=text,
+                    released=released,
+                    owned_by=owned_by,
+                    heir=self._heir(state, None if rules else owner, key) if released else Heir.NONE,
+                    inherited=inherited,
+                )
+
+    def _inherited(self, spec: EnvironmentSpec, holder: str, key: str) -> MemberState | None:
+        """What another Environment remembers of a ScaledObject that it has put to sleep, and has no longer."""
+        live = self._caches.environments.get(spec.namespace, holder) if holder and _is_scaled_object(key) else None
+        member = None if live is None else read_stored(map_at(live, "status")).state.members.get(key)
+        return member if member is not None and member.stage in _ASLEEP else None
+
+    def _heir(self, state: EnvironmentState, owner: EnvironmentSpec | None, key: str) -> Heir:
+        """Of a ScaledObject that is asleep and has another owner now."""
+        known = state.members.get(key)
+        if owner is None or known is None or known.stage not in _ASLEEP or not _is_scaled_object(key):
+            return Heir.NONE
+        live = self._caches.environments.get(owner.namespace, owner.name)
+        return Heir.HAS_IT if key in map_at(live, "status", "members") else Heir.AWAITED
 
     def _candidates(
         self, spec: EnvironmentSpec, remembered: Container[str], others: Others
@@ -169,6 +199,10 @@ class Members:
         if value is None:
             return _UNKNOWN
         return Count(value, _ready_pods(workload, value), workload["manager"])
+
+
+def _is_scaled_object(key: str) -> bool:
+    return key.startswith(f"{SCALED_OBJECTS.kind}/")
 
 
 def _kind_of(text: str) -> tuple[str, str]:

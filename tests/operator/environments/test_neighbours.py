@@ -1,5 +1,7 @@
 """Two rules for one workload: it has one of them at a time, and its count is never lost between the two."""
 
+import pytest
+
 from keda_py.core.environment.decision.members import OverlayAsleep
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
@@ -57,6 +59,45 @@ async def test_a_sleeping_scaled_object_that_moves_stays_asleep_and_wakes_with_t
     assert (world.replicas(), status(world, "b")["phase"]) == (0, "Asleep")
     await until(world, 20, "12:14")
     assert world.replicas() > 0
+
+
+@pytest.mark.parametrize("minimum", [0, 1])
+async def test_nothing_scales_a_sleeping_scaled_object_up_while_it_moves(world: World, minimum: int) -> None:
+    """It was given back by the one before the other had it, woke, and was "kept up by a person" for the night."""
+    world.jobs(10)
+    spec = {"pollingInterval": 1, "minReplicaCount": minimum}
+    await world.create(deployment("app", 2), labelled(scaled_object(metrics_api(world.url), **spec), team="a"))
+    for name in ("a", "b"):
+        await world.create(environment(name, calendar=LUNCH, selector=team(name)))
+    await until(world, 20, "12:06")
+    assert world.replicas() == 0
+    seen: set[int] = set()
+    world.listen(lambda event: seen.add(world.replicas()))
+    await world.patch(SCALED_OBJECTS, {"metadata": {"labels": {"team": "b"}}})
+    await until(world, 20, "12:09")
+    assert seen == {0}
+    assert status(world, "b")["members"]["ScaledObject/app"]["stage"] == "Down"
+    assert "members" not in status(world, "a")
+    await until(world, 20, "12:14")
+    assert world.replicas() > 0
+    assert "members" not in status(world, "b")
+
+
+async def test_a_sleeping_scaled_object_that_moves_to_an_environment_that_is_awake_wakes(world: World) -> None:
+    world.jobs(10)
+    await world.create(
+        deployment("app", 2), labelled(scaled_object(metrics_api(world.url), pollingInterval=1), team="a")
+    )
+    always = {"timeZone": "UTC", "hours": [{"from": "00:00", "to": "24:00"}]}
+    for name, calendar in (("a", LUNCH), ("b", always)):
+        await world.create(environment(name, calendar=calendar, selector=team(name)))
+    await until(world, 20, "12:06")
+    assert world.replicas() == 0
+    await world.patch(SCALED_OBJECTS, {"metadata": {"labels": {"team": "b"}}})
+    await until(world, 20, "12:08")
+    assert world.replicas() > 0
+    assert not status(world, "a").get("members")
+    assert not status(world, "b").get("members")
 
 
 def test_what_one_environment_lays_is_not_taken_off_by_another() -> None:

@@ -122,8 +122,7 @@ class _Run:
         """The decisions, and the state to store."""
         wants = {member.key: self._want(member) for member in self._seen}
         observed: list[tuple[MemberSeen, MemberState | None]] = [
-            (member, observe(member, self._state.members.get(member.key), wants[member.key], self._now))
-            for member in self._seen
+            (member, observe(member, self._known(member), wants[member.key], self._now)) for member in self._seen
         ]
         moved = self._move(observed)
         decisions = []
@@ -162,6 +161,9 @@ class _Run:
         """Whether it is too new to be put to sleep by a calendar; an Override that says so is a person's wish."""
         return self._goal.override is None and self._now < member.created + self._spec.grace
 
+    def _known(self, member: MemberSeen) -> MemberState | None:
+        return self._state.members.get(member.key) or member.inherited
+
     def _want(self, member: MemberSeen) -> Want:
         base = Want(
             wish=_WISHES[self._goal.state],
@@ -169,6 +171,8 @@ class _Run:
             triggers_wake=self._spec.triggers_wake,
             crowded=self._crowded,
         )
+        if member.heir and not self._spec.deleting:
+            return replace(base, wish=Wish.LEAVE)
         if member.released or self._spec.deleting:
             return replace(base, wish=Wish.UP)
         override = self._verdicts[member.key].rules

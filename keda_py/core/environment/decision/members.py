@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from keda_py.core.environment.decision.seen import MemberSeen, Role, Writer, writer_of
+from keda_py.core.environment.decision.seen import Heir, MemberSeen, Role, Writer, writer_of
 from keda_py.core.environment.decision.state import MemberState, Stage
 
 MOST_PUT_BACKS = 2
@@ -169,6 +169,8 @@ def act(member: MemberSeen, state: MemberState | None, want: Want, now: datetime
     if member.owned_by:
         because = f"Environment {member.owned_by} has it"
         return _decide(member, None, Reason.OWNED_BY_ANOTHER, because)
+    if member.heir is Heir.HAS_IT:
+        return _decide(member, None, Reason.GIVEN_BACK, "another Environment remembers it")
     if member.count is None:
         return _decide(member, state, Reason.COUNT_UNKNOWN, "its count could not be read", want)
     match want.wish:

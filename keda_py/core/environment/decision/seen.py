@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from keda_py.core.environment.decision.state import MemberState
 from keda_py.core.environment.overrides import Target
 
 
@@ -54,6 +55,17 @@ def writer_of(manager: str) -> Writer:
     return Writer.CONTROLLER if fights else Writer.PERSON
 
 
+class Heir(StrEnum):
+    """Of a ScaledObject that sleeps and whose labels make it another Environment's.
+
+    It stays asleep until the other one remembers it, which gives it back: given back in between, it would wake.
+    """
+
+    NONE = ""
+    AWAITED = "awaited"
+    HAS_IT = "has it"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberSeen:
     """A member now. `count` None: it could not be read, so it is left as it is.
@@ -76,6 +88,10 @@ class MemberSeen:
     """Of a ScaledObject whose triggers are polled while it sleeps."""
     released: bool = False
     """No member any more, but something of it is still remembered: it is given back."""
+    heir: Heir = Heir.NONE
+    """Of one that is released: whether the Environment that has it now remembers it already."""
+    inherited: MemberState | None = None
+    """What the Environment that had it before remembers of it, as that has put it to sleep."""
     owned_by: str = ""
     """Another Environment that has it: an older one, or one that is still to give its count back."""
     targets: tuple[Target, ...] = ()
