@@ -37,7 +37,7 @@ def _judge_zone(text: str) -> None:
     try:
         load_zone("" if zone == "Local" else zone, field="loc")
     except ConfigError:
-        raise ValueError(f"is no time zone; {zone_remedy(zone)}") from None
+        raise ValueError(f"is not a time zone; {zone_remedy(zone)}") from None
 
 
 def _judge_duration(text: str) -> None:

@@ -278,7 +278,7 @@ async def test_a_server_that_never_answers_is_given_up(bench: Bench, silent_port
         ("root:hunter2@unix(/run/mysqld.sock)/shop", "asks over TCP only"),
         ("root:hunter2@tcp(h:x)/shop", "the port is not a number"),
         ("root:hunter2@tcp(h)/shop?tls=mine", "tls is not one of false"),
-        ("root:hunter2@tcp(h)/shop?loc=Europe%2FBerlim", "loc is no time zone; did you mean Europe/Berlin?"),
+        ("root:hunter2@tcp(h)/shop?loc=Europe%2FBerlim", "loc is not a time zone; did you mean Europe/Berlin?"),
         ("root:hunter2@tcp(h)/shop?timeout=5", "timeout is no duration, such as 5s"),
         ("root:hunter2@tcp(h)/shop?parseTime=maybe", "parseTime is neither true nor false"),
         ("root:hunter2@tcp(h)/shop?serverPubKey=hunter2", "serverPubKey is of a program's own"),
