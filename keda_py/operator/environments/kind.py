@@ -45,6 +45,7 @@ from keda_py.operator.controller.steps import StepError
 from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events
+from keda_py.operator.environments.job_warnings import REASON, running_jobs
 from keda_py.operator.environments.known.changes import Change, change_of, change_of_member
 from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
 from keda_py.operator.environments.known.turns import Turns
@@ -180,6 +181,9 @@ class Environments(Kind[EnvironmentMemory]):
         state.next_look = min(state.next_look, clock.monotonic() + again)
         if self._parts.acts():
             await self._do(state, decision, seen, stored, {one.key: body for one, body in found})
+            jobs, live = running_jobs(found, decision.state.members), self.live.get(spec.namespace, spec.name)
+            for note in await state.jobs.news(spec, calendar, jobs, clock.now()) if live is not None else ():
+                self._parts.tell(live or {}, "Warning", REASON, note[:LONGEST_NOTE])
         else:
             self._follow(state, decision, seen, before)
         return decision

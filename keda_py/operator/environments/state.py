@@ -8,6 +8,7 @@ from typing import Final
 from keda_py.apis.environments.environment import Environment
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.operator.controller.state import Remembered
+from keda_py.operator.environments.job_warnings import JudgedJobs
 
 LONGEST_RETRY: Final = timedelta(seconds=30)
 
@@ -52,6 +53,7 @@ class EnvironmentMemory(Remembered):
     held_up: str = ""
     accounts: bool = False
     lost: tuple[str, ...] = ()
+    jobs: JudgedJobs = field(default_factory=JudgedJobs)
 
     def forget_all_but(self, members: Container[str]) -> None:
         """Our writes of members that are gone: names come and go."""
