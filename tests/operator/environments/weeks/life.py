@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keda_py.core.environment.calendar.calendar import Calendar
@@ -32,6 +32,9 @@ HOUR = timedelta(hours=1)
 TEAMS = {"a": "dev", "b": "twin"}
 _WAVES = ("data", "services", "rest")
 _COUNTED = ("deployments", "statefulsets", "cronjobs")
+_MOVE = timedelta(minutes=2)
+"""As long a ScaledObject may be remembered by two Environments: a look of each, and a start of the operator."""
+_NEVER = datetime.min.replace(tzinfo=UTC)
 _ENVIRONMENT, _CRON_JOB = -1, 5
 """Targets of a story's Overrides: a CronJob alone has none."""
 
@@ -93,6 +96,7 @@ class Life:
         for (key, _, wave, count), takes in zip(KEYS, self.story.pods_take, strict=True):
             self.things[key] = Thing(key, _WAVES[wave], count, NEVER_SECONDS if takes is None else takes)
         self._dead, self._ours, self._held = asyncio.Event(), True, AsyncExitStack()
+        self._moving: dict[str, datetime] = {}
 
     @property
     def environments(self) -> list[str]:
@@ -270,9 +274,12 @@ class Life:
             self._dead.set()
 
     def _has_one_owner(self) -> None:
+        """A ScaledObject that moves while it sleeps is remembered by the new one first, and then no more by the old."""
         both = self._members("dev").keys() & self._members("twin").keys()
-        if both:
-            self.problems.append(f"{self.now}: {sorted(both)} are remembered by both Environments")
+        self._moving = {key: self._moving.get(key, self.now) for key in both if key.startswith("ScaledObject/")}
+        wrong = {key for key in both if self.now - self._moving.get(key, _NEVER) > _MOVE}
+        if wrong:
+            self.problems.append(f"{self.now}: {sorted(wrong)} are remembered by both Environments")
 
     def _changed(self, name: str, before: int, after: int) -> None:
         thing = next(one for one in self.things.values() if one.name == name)
