@@ -63,7 +63,8 @@ def check_lease(answer: Obj, name: str) -> Obj:
     anything.
     """
     named = answer.get("kind", LEASES.kind) == LEASES.kind and name_of(answer) == name
-    if not named or not text_at(answer, "metadata", "resourceVersion") or not isinstance(answer.get("spec") or {}, dict):
+    whole = bool(text_at(answer, "metadata", "resourceVersion")) and isinstance(answer.get("spec") or {}, dict)
+    if not named or not whole:
         text = f"the answer to a request for the lease {name!r} is not that lease; look for a proxy in between"
         raise Unavailable(text)
     return answer
