@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 
-from tests.hostile.attacks import answers, callers, credentials, crowds, objects, texts
+from tests.hostile.attacks import answers, callers, credentials, crowds, environments, objects, texts
 from tests.hostile.case import Case
 
 TITLE = "Hostile cases"
@@ -11,11 +11,12 @@ GROUPS: Mapping[str, Sequence[Case]] = {
     "Texts in ConfigMaps": texts.CASES,
     "Objects and names": objects.CASES,
     "Many, and what is shared": crowds.CASES,
+    "Environments": environments.CASES,
     "Answers of sources": answers.CASES,
     "Credentials sent elsewhere": credentials.CASES,
     "Callers of the ports": callers.CASES,
 }
-OF_OBJECTS = (*texts.CASES, *objects.CASES, *crowds.CASES)
+OF_OBJECTS = (*texts.CASES, *objects.CASES, *crowds.CASES, *environments.CASES)
 OF_SOURCES = (*answers.CASES, *credentials.CASES)
 OF_CALLERS = callers.CASES
 ALL = (*OF_OBJECTS, *OF_SOURCES, *OF_CALLERS)
