@@ -107,7 +107,7 @@ def await_turn(decision: Decision) -> Decision:
 
 
 def _decide_active(spec: ScalingSpec, seen: Observation, replicas: int, now: datetime) -> Decision:
-    # force-activation is the reason even if triggers are active, too
+    # Force-activation is the reason even if triggers are active, too.
     active = FORCED if spec.force_activation else ACTIVE
     below_min = spec.idle_replicas is not None and replicas < spec.min_replicas
     if replicas == 0 or below_min:

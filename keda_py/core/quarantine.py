@@ -133,6 +133,8 @@ def _blame(under_way: Sequence[Trace], on_cpu: int) -> _Verdict:
     tried = frozenset(trace.work.key for trace in under_way if trace.mark is Mark.TRIAL)
     hung = frozenset(trace.work.key for trace in under_way if trace.mark is Mark.HUNG)
     running = frozenset(trace.work.key for trace in under_way if on_cpu and trace.group == on_cpu)
+    # The best evidence first. Several suspects of one kind are a tie: none of them is blamed, and weaker evidence is
+    # not used against a single one of them.
     for suspects in (hung, running, tried):
         if len(suspects) == 1:
             (blamed,) = suspects
@@ -153,6 +155,7 @@ def _sentence(work: Work, verdict: _Verdict, deaths: int, now: int) -> Hold:
 
 def clear(hold: Hold, now: int) -> Hold:
     """Turn a hold into a past one after a trial that the process survived."""
+    # The hold ends now, and is forgotten REMEMBERED_SECONDS later.
     return replace(hold, held=False, seconds=min(max(now - hold.died, 0), HOLD_SECONDS[-1]))
 
 

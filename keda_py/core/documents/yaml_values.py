@@ -70,6 +70,7 @@ def _build(stream: Iterable[yaml.Event]) -> object:
             value, anchor = _named(event.anchor, anchored, inside[-1]), None
         else:
             continue
+        # A value gets its anchor when it is complete, so that no alias can refer to what contains it.
         inside[-1].items.append(value)
         if anchor is not None:
             anchored[anchor] = value

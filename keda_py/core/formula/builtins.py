@@ -111,6 +111,7 @@ def _rounded(name: str, towards: Callable[[float], float]) -> Callable[[list[Val
 
 def _half_away(number: float) -> float:
     """Round halves away from zero: 2.5 becomes 3, -2.5 becomes -3, and 0.49999999999999994 stays 0."""
+    # Not floor(number + 0.5): that sum is 1.0 for 0.49999999999999994.
     whole = math.trunc(number)
     return whole + math.copysign(1, number) if abs(number - whole) >= 0.5 else whole
 

@@ -2,7 +2,7 @@
 
 Pure. `syntax/parser.py` makes the tree, `formula.py` runs the function. A name is looked up among the triggers' names,
 the variables of `let`, the builtins and the few members of time, and nowhere else: no attribute of a Python object can
-be reached. What a type tells beforehand is refused here, the rest while it runs.
+be reached. A wrong type that is known is refused here, the rest at evaluation.
 """
 
 from dataclasses import replace

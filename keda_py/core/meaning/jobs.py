@@ -103,6 +103,8 @@ def _misses(job: JobSchedule, opened: Sequence[Opening]) -> bool:
     """Whether it fires, but never in an opening. Schedules that cannot be parsed are left to the API server."""
     try:
         fires: datetime | None = None
+        # `next_fire` excludes its start: a minute earlier includes a firing at the very opening. Its result is used
+        # until an opening begins after it, since finding one costs up to 10 ms.
         for opening in opened:
             if fires is None or fires < opening.start:
                 fires = next_fire(job.expression, job.zone, opening.start - _MINUTE)

@@ -92,7 +92,7 @@ class Line:
             self._waiting[claim.namespace] = []
             heapq.heappush(self._turns, (self._turn, number, claim.namespace))
         waiting = self._waiting[claim.namespace]
-        # discarded claims stay in a heap until popped; rebuild it before they outnumber the live ones
+        # Discarded claims stay in the heap until popped; it is built again before they outnumber the live ones.
         if len(waiting) > 2 * len(self._claims) + _SPARE:
             waiting[:] = [one for one in waiting if self._claims.get(one[2].key, (-1, None))[0] == one[1]]
             heapq.heapify(waiting)
@@ -109,6 +109,8 @@ class Line:
             if claim is None:
                 del self._waiting[namespace]
                 continue
+            # A served namespace waits for the next round. One that comes later joins the current round, not an earlier
+            # one, so that having been idle gives it no advantage.
             self._turn = max(self._turn, turn)
             heapq.heappush(self._turns, (self._turn + 1, next(self._order), namespace))
             del self._claims[claim.key]
@@ -119,6 +121,8 @@ class Line:
         waiting = self._waiting[namespace]
         while waiting:
             _, number, claim = heapq.heappop(waiting)
+            # A claim that was discarded, or added again with another priority, is still in the heap under its old
+            # number.
             known = self._claims.get(claim.key)
             if known is not None and known[0] == number:
                 return claim

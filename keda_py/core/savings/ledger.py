@@ -86,6 +86,8 @@ def note(ledger: Ledger | None, now: datetime, held: Held, *, before: int | None
     """
     if ledger is None:
         return Ledger(at=now, held=held, month=Month(name=_name(now)))
+    # After a restart the time since the last write counts only if the count is still the same: otherwise it changed at
+    # an unknown moment.
     known = not ledger.restored or before is None or before == ledger.held.count
     passed = _let_pass(ledger, now) if known and timedelta(0) < now - ledger.at <= LONGEST_GAP else ledger
     moved = ledger.moved or not known or held != ledger.kept

@@ -73,12 +73,15 @@ class Share:
 
     def owns(self, key: str) -> bool:
         """Whether this replica may write the object of that key."""
+        # Rule 1: what any view since the agreed one gives to others is given up at once, before that view is published.
         return self.agreed and all(owner_of(key, view) == self.me for view in self.views)
 
     def after(self, slots: Mapping[int, Slot]) -> Self:
         """Return the next share, given all slots as read after the last change here; our slot is held by us."""
         view = frozenset(number for number, slot in slots.items() if slot.holder)
         if view != self.view:
+            # The agreed view stays the first until a newer one is agreed on: what it and all later views give to us is
+            # ours meanwhile.
             before = tuple(one for one in self.views[1:] if one != view)
             views = (*self.views[:1], *before, view) if self.agreed else (view,)
             return replace(self, epoch=self.epoch + 1, views=views, published=False)

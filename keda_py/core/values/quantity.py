@@ -109,6 +109,8 @@ def _scale_digits(whole: str, fraction: str, base: int, power: int) -> int:
     shift = 9 + power - len(fraction)
     if not amount:
         return 0
+    # Beyond these bounds the result is known without computing a power, which an exponent such as 1e999999999 would
+    # make take for ever: one digit exceeds the cap, or _LONGEST digits stay below one nano.
     if shift > 40:
         return _LARGEST * _NANO
     if shift < -_LONGEST - 40:

@@ -58,6 +58,7 @@ class Requesters:
         if old is not None or new is None or not self._waiting:
             return
         meta = new["metadata"]
+        # A review with a uid is about exactly this object; one without is matched by name.
         for uid in (meta["uid"], ""):
             until, user = self._waiting.pop((meta["namespace"], meta["name"], uid), (0.0, ""))
             if user and asyncio.get_running_loop().time() < until:

@@ -27,6 +27,7 @@ FIRST_PAUSE_SECONDS = 0.5
 LAST_PAUSE_SECONDS = 30.0
 QUEUE_LIMIT = 10_000
 LANES = 8
+"""Requests under way at once. Events about one object share a lane, which keeps their order."""
 
 log = logging.getLogger(__name__)
 

@@ -51,6 +51,7 @@ class OrderedQueue:
         """Send until cancelled; events that an earlier run has left come first."""
         while True:
             while self._take():
+                # Cleared before the attempt, so that a `hurry` during the attempt ends the pause after it.
                 self._due.clear()
                 pause = await self._try()
                 if pause is not None:
@@ -65,6 +66,8 @@ class OrderedQueue:
                 break
 
     def _take(self) -> bool:
+        # An event stays in hand until it is finished, also if `run` is cancelled during its attempt: `drain` or the
+        # next `run` sends it again, so that it is sent at least once.
         if self._in_hand is None and self._waiting:
             self._in_hand = self._waiting.popleft()[1]
         return self._in_hand is not None

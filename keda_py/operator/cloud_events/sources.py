@@ -204,6 +204,7 @@ class CloudEventSources:
             source.delivery.connect(None)
             source.problem = str(error)
         except Exception:
+            # The work queue tries again: without a version the next attempt opens the sink.
             source.version = None
             raise
 

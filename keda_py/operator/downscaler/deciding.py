@@ -58,6 +58,7 @@ class Deciding:
         if namespace is None or live["metadata"].get("deletionTimestamp"):
             return None
         around, before = annotations_of(namespace), annotated(live, self._annotations(live))
+        # Jobs of ScaledJobs and HPAs of ScaledObjects are our own: they follow their owner, and are not downscaled.
         if not self._is_marked(live, around) or set(before.owner_kinds) & set(_OURS):
             return Decided(before=before)
         governed_by = self._parts.owners.by(before.namespace, before.labels, before.annotations)

@@ -124,6 +124,8 @@ class Sweep:
             if decided is None or outcome is None or not outcome.changed or not self._parts.acts():
                 self._withdraw(live)
                 continue
+            # An object that we wrote within the last minute waits for the full minute: if another client changes it
+            # back each time, writing at once would never end.
             is_due = key_of(live) not in self._writing and (every or not self._is_fresh(live))
             if is_due and self._has_turn(live, outcome):
                 self._writing.add(key_of(live))

@@ -97,6 +97,8 @@ class Environments(Kind[EnvironmentMemory]):
             state.remember(held)
         async with state.without_worker():
             await self._parts.caches.wait_members()
+        # Overlays that were restored from the stored status count as laid, so that the next look removes those of
+        # objects that are gone.
         state.laid |= self._parts.overlays.names_by(state.uid)
         state.spec, state.next_look = Read(written=written, spec=spec), 0.0
         state.fingerprint = fingerprint
@@ -165,6 +167,7 @@ class Environments(Kind[EnvironmentMemory]):
         stored = read_stored(state.status)
         before = stored.state
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
+        # One decision of a namespace at a time: each reads all objects of the namespace, without any await.
         async with self._turns.turn(spec.namespace):
             began = clock.monotonic()
             found = [
@@ -217,6 +220,8 @@ class Environments(Kind[EnvironmentMemory]):
         fields = fields_of(EnvironmentStatus, status)
         if left := {key: state.status["members"][key] for key in stored.unreadable}:
             fields["members"] = left | (fields["members"] or {})
+        # `exactly` writes over the version that was read: a replica with an old cache gets a Conflict, instead of
+        # dropping an original count that another replica has just stored.
         await self._parts.status.write(state, fields, exactly=remembers)
         state.accounts = True
         if not self._parts.acts():

@@ -78,7 +78,7 @@ class Members:
             known = state.members.get(key)
             count = self._count(workload, role, written.get(key)) if known_at_all else _UNKNOWN
             if not count.manager and known is not None and known.stage is Stage.FALLING:
-                # manager unknown: most likely an HPA that is not deleted yet
+                # The manager is unknown: most likely it is an HPA that is not deleted yet.
                 count = replace(count, manager=OUR_MANAGER)
             targets = [Target(*key.split("/", 1))]
             if workload is not None and workload is not live:
@@ -131,6 +131,7 @@ class Members:
             inherited = self._inherited(spec, held.get(key, ""), key) if rules and key not in state.members else None
             holder = "" if inherited is not None else held.get(key)
             owned_by = "" if remembered else holder or ("" if rules or owner is None else owner.name)
+            # Candidates that others own are counted apart, so that many of them leave room for our own.
             fresh[not owned_by] += not remembered
             if remembered or fresh[not owned_by] <= MOST_MEMBERS + 1:
                 released = not taken or (remembered and not rules)

@@ -47,7 +47,7 @@ async def find_others(further: FurtherKinds, cluster: Caches, spec: EnvironmentS
     bodies = {text: further.workload(one) for text, one in asked.items()}
     for text in remembered.keys() - watched.keys():
         if (body := bodies[text]) is not None and _kind(text) in spec.kinds:
-            # not listed, so its labels are unknown too: a count of None leaves it alone
+            # It is not listed, so its labels are unknown too: a count of None leaves it alone.
             body["spec"]["replicas"] = None
     return Others(
         members={

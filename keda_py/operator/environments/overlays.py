@@ -94,6 +94,8 @@ class Overlays:
             self._notify(key)
 
     def _take_off(self, key: ObjectKey, released: Removal | None, by: str) -> None:
+        # While an object changes hands two Environments decide about it: the former one must not remove the overlay of
+        # the new one.
         if self._by.get(key, by) != by:
             return
         before = self._laid.pop(key, None)

@@ -109,6 +109,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
                 memory.known = await self._read(live)
             self._states[key.namespace, key.name] = memory
             memories.append(memory)
+        # Bounds are set after all schedules were read: which one rules an object depends on all of them.
         for memory in memories:
             if memory.known is not None:
                 self._lay(memory, memory.known, in_force(memory.known, self._parts.clock.now()))

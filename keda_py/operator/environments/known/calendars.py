@@ -114,6 +114,7 @@ class Calendars:
         found = (spec, today if has_files else today.year, *(one.version for one in files))
         if (known := self._known(key, found)) is None:
             async with self._turns.turn(key.namespace):
+                # Another look may have built it while this one waited for its turn.
                 if (known := self._known(key, found)) is None:
                     known = await self._build_anew(key.namespace, spec, files, field)
                     self._built[key] = _Built(found, known, has_files)

@@ -39,6 +39,8 @@ class Files:
         KubeError if the file cannot be read now.
         """
         contents = (sha256(file).digest(), today, time_zone)
+        # All calendars share the holidays of a file, while an error belongs to one field. A used entry moves to the end
+        # of the dict, whose first entry is therefore the least recently used one.
         for key in ((*contents, ""), (*contents, field)):
             if (known := self._read.pop(key, None)) is not None:
                 self._read[key] = known

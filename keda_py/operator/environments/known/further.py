@@ -203,6 +203,7 @@ class FurtherKinds:
 
     async def _ask(self, key: tuple[Kind, str, str], version: str) -> None:
         kind, namespace, name = key
+        # Names come and go without bound. Above the limit all entries are dropped; the next looks read what they need.
         if len(self._read) > MOST_READ:
             self._read.clear()
         scale, problem = None, ""

@@ -88,6 +88,7 @@ class Overriding:
             except (ConfigError, KubeError):
                 continue  # its own status says why
         built = Overrides(found)
+        # An end that a calendar decides may change while no Override does, so the result must not be kept.
         if settled:
             self._known[namespace] = (said, built)
         return built

@@ -17,6 +17,7 @@ class Turns:
 
     def __init__(self, at_once: int = 1) -> None:
         self._at_once = at_once
+        # A gate exists while a task holds it or waits for it, so that namespaces leave nothing behind.
         self._gates: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
@@ -25,4 +26,5 @@ class Turns:
         gate = self._gates.setdefault(namespace, asyncio.Semaphore(self._at_once))
         async with gate:
             yield
+            # Inside the gate: the loop runs all other ready tasks before the next computation of the namespace begins.
             await asyncio.sleep(0)
