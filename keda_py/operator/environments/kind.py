@@ -167,7 +167,7 @@ class Environments(Kind[EnvironmentMemory]):
         stored = read_stored(state.status)
         before = stored.state
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
-        # One decision of a namespace at a time: each reads all objects of the namespace, without any await.
+        # One decision of a namespace at a time: each reads all objects of the namespace, which takes milliseconds.
         async with self._turns.turn(spec.namespace):
             began = clock.monotonic()
             found = [

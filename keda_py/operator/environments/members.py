@@ -147,13 +147,15 @@ class Members:
                 )
 
     def _inherited(self, spec: EnvironmentSpec, holder: str, key: str) -> MemberState | None:
-        """What another Environment remembers of a ScaledObject that it has put to sleep, and has no longer."""
+        """Return the state in which another Environment put a ScaledObject to sleep that now belongs here; None without
+        one.
+        """
         live = self._caches.environments.get(spec.namespace, holder) if holder and _is_scaled_object(key) else None
         member = None if live is None else read_stored(map_at(live, "status")).state.members.get(key)
         return member if member is not None and member.stage in _ASLEEP else None
 
     def _heir(self, state: EnvironmentState, owner: EnvironmentSpec | None, key: str) -> Heir:
-        """Of a ScaledObject that is asleep and has another owner now."""
+        """Return HAS_IT once the new owner of a sleeping ScaledObject remembers it, AWAITED before, NONE for others."""
         known = state.members.get(key)
         if owner is None or known is None or known.stage not in _ASLEEP or not _is_scaled_object(key):
             return Heir.NONE
