@@ -37,7 +37,7 @@ class MetricReading:
     outcome: Outcome
     taken_at: datetime
     seconds: float = 0.0
-    """How long the source took to answer."""
+    """Seconds that the source took to answer."""
     asked: bool = False
     """Read because the HPA asked, not for a poll."""
 

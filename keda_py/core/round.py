@@ -116,7 +116,7 @@ class Judgement:
     decision: Decision
 
     def postponed(self) -> "Judgement":
-        """The same without its action, which waits for its turn."""
+        """Return the judgement without its action, which waits for its turn."""
         return replace(self, decision=await_turn(self.decision))
 
 

@@ -126,9 +126,9 @@ class ScalingSpec(TriggersSpec):
     """The reason why the last overlay was removed, in words."""
 
     min_replicas: int = field(init=False, repr=False, compare=False)
-    """The lowest count while active, 0 where none is declared."""
+    """The lowest count while active, 0 if none is declared."""
     resource_only: bool = field(init=False, repr=False, compare=False)
-    """All triggers are cpu or memory: nothing to poll, always active."""
+    """Whether all triggers are cpu or memory: then nothing is polled, and the object is always active."""
 
     def __post_init__(self) -> None:
         TriggersSpec.__post_init__(self)  # super() fails here: slots make the class anew

@@ -1,4 +1,4 @@
-"""Elements of arrays and maps, slices, and where a `?.` on nil ends.
+"""Compile elements of arrays and maps, slices, and the end of a chain with `?.`.
 
 Pure. `base.key` is an entry of a map, never an attribute of an object.
 """

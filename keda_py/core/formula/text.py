@@ -159,7 +159,7 @@ def encode_base64(text: str) -> str:
 
 
 def decode_base64(text: str) -> str:
-    """Raises FormulaError for what is not base64."""
+    """Decode a text; raise FormulaError if it is not base64."""
     try:
         return base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True).decode(errors="replace")
     except (binascii.Error, ValueError):

@@ -92,14 +92,14 @@ def mismatch(operator: str, *values: Value) -> FormulaError:
 
 
 def expect_bool(value: Value) -> bool:
-    """Raises FormulaError for all but true and false."""
+    """Return the value if it is true or false; raise FormulaError otherwise."""
     if not isinstance(value, bool):
         raise FormulaError(f"expected true or false, found {describe(value)}")
     return value
 
 
 def expect_int(value: Value) -> int:
-    """Raises FormulaError for all but ints."""
+    """Return the value if it is an int; raise FormulaError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise FormulaError(f"expected a whole number, found {describe(value)}; int() makes one")
     return value
@@ -111,21 +111,21 @@ def expect_index(value: Value) -> int:
 
 
 def expect_text(value: Value) -> str:
-    """Raises FormulaError for all but text."""
+    """Return the value if it is text; raise FormulaError otherwise."""
     if not isinstance(value, str):
         raise FormulaError(f"expected text, found {describe(value)}")
     return value
 
 
 def expect_list(value: Value) -> list[Value]:
-    """Raises FormulaError for all but arrays."""
+    """Return the value if it is an array; raise FormulaError otherwise."""
     if not isinstance(value, list):
         raise FormulaError(f"expected an array, found {describe(value)}")
     return value
 
 
 def expect_map(value: Value) -> dict[MapKey, Value]:
-    """Raises FormulaError for all but maps."""
+    """Return the value if it is a map; raise FormulaError otherwise."""
     if not isinstance(value, dict):
         raise FormulaError(f"expected a map, found {describe(value)}")
     return value

@@ -11,7 +11,7 @@ from itertools import count
 from typing import Final
 
 PRIORITY: Final = "keda-py.dev/priority"
-"""Annotation of ScaledObjects and Environments: a whole number, 0 where it is left out."""
+"""Annotation of ScaledObjects and Environments: a whole number, 0 by default."""
 MOST_PRIORITY = 1_000_000
 _LONGEST, _SPARE = 8, 64
 

@@ -55,7 +55,7 @@ class Held:
     count: int
     instead: int
     failing: bool = False
-    """It has replicas because its sources fail."""
+    """Whether it has replicas only because its sources fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

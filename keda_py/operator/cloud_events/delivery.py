@@ -22,7 +22,7 @@ from keda_py.operator.cloud_events.sinks import Sink, SinkError
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 
 ATTEMPTS = 5
-"""As in KEDA."""
+"""Failures of one event after which its source counts as failing, as in KEDA."""
 FIRST_PAUSE_SECONDS = 0.5
 LAST_PAUSE_SECONDS = 30.0
 QUEUE_LIMIT = 10_000

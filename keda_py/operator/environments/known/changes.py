@@ -1,4 +1,4 @@
-"""Which Environments a changed object affects, and how soon they look again.
+"""The Environments that a changed object affects, and how soon they look again.
 
 Each look of an Environment reads all objects of its namespace, and a tenant may change thousands of them in a second.
 So a change that cannot change a decision wakes no Environment, and looks that are caused by changes keep a pause that

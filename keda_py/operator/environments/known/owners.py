@@ -1,4 +1,4 @@
-"""Which Environment owns an object: the oldest of its namespace that selects it."""
+"""The owner of an object: the oldest Environment of its namespace that selects it."""
 
 from collections.abc import Iterator, Mapping
 from heapq import nsmallest
