@@ -1,1 +1,1 @@
-"""The pure core: no asyncio, time, logging, os or sockets. What is decided is decided here."""
+"""The pure core: all decisions are made here, without asyncio, time, logging, os or sockets."""

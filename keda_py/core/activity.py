@@ -1,8 +1,8 @@
-"""When an object was last active: what the cooldown is measured from, on monotonic time.
+"""The last activity of an object, from which its cooldown is measured, on monotonic time.
 
 The wall clock may be stepped; a cooldown must then end neither early nor late. So activity is remembered on the
-monotonic clock and translated to a wall-clock instant only for `decide` and for `status.lastActiveTime`.
-A schedule's last activity is the end of its window, a polled trigger's its last active reading.
+monotonic clock and translated to a wall-clock instant only for `decide` and for `status.lastActiveTime`. A schedule's
+last activity is the end of its window, a polled trigger's its last active reading.
 """
 
 from collections.abc import Mapping
@@ -12,16 +12,18 @@ from typing import Any
 
 _MILLISECOND, _SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
 _LONGEST = timedelta(days=366)
-"""A status may tell of the year 1, or of 9999: no activity counts as longer ago, and none as still to come."""
+"""Bound on the age of a stored activity: a status may say the year 1, or 9999. None counts as older, or as in the
+future.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivityState:
-    """`last` is monotonic seconds, None: never. `until` is when the schedule that was active said it would end, on both
-    clocks.
+    """`last` is in monotonic seconds, None: never active. `until` is the announced end of the schedule that was active,
+    on both clocks.
 
-    `inherited` marks an object that was active when we took over: its cooldown begins at our first observation,
-    because no replica saw what happened in between (late is safe, early is not).
+    `inherited` marks an object that was active when we took over: its cooldown begins at our first observation, because
+    no replica saw what happened in between (late is safe, early is not).
     """
 
     active: bool = False
@@ -31,7 +33,7 @@ class ActivityState:
 
 
 def restore_activity(status: Mapping[str, Any], now: datetime, monotonic: float) -> ActivityState:
-    """The state after a start or a take-over, from what the status says."""
+    """Restore the state after a start or a take-over from the status."""
     conditions = status.get("conditions") or ()
     active = any(entry.get("type") == "Active" and entry.get("status") == "True" for entry in conditions)
     text = status.get("lastActiveTime")
@@ -49,7 +51,7 @@ def last_active_before(state: ActivityState, now: datetime, monotonic: float) ->
         return None
     last = state.last
     if state.active and state.until is not None and state.until[0] <= now:
-        # The window is over by the wall clock. If that was stepped, it was open until just now.
+        # The window is over by the wall clock. If that clock was stepped, the window was open until just now.
         last = max(last, min(state.until[1], monotonic))
     return _to_millisecond(now - timedelta(seconds=monotonic - last))
 
@@ -57,7 +59,7 @@ def last_active_before(state: ActivityState, now: datetime, monotonic: float) ->
 def note_activity(
     last_active: datetime | None, *, now: datetime, monotonic: float, until: datetime | None
 ) -> ActivityState:
-    """The state after a decision: `last_active` is the decision's, `until` the end of the schedule that is active."""
+    """Return the state after a decision: `last_active` is the decision's, `until` the end of the active schedule."""
     if last_active is None:
         return ActivityState(active=False)
     active = last_active == now
@@ -68,11 +70,11 @@ def note_activity(
 
 
 def renew_activity(state: ActivityState, now: datetime, monotonic: float) -> ActivityState:
-    """The state of an active object after another active round at `now`, whose schedule ends when it did."""
+    """Return the state of an active object after another active round at `now`; the end of its schedule stays."""
     until = (state.until[0], monotonic + (state.until[0] - now).total_seconds()) if state.until else None
     return ActivityState(active=True, last=monotonic, until=until)
 
 
 def _to_millisecond(at: datetime) -> datetime:
-    """The way over floats costs microseconds; 19:29:59.999999 is half past seven."""
+    """Round to milliseconds, since floats cost microseconds: 19:29:59.999999 is half past seven."""
     return at + (_MILLISECOND / 2) - timedelta(microseconds=(at + _MILLISECOND / 2).microsecond % 1000)

@@ -1,4 +1,4 @@
-"""What happened, as a CloudEvent 1.0: which Events become one, who wants it, and how it looks on the wire.
+"""CloudEvents 1.0: which Kubernetes Events become one, which sources want it, and its form on the wire.
 
 Pure. `operator/cloud_events` makes them of our Kubernetes Events and sends them. Behaviour reference, section 16. Id
 and time are those of the occurrence, not of the attempt to send it: a receiver can tell a repeat from a new event.
@@ -57,19 +57,20 @@ TYPES: Mapping[tuple[str, str], CloudEventType] = {
     ("Environment", "EnvironmentConflict"): "keda-py.environment.conflict.v1",
     ("Environment", "EnvironmentHeldUp"): "keda-py.environment.heldup.v1",
 }
-"""Type by kind of object and reason of the Event; an Event that is not here is for Kubernetes alone."""
+"""Type by kind of object and reason of the Event; other Events are recorded in Kubernetes only."""
 
 CONTENT_TYPE = "application/json"
 BATCH_CONTENT_TYPE = "application/cloudevents-batch+json; charset=utf-8"
-# What a path may hold as it is (RFC 3986); all else is percent-encoded.
+# Characters that a path may hold unencoded (RFC 3986); all others are percent-encoded.
 _PATH = "/:@!$&'()*+,;="
-# What a header may hold as it is: printable ASCII without blank, quote and percent (HTTP binding 1.0.2, 3.1.3.2).
+# Characters that a header may hold unencoded: printable ASCII without blank, quote and percent (HTTP binding 1.0.2,
+# 3.1.3.2).
 _HEADER = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudEvent:
-    """What happened to one object, for any receiver. `kind` and `name` are the object's, as they are written."""
+    """An occurrence to one object, for any receiver. `kind` and `name` are the object's, as they are written."""
 
     id: str
     type: CloudEventType
@@ -83,19 +84,23 @@ class CloudEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Who says so: the cluster's name, as the CloudEventSource or --k8s-cluster-name has it, and KEDA's namespace."""
+    """The sender: the cluster's name, from the CloudEventSource or --k8s-cluster-name, and KEDA's namespace."""
 
     cluster: str
     namespace: str
 
 
 def reaches(event: CloudEvent, namespace: str) -> bool:
-    """May a source of this namespace be told of an event? One of the cluster ("") of all, others of their own."""
+    """Whether a source of this namespace may get an event: a cluster-wide source ("") gets all, others those of their
+    own.
+    """
     return namespace in ("", event.namespace)
 
 
 def is_wanted(kind: CloudEventType, subscription: EventSubscription | None) -> bool:
-    """Only the included types where there are any, else all but those excluded."""
+    """Whether the subscription includes the type: only the included types if there are any, else all but those
+    excluded.
+    """
     if subscription is None:
         return True
     if subscription.included_event_types:
@@ -104,7 +109,7 @@ def is_wanted(kind: CloudEventType, subscription: EventSubscription | None) -> b
 
 
 def write_attributes(event: CloudEvent, origin: Origin) -> dict[str, str]:
-    """The context attributes by name; `source` is a URI reference, so a cluster's name is percent-encoded in it."""
+    """Return the context attributes; `source` is a URI reference, so a cluster's name is percent-encoded in it."""
     return {
         "specversion": "1.0",
         "id": event.id,
@@ -116,15 +121,15 @@ def write_attributes(event: CloudEvent, origin: Origin) -> dict[str, str]:
 
 
 def write_data(event: CloudEvent) -> dict[str, str]:
-    """The event's own content."""
+    """Return the event's data, which receivers read."""
     return {"reason": event.reason, "message": event.message}
 
 
 def write_http(event: CloudEvent, origin: Origin) -> tuple[dict[str, str], bytes]:
-    """Headers and body of HTTP's binary mode.
+    """Return headers and body of HTTP's binary mode.
 
-    As Go's SDK sends it: a source that is percent-encoded already is not encoded once more for the header. All else is
-    encoded where a header could not hold it, which the SDK leaves out.
+    As Go's SDK does, a source that is percent-encoded already is not encoded again for the header. Other characters
+    that a header cannot hold are encoded, which the SDK omits to do.
     """
     attributes = write_attributes(event, origin)
     source = attributes.pop("source")
@@ -134,7 +139,7 @@ def write_http(event: CloudEvent, origin: Origin) -> tuple[dict[str, str], bytes
 
 
 def write_batch(event: CloudEvent, origin: Origin) -> tuple[dict[str, str], bytes]:
-    """Headers and body of a batch of one, in JSON: what Azure Event Grid takes."""
+    """Return headers and body of a batch of one, in JSON, as Azure Event Grid takes it."""
     structured = {**write_attributes(event, origin), "datacontenttype": CONTENT_TYPE, "data": write_data(event)}
     return {"content-type": BATCH_CONTENT_TYPE}, _to_json([structured])
 

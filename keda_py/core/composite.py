@@ -1,4 +1,4 @@
-"""scalingModifiers: one metric in place of all external ones, and the value that its formula gives it.
+"""scalingModifiers: one metric instead of all external ones, with the value of a formula.
 
 Pure. `metric_names.py` builds a Composite once per generation, `hpa/manifest.py` shows its target to the HPA, and
 `evaluation.py` computes its value. Behaviour reference, section 9.
@@ -23,7 +23,7 @@ _FIELD = "spec.advanced.scalingModifiers"
 class Composite:
     """A formula over the triggers' names, the target of its value, and the value above which it is active.
 
-    `if_nil` is the value where the formula gives nil: the fallback's replicas times the target.
+    `if_nil` is the value used when the formula gives nil: the fallback's replicas times the target.
     """
 
     formula: Formula
@@ -34,14 +34,14 @@ class Composite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompositeValue:
-    """Milli, and why they are not what the formula gave."""
+    """A value in milli; `note` says why it differs from what the formula gave."""
 
     milli: int
     note: str = ""
 
 
 def build_composite(spec: TriggersSpec) -> Composite | None:
-    """None without scalingModifiers. Raises ConfigError."""
+    """Build the composite; None without scalingModifiers. Raises ConfigError."""
     if spec.modifiers is None:
         return None
     formula, target = check_formula(spec, spec.modifiers)
@@ -54,7 +54,7 @@ def build_composite(spec: TriggersSpec) -> Composite | None:
 
 
 def check_formula(spec: TriggersSpec, modifiers: ScalingModifiers) -> tuple[Formula, float]:
-    """The formula, compiled and tried, and its target. Raises ConfigError, its first line in KEDA's words."""
+    """Compile and try the formula, and read its target. Raises ConfigError, its first line in KEDA's words."""
     if not modifiers.formula:
         raise ConfigError("error ScalingModifiers.Formula is mandatory", field=f"{_FIELD}.formula")
     if not modifiers.target:
@@ -67,9 +67,9 @@ def check_formula(spec: TriggersSpec, modifiers: ScalingModifiers) -> tuple[Form
 
 
 def compute(composite: Composite, values: Mapping[str, float | None], now: datetime) -> CompositeValue:
-    """The formula's value for these values by trigger name. Raises FormulaError.
+    """Compute the formula with these values by trigger name. Raises FormulaError.
 
-    float64 and cut, as KEDA: a formula that gives 2.009 serves int(2.009 * 1000) = 2008m.
+    float64, cut to milli as in KEDA: a formula that gives 2.009 serves int(2.009 * 1000) = 2008m.
     """
     result = composite.formula.evaluate(values, now)
     if result is None:
@@ -82,7 +82,7 @@ def compute(composite: Composite, values: Mapping[str, float | None], now: datet
 
 
 def is_active(composite: Composite, milli: int) -> bool:
-    """Is the value above activationTarget?"""
+    """Whether the value is above activationTarget."""
     return milli * 1e-3 > composite.activation
 
 

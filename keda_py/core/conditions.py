@@ -46,12 +46,12 @@ def paused(because: str) -> ConditionValue:
 
 
 def inactive(reason: str, because: str) -> ConditionValue:
-    """Active=False while an Environment, an Override or a schedule, and no annotation, has stopped all scaling."""
+    """Active=False while an Environment, an Override or a schedule, and not an annotation, has stopped all scaling."""
     return ConditionValue("False", reason, f"Scaling is not performed: {because}")
 
 
 def resumed(active: ConditionValue) -> ConditionValue:
-    """Active when that is over and the triggers have told nothing yet; any other value stays."""
+    """Active after such a stop has ended, until the triggers are read; any other value stays."""
     return ConditionValue("Unknown") if active.reason.startswith(_STOPPED) else active
 
 
@@ -64,12 +64,12 @@ def check_failed(message: str) -> ConditionValue:
 
 
 def is_initialised(conditions: ConditionList) -> bool:
-    """All four conditions are there."""
+    """Whether all four conditions exist."""
     return {entry["type"] for entry in INITIAL} <= {entry.get("type") for entry in conditions}
 
 
 def read_condition(conditions: ConditionList, kind: str) -> ConditionValue:
-    """The condition of that type; Unknown if missing."""
+    """Read the condition of that type; Unknown if missing."""
     for entry in conditions:
         if entry.get("type") == kind:
             return ConditionValue(entry.get("status", "Unknown"), entry.get("reason", ""), entry.get("message", ""))
@@ -77,7 +77,7 @@ def read_condition(conditions: ConditionList, kind: str) -> ConditionValue:
 
 
 def with_condition(conditions: ConditionList, kind: str, value: ConditionValue) -> list[Mapping[str, Any]]:
-    """The list with that condition set in place, or added at the end; empty reason and message are left out."""
+    """Return the list with that condition replaced, or added at the end; empty reason and message are left out."""
     entry = {"type": kind, "status": value.status}
     if value.reason:
         entry["reason"] = value.reason
@@ -89,7 +89,7 @@ def with_condition(conditions: ConditionList, kind: str, value: ConditionValue) 
 
 
 def hpa_active(hpa_status: Mapping[str, Any]) -> ConditionValue | None:
-    """Our HPAActive condition from the HPA's ScalingActive; None where the HPA has none yet."""
+    """Translate the HPA's ScalingActive into our HPAActive condition; None if the HPA has none yet."""
     for entry in hpa_status.get("conditions") or ():
         if entry.get("type") != "ScalingActive":
             continue

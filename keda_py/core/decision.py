@@ -1,4 +1,4 @@
-"""The decision: from what is wanted and what was seen to what is done, and why.
+"""The decision: from the spec and an observation to an action and its reason.
 
 Third of the seven files (before: `core/spec.py`, next: `operator/controller/controller.py`). Pure. `decide` is an
 ordered list of guards, one `Reason` a row of KEDA's executor table (behaviour reference, section 6); the first guard
@@ -36,11 +36,11 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What one round saw. `replicas` None: they could not be read, `replicas_error` says why.
+    """The result of one round of readings. `replicas` None: they could not be read, `replicas_error` says why.
 
-    `active` counts triggers in fallback and resource-only objects as active; `failing` says that a trigger could not
-    be read and no fallback covers it. `last_active` is the last activity before this round; `known` is False while the
-    cluster has been out of sight too long to take anything down.
+    `active` counts triggers in fallback and resource-only objects as active; `failing` says that a trigger could not be
+    read and no fallback covers it. `last_active` is the last activity before this round; `known` is False while the
+    cluster has been out of sight too long to scale anything down.
     """
 
     replicas: int | None
@@ -63,12 +63,12 @@ class ScaleTo:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Leave the replicas to the HPA, or as they are."""
+    """Leave the replicas to the HPA, or unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What to do, why, and when to look again at the latest (None: at the next poll)."""
+    """An action, its reason, and when to look again at the latest (None: at the next poll)."""
 
     action: ScaleTo | Keep
     reason: Reason
@@ -79,7 +79,7 @@ class Decision:
 
 
 def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
-    """The row of the table that holds now. `now` and every datetime are aware."""
+    """Return the decision of the first row of the table whose guard holds. `now` and every datetime are aware."""
     if seen.replicas is None:
         message = f"Error getting current replicas count for ScaleTarget: {seen.replicas_error}"
         broken = ConditionValue("False", "ErrorGettingCurrentReplicas", message)
@@ -92,22 +92,23 @@ def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
 
 
 def wakes(decision: Decision, replicas: int | None) -> bool:
-    """Whether it raises a count of 0, which the cluster's budget of activations is asked for."""
+    """Whether the decision raises a count of 0, which takes a turn in the cluster's budget of activations."""
     return replicas == 0 and isinstance(decision.action, ScaleTo) and decision.action.replicas > 0
 
 
 def lasts(decision: Decision) -> bool:
-    """Whether the same observation comes to the same whatever the time: nothing to do, and no cooldown under way."""
+    """Whether the decision stays the same as time passes: there is nothing to do, and no cooldown is under way."""
     return decision.reason is Reason.INACTIVE
 
 
 def await_turn(decision: Decision) -> Decision:
-    """Instead of one that wakes, while the budget is spent: nothing is done until its turn has come."""
+    """Replace a decision that wakes while the budget is spent: nothing is done until its turn comes."""
     return replace(decision, action=Keep(), reason=Reason.AWAITING_TURN)
 
 
 def _decide_active(spec: ScalingSpec, seen: Observation, replicas: int, now: datetime) -> Decision:
-    active = FORCED if spec.force_activation else ACTIVE  # also while triggers are active
+    # Force-activation is the reason even if triggers are active, too.
+    active = FORCED if spec.force_activation else ACTIVE
     below_min = spec.idle_replicas is not None and replicas < spec.min_replicas
     if replicas == 0 or below_min:
         if spec.pause.scale_out:

@@ -1,7 +1,7 @@
-"""What a round of readings means: the values, the activity, the errors, and what a fallback or a formula makes of them.
+"""Evaluate a round of readings: values, activity and errors, with fallbacks and the formula applied.
 
-Pure, and the same for both askers, so poll and HPA never disagree: a metric has a value, or it has failed, or its
-fallback stands in. Behaviour reference, sections 5.1 (activity) and 8 (fallback).
+Pure, and the same for poll and HPA, so that the two never disagree: a metric has a value, or it has failed, or its
+fallback replaces it. Behaviour reference, sections 5.1 (activity) and 8 (fallback).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from keda_py.errors import ScalerError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricValue:
-    """One value as the HPA gets it."""
+    """One value as the HPA receives it."""
 
     name: str
     milli: int
@@ -34,7 +34,7 @@ class MetricValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What a round means. `errors` are (trigger index, error) beyond any fallback; `failing` says there are some."""
+    """An evaluated round. `errors` are (trigger index, error) that no fallback covers; `failing`: there are some."""
 
     values: tuple[MetricValue, ...]
     active: bool
@@ -47,13 +47,13 @@ class Evaluation:
 
     @property
     def refuses(self) -> bool:
-        """Does an HPA that asked get an error instead of `values`?"""
+        """Whether an HPA's request gets an error instead of `values`."""
         return bool(self.errors) and not self.in_fallback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Verdict:
-    """What one reading means: a value, perhaps its fallback's, an error, or (`is_nil`) nothing for the formula."""
+    """One evaluated reading: a value (perhaps its fallback's), an error, or (`is_nil`) nil for the formula."""
 
     reading: MetricReading
     milli: int = 0
@@ -76,7 +76,7 @@ def evaluate(
     replicas: int | None,
     ready_pods: int | None,
 ) -> Evaluation:
-    """The values, the activity and the errors of a round. Pure."""
+    """Evaluate the values, the activity and the errors of a round. Pure."""
     workload = Workload(replicas=replicas, ready_pods=ready_pods)
     verdicts = [_judge(spec, reading, health, workload) for reading in seen.readings]
     errors = tuple((one.reading.metric.trigger_index, one.error) for one in verdicts if one.error)
@@ -126,10 +126,10 @@ def _judge_failure(
 
 
 def _compose(composite: Composite, verdicts: Sequence[_Verdict], parts: Evaluation) -> Evaluation:
-    """One metric in place of all: the formula's value, or the first fallback's, which bypasses the formula.
+    """Replace all metrics by one: the formula's value, or the first fallback's, which bypasses the formula.
 
-    Each trigger's own activity counts for nothing. A formula that fails gives no value, and that is not a trigger's
-    failure: the poll finds it inactive, and the HPA gets an empty list and keeps its replicas.
+    The triggers' own activity has no effect. A formula that fails gives no value, which is not a trigger's failure: the
+    poll finds the object inactive, and the HPA gets an empty list and keeps its replicas.
     """
     value = _composite_value(composite, verdicts, parts)
     milli = value.milli if isinstance(value, CompositeValue) else None
@@ -152,7 +152,7 @@ def _composite_value(
         return CompositeValue(milli=stand_in.milli)
     if parts.failing:
         return None
-    # A trigger without a name takes no part; of a trigger's several metrics the last has the name.
+    # A trigger without a name is left out; if a trigger has several metrics, its name means the last one.
     named = {one.reading.metric.trigger_name: one for one in verdicts if one.reading.metric.trigger_name}
     values = {name: None if one.is_nil else one.milli * 1e-3 for name, one in named.items()}
     # `now()` is the instant of the newest reading, so that poll and HPA compute the same from the same readings.

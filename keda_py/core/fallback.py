@@ -1,7 +1,7 @@
-"""Fallback: failures counted per metric, and the value served in their place once there are too many.
+"""Fallback: failures counted per metric, and the value that replaces readings once there are too many.
 
-Pure. Behaviour reference, section 8. `readings/readings.py` counts, `evaluation.py` applies, for the poll
-and for the HPA's question alike. Nothing here makes a value of a failure before `failures > failureThreshold`.
+Pure. Behaviour reference, section 8. `readings/readings.py` counts, `evaluation.py` applies, for the poll and for the
+HPA's request alike. Nothing here replaces a failure by a value before `failures > failureThreshold`.
 """
 
 from collections.abc import Mapping
@@ -23,58 +23,62 @@ class FallbackState:
 
     @property
     def status(self) -> Literal["Happy", "Failing"]:
-        """As in `status.health`."""
+        """The word that `status.health` stores."""
         return "Failing" if self.failures else "Happy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """The scale target as a fallback needs it; None: could not be read, or was not asked for."""
+    """The scale target's counts that a fallback needs; None: could not be read, or was not asked for."""
 
     replicas: int | None = None
     ready_pods: int | None = None
 
 
 def count_outcome(state: FallbackState, *, failed: bool) -> FallbackState:
-    """The state after one more completed reading."""
+    """Return the state after one more completed reading."""
     return FallbackState(failures=state.failures + 1 if failed else 0)
 
 
 def read_health(status: Mapping[str, Any]) -> dict[str, FallbackState]:
-    """The states that a status has stored, by metric name."""
+    """Read the stored states of `status.health`, by metric name."""
     stored = status.get("health") or {}
     return {name: FallbackState(failures=entry.get("numberOfFailures") or 0) for name, entry in stored.items()}
 
 
 def has_valid_fallback(spec: TriggersSpec) -> bool:
-    """Is there a fallback that can be computed? With scalingModifiers "2.5" as target disables it, as in KEDA."""
+    """Whether there is a fallback that can be computed. As in KEDA, a target such as "2.5" in scalingModifiers disables
+    it.
+    """
     if spec.fallback is None:
         return False
     return spec.modifiers is None or _positive_integer(spec.modifiers.target) is not None
 
 
 def exceeds_threshold(spec: ScalingSpec, state: FallbackState) -> bool:
-    """Did the metric fail more often in a row than a valid fallback tolerates?"""
+    """Whether the metric failed more often in a row than a valid fallback tolerates."""
     return spec.fallback is not None and has_valid_fallback(spec) and state.failures > spec.fallback.failure_threshold
 
 
 def shows_fallback(spec: ScalingSpec, health: Mapping[str, FallbackState]) -> bool:
-    """Is the Fallback condition True?"""
+    """Whether the Fallback condition is True."""
     return any(exceeds_threshold(spec, state) for state in health.values())
 
 
 def leaves_to_formula(spec: ScalingSpec) -> bool:
-    """Is a trigger beyond its threshold nil in the formula, for its `??` to catch, instead of a fallback's value?"""
+    """Whether a trigger beyond its threshold is nil in the formula, for its `??` to catch, instead of the fallback's
+    value.
+    """
     return spec.modifiers is not None and spec.fallback is not None and spec.fallback.behavior == "scalingModifiers"
 
 
 def needs_replicas(spec: ScalingSpec) -> bool:
-    """Does the fallback depend on the current replicas?"""
+    """Whether the fallback depends on the current replicas."""
     return spec.fallback is not None and spec.fallback.behavior.startswith("currentReplicas")
 
 
 def needs_ready_pods(spec: ScalingSpec, metrics: MetricSet) -> bool:
-    """Does the fallback depend on how many pods are Running and Ready? Only where a metric's type is Value."""
+    """Whether the fallback depends on the number of Running and Ready pods, as it does for metrics of type Value."""
     if spec.fallback is None:
         return False
     if spec.modifiers is not None:
@@ -83,7 +87,7 @@ def needs_ready_pods(spec: ScalingSpec, metrics: MetricSet) -> bool:
 
 
 def fallback_milli(spec: ScalingSpec, metric: NamedMetric, workload: Workload, suppressed: ScalerError) -> int:
-    """The value that makes an HPA ask for the fallback's replicas. Raises ScalerError where it cannot be computed.
+    """Compute the value that makes an HPA ask for the fallback's replicas. Raises ScalerError if it cannot be computed.
 
     float64 in KEDA's order of operations: a target of 4.007 and one replica give int(4007 * 1e-3 * 1000 * 1) = 4006.
     """
@@ -119,7 +123,7 @@ def _is_value(spec: ScalingSpec, metric: NamedMetric) -> bool:
 def _norm(spec: ScalingSpec, metric: NamedMetric) -> float:
     if spec.modifiers is not None:
         return float(_positive_integer(spec.modifiers.target) or 0)
-    # A float target is a milli quantity: 4.007 became 4007m before it came here, and is read back as 4007 * 1e-3.
+    # A float target is a milli quantity: 4.007 became 4007m when it was named, and is read back as 4007 * 1e-3.
     return float(metric.target) if isinstance(metric.target, int) else to_milli(metric.target) * 1e-3
 
 

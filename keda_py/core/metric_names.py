@@ -1,4 +1,4 @@
-"""What scalers ask for -> metrics with the names and targets that the HPA will show.
+"""Metrics as scalers state them -> metrics with the names and targets that the HPA shows.
 
 Pure. Behaviour reference, section 4.3: prefix, normalisation, duplicates, metricType.
 """
@@ -42,22 +42,22 @@ class MetricSet:
 
     @property
     def external_names(self) -> tuple[str, ...]:
-        """`status.externalMetricNames`."""
+        """The list for `status.externalMetricNames`."""
         return tuple(metric.name for metric in self.external)
 
     @property
     def resource_names(self) -> tuple[str, ...]:
-        """`status.resourceMetricNames`: a ContainerResource metric is recorded in neither list."""
+        """The list for `status.resourceMetricNames`: a ContainerResource metric is recorded in neither list."""
         return tuple(metric.name for metric in self.resource if not metric.container)
 
 
 def normalise(name: str) -> str:
-    """Each of `/ . : % ( )` becomes `-`; a space stays, as in KEDA."""
+    """Replace each of `/ . : % ( )` by `-`; a space stays, as in KEDA."""
     return name.translate(_NORMALISED)
 
 
 def name_metrics(spec: TriggersSpec, per_trigger: Sequence[Sequence[MetricSpec]]) -> MetricSet:
-    """Prefixed and checked; `per_trigger` runs parallel to `spec.triggers`. Raises ConfigError."""
+    """Prefix and check all metrics; `per_trigger` runs parallel to `spec.triggers`. Raises ConfigError."""
     external: list[NamedMetric] = []
     resource: list[ResourceMetric] = []
     resource_triggers: list[int] = []

@@ -1,4 +1,4 @@
-"""The mistakes of one object, told together, so that they can be mended together."""
+"""All mistakes of one object in one error, so that they can be corrected together."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,25 +6,25 @@ from contextlib import contextmanager
 from keda_py.errors import ConfigError
 
 MOST = 20
-"""Mistakes that are told; a list of a thousand wrong rows is one mistake of its author."""
+"""Mistakes that an error lists; a list of a thousand wrong rows is one mistake of its author."""
 
 
 class Mistakes:
-    """Collects what parts of an object raise, so that the parts after them are read, too."""
+    """Collects the errors of an object's parts, so that the parts after a wrong one are still checked."""
 
     def __init__(self) -> None:
         self._found: list[ConfigError] = []
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """A ConfigError ends the block and is kept."""
+        """Keep a ConfigError that the block raises."""
         try:
             yield
         except ConfigError as error:
             self._found += error.each
 
     def refuse(self) -> None:
-        """Raise what was kept as one ConfigError: the field is that of the first, `each` has all of them."""
+        """Raise the kept errors as one ConfigError: its field is that of the first, `each` has all of them."""
         if not self._found:
             return
         if len(self._found) == 1:

@@ -1,6 +1,6 @@
-"""What one trigger measured, one completed reading of a metric, and a round of them. Pure.
+"""The measurement of one trigger, one completed reading of a metric, and a round of readings. Pure.
 
-Made by scalers (`sdk/contract.py`) and by what asks them (`readings/readings.py`); next in the flow: `evaluation.py`.
+Made by scalers (`sdk/contract.py`) and by `readings/readings.py`, which calls them; next in the flow: `evaluation.py`.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from keda_py.errors import ScalerError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What one trigger measured. `active` None: the engine compares `value` with `activation` (strictly greater).
+    """The measurement of one trigger. `active` None: the engine compares `value` with `activation` (strictly greater).
 
     `changes_at` is a known next change (a cron boundary, aware): the engine looks again then, without waiting for the
     next poll. `note` says why a value is what the reference states instead of what the source said ("NaN counts as 0");
-    `empty` that the source had nothing to say.
+    `empty` that the source had no data.
     """
 
     value: float
@@ -31,19 +31,19 @@ Outcome = Reading | ScalerError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricReading:
-    """One completed reading. `outcome.active` is decided here: never None; an error's text is safe to show."""
+    """One completed reading. `outcome.active` is set: never None; an error's text is safe to show."""
 
     metric: NamedMetric
     outcome: Outcome
     taken_at: datetime
     seconds: float = 0.0
-    """How long the source took to answer."""
+    """Seconds that the source took to answer."""
     asked: bool = False
     """Read because the HPA asked, not for a poll."""
 
     @property
     def tells_of_work(self) -> bool:
-        """Active, or not known: an error counts for the fallback."""
+        """Whether the metric is active or failed: an error counts for the fallback."""
         return isinstance(self.outcome, ScalerError) or self.outcome.active is not False
 
 
@@ -55,7 +55,7 @@ class Round:
 
     @property
     def errors(self) -> tuple[ScalerError, ...]:
-        """Of the metrics that could not be read."""
+        """Errors of the metrics that could not be read."""
         return tuple(one.outcome for one in self.readings if isinstance(one.outcome, ScalerError))
 
     @property

@@ -1,7 +1,7 @@
-"""The round: facts are judged, the caller applies the decision, and what came of it is concluded.
+"""The round: judge the facts, let the caller apply the decision, conclude with the outcome.
 
-Operator, shadow, preview and simulation differ in how they learn the facts and in what they apply; between the two
-they all call `judge`, and afterwards `conclude`. Pure. Both functions are the only callers of `decide`, `settle` and
+Operator, shadow, preview and simulation differ in how they learn the facts and in what they apply; between the two they
+all call `judge`, and afterwards `conclude`. Pure. Both functions are the only callers of `decide`, `settle` and
 `note_activity`.
 """
 
@@ -22,7 +22,7 @@ from keda_py.core.spec import ScalingSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a ScaleTo: the count before, and why it failed ("" when done)."""
+    """The outcome of a ScaleTo: the count before, and why it failed ("" when done)."""
 
     before: int
     error: str = ""
@@ -30,7 +30,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What a decision leaves in the status once applied, and the Event that tells of it."""
+    """The status changes of an applied decision, and its Event."""
 
     ready: ConditionValue
     active: ConditionValue | None
@@ -40,7 +40,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventNote:
-    """A Kubernetes Event in the making."""
+    """A Kubernetes Event to be recorded."""
 
     type: Literal["Normal", "Warning"]
     reason: str
@@ -48,7 +48,7 @@ class EventNote:
 
 
 def settle(spec: ScalingSpec, seen: Observation, decision: Decision, outcome: Outcome | None) -> Settled:
-    """The status and Event after the decision was applied; `outcome` None: there was nothing to apply."""
+    """Return status and Event after the decision was applied; `outcome` None: there was nothing to apply."""
     settled = Settled(ready=decision.ready, active=decision.active, last_active=decision.last_active)
     match decision.action:
         case ScaleTo(replicas=replicas, activates=activates) if outcome is not None:
@@ -85,11 +85,11 @@ def _tell(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a round is judged on, all of the moment `now` (aware), which is `monotonic` seconds on the other clock.
+    """Input of a round, all at the moment `now` (aware), which is `monotonic` seconds on the other clock.
 
-    `replicas` is None where the count could not be read; `replicas_error` says why. `own_replicas` is the count that a
-    shadow decides on in place of it. `known` is False while the cluster has been out of sight too long to take
-    anything down. `ready_pods` matters to some fallbacks alone.
+    `replicas` is None if the count could not be read; `replicas_error` says why. `own_replicas` is the count that a
+    shadow decides on instead. `known` is False while the cluster has been out of sight too long to scale anything down.
+    `ready_pods` matters only to some fallbacks.
     """
 
     now: datetime
@@ -107,7 +107,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What the readings mean, what was seen, and what is to be done about it."""
+    """The evaluated readings, the observation, and the decision."""
 
     spec: ScalingSpec
     facts: Facts
@@ -116,16 +116,16 @@ class Judgement:
     decision: Decision
 
     def postponed(self) -> "Judgement":
-        """The same without its action, which waits for its turn."""
+        """Return the judgement without its action, which waits for its turn."""
         return replace(self, decision=await_turn(self.decision))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conclusion:
-    """What a round leaves behind: the status and Event, and the activity that the next round begins with.
+    """The result of a round: status and Event, and the activity that the next round begins with.
 
-    Until `stands_until` a round on equal facts comes to an equal decision and has nothing to do: it may be left out.
-    None: as long as the facts are equal. The round's own `now`: the next one has to be taken.
+    Until `stands_until` a round on equal facts reaches an equal decision and has nothing to do: it may be skipped.
+    None: as long as the facts are equal. The round's own `now`: the next round must be taken.
     """
 
     settled: Settled
@@ -152,7 +152,7 @@ def judge(spec: ScalingSpec, facts: Facts) -> Judgement:
 
 
 def conclude(judgement: Judgement, outcome: Outcome | None) -> Conclusion:
-    """What remains once the decision was applied; `outcome` None: there was nothing to apply."""
+    """Return the conclusion after the decision was applied; `outcome` None: there was nothing to apply."""
     settled = settle(judgement.spec, judgement.seen, judgement.decision, outcome)
     return Conclusion(
         settled=settled,
@@ -172,7 +172,7 @@ def _activity_after(judgement: Judgement, settled: Settled) -> ActivityState | N
 
 def _stands_until(judgement: Judgement) -> datetime | None:
     facts, decision = judgement.facts, judgement.decision
-    # A failed reading counts towards its threshold, and a formula may ask for the time.
+    # A failed reading counts towards its threshold, and a formula may use the time, so the next round must be taken.
     unforeseen = judgement.seen.failing or judgement.evaluation.in_fallback or facts.metrics.composite is not None
     if unforeseen or not isinstance(decision.action, Keep):
         return facts.now

@@ -1,4 +1,4 @@
-"""ScaledObject -> ScalingSpec: defaults applied, annotations understood.
+"""ScaledObject -> ScalingSpec: defaults applied, annotations interpreted.
 
 Second of the seven files (before: `apis/scaled_object.py`, next: `core/decision.py`). Pure. Wrong combinations are
 found by `spec_rules.py`. Behaviour reference: sections 1.2 (annotations) and 2.2 (defaults).
@@ -29,7 +29,7 @@ RESOURCE_TRIGGERS = ("cpu", "memory")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSpec:
-    """The workload; `kind_name` is how messages call it, for example `apps/v1.Deployment`."""
+    """The workload; messages use `kind_name`, for example `apps/v1.Deployment`."""
 
     name: str
     api_version: str
@@ -45,21 +45,21 @@ class TargetSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseSpec:
-    """What the pause annotations ask for."""
+    """The pause that annotations, or an overlay, ask for."""
 
     paused: bool = False
     replicas: str | None = None
     scale_in: bool = False
     scale_out: bool = False
     because: str = ""
-    """Who asks for it, where that is no annotation."""
+    """Reason for a pause that no annotation asks for."""
     active_reason: str = ""
     """Reason of condition Active meanwhile, such as AsleepByEnvironment; "": KEDA leaves the condition as it was."""
 
     stopped: bool = field(init=False, repr=False, compare=False)
     """No scaling at all: paused, or paused at a count."""
     any: bool = field(init=False, repr=False, compare=False)
-    """Something is paused, so the Paused condition is True."""
+    """Scaling is paused in some way, so the Paused condition is True."""
 
     def __post_init__(self) -> None:
         stopped = self.paused or self.replicas is not None
@@ -67,7 +67,7 @@ class PauseSpec:
         object.__setattr__(self, "any", stopped or self.scale_in or self.scale_out)
 
     def replica_count(self) -> int | None:
-        """The count to hold, None to leave it as it is. Raises ConfigError for what is not a number."""
+        """Return the count to hold, None to leave it unchanged. Raises ConfigError for text that is not a number."""
         if self.replicas is None:
             return None
         digits = self.replicas.removeprefix("+")
@@ -81,7 +81,7 @@ class PauseSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggersSpec:
-    """What reading triggers needs to know of their object; of a ScaledJob (`core/jobs/spec.py`) as well."""
+    """The fields for reading triggers that ScaledObjects and ScaledJobs (`core/jobs/spec.py`) share."""
 
     kind: ClassVar[str]
 
@@ -96,7 +96,7 @@ class TriggersSpec:
     modifiers: ScalingModifiers | None = None
     fallback: Fallback | None = None
     key: ObjectKey = field(init=False, repr=False, compare=False)
-    """Which object it is the spec of."""
+    """Key of the object that this is the spec of."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", ObjectKey(self.kind, self.namespace, self.name))
@@ -104,7 +104,7 @@ class TriggersSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingSpec(TriggersSpec):
-    """Everything a decision and an HPA need to know of a ScaledObject; durations are timedeltas."""
+    """The fields of a ScaledObject for decisions and for its HPA; durations are timedeltas."""
 
     kind: ClassVar[str] = "ScaledObject"
 
@@ -121,29 +121,29 @@ class ScalingSpec(TriggersSpec):
     pause: PauseSpec
     force_activation: bool
     ruled_by: str = ""
-    """What lies over the manifest, in words; "" where the manifest holds."""
+    """The overlay above the manifest, in words; "" without one."""
     released_by: str = ""
-    """What took off that which lay over it last, in words."""
+    """The reason why the last overlay was removed, in words."""
 
     min_replicas: int = field(init=False, repr=False, compare=False)
-    """The lowest count while active, 0 where none is declared."""
+    """The lowest count while active, 0 if none is declared."""
     resource_only: bool = field(init=False, repr=False, compare=False)
-    """All triggers are cpu or memory: nothing to poll, always active."""
+    """Whether all triggers are cpu or memory: then nothing is polled, and the object is always active."""
 
     def __post_init__(self) -> None:
-        TriggersSpec.__post_init__(self)  # super() does not know the class that slots make anew
+        TriggersSpec.__post_init__(self)  # super() fails here: slots make the class anew
         resource_only = all(trigger.type in RESOURCE_TRIGGERS for trigger in self.triggers)
         object.__setattr__(self, "min_replicas", self.declared_min or 0)
         object.__setattr__(self, "resource_only", resource_only)
 
 
 def parse_bool_annotation(annotations: Mapping[str, str], key: str) -> bool:
-    """Absent: False; Go's ParseBool words as such; everything else, the empty string too, is True."""
+    """Parse an annotation as a bool. Absent: False; Go's ParseBool words as such; all other texts, "" too, are True."""
     return key in annotations and annotations[key] not in ("0", "f", "F", "FALSE", "false", "False")
 
 
 def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
-    """The spec with KEDA's defaults."""
+    """Build the spec with KEDA's defaults."""
     meta, spec = scaled_object.metadata, scaled_object.spec
     advanced = spec.advanced
     hpa = advanced.horizontal_pod_autoscaler_config if advanced else None
@@ -205,4 +205,4 @@ def _parse_time(text: str) -> datetime:
 
 
 AS_WRITTEN = SpecSource(model=ScaledObject, build=build_spec)
-"""The specs of manifests alone."""
+"""The source of specs from manifests alone, without overlays."""

@@ -1,4 +1,4 @@
-"""Rules across the fields of a ScaledObject, or the triggers of a ScaledJob: admission and reconcile check them.
+"""Rules across the fields of a ScaledObject, or the triggers of a ScaledJob, for admission and reconcile.
 
 Pure. A wrong combination raises ConfigError in KEDA's words. Behaviour reference: section 3.2 (steps 9 and 10).
 """
@@ -13,7 +13,7 @@ NOT_CACHEABLE = ("cpu", "memory", "cron")
 
 
 def check_bounds(spec: ScalingSpec) -> None:
-    """Idle < min <= max. Raises ConfigError in KEDA's words."""
+    """Check idle < min <= max. Raises ConfigError in KEDA's words."""
     if spec.min_replicas > spec.max_replicas:
         raise ConfigError(
             f"MinReplicaCount={spec.min_replicas} must be less than MaxReplicaCount={spec.max_replicas}",
@@ -29,7 +29,7 @@ def check_bounds(spec: ScalingSpec) -> None:
 
 
 def check_triggers(triggers: Sequence[ScaleTrigger]) -> None:
-    """At least one trigger, unique names, caching only where it means something. Raises ConfigError."""
+    """Check for at least one trigger, unique names, and caching only where it is supported. Raises ConfigError."""
     if not triggers:
         raise ConfigError("no triggers defined in the ScaledObject/ScaledJob", field="spec.triggers")
     names: set[str] = set()

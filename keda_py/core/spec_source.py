@@ -1,7 +1,7 @@
-"""Where a spec comes from: the object as it is written, then what lies over it, in this order. The one place.
+"""The one source of specs: the manifest of an object, then its overlays, in this order.
 
-`core/spec.py` and `core/jobs/spec.py` make the sources of manifests alone, which admission and `validate` judge.
-The operator's sources stand in the controllers' dependencies (`operator/assembly.py`), with what lies over them.
+`core/spec.py` and `core/jobs/spec.py` make the sources of manifests alone, which admission and `validate` judge. The
+operator's sources, with overlays, are in the controllers' dependencies (`operator/assembly.py`).
 """
 
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecSource(Generic[M, S]):
-    """Objects of one kind -> specs.
+    """Builds the specs of objects of one kind.
 
-    Each of `overlays` is given the spec as the ones before it left it, and gives the spec to use; it may raise
-    ConfigError. One that changes has to make its objects due, as a changed manifest does.
+    Each of `overlays` takes the spec that the ones before it returned, and returns the spec to use; it may raise
+    ConfigError. An overlay that changes has to make its objects due, as a changed manifest does.
     """
 
     model: type[M]
@@ -29,18 +29,18 @@ class SpecSource(Generic[M, S]):
     overlays: tuple[Callable[[S], S], ...] = ()
 
     def over(self, *overlays: Callable[[S], S]) -> "SpecSource[M, S]":
-        """The same with more on top."""
+        """Return the same source with more overlays on top."""
         return replace(self, overlays=(*self.overlays, *overlays))
 
     def read(self, body: Mapping[str, object]) -> S:
-        """The spec of an object as it was written. Raises ConfigError for one that cannot be read.
+        """Return the spec of a manifest. Raises ConfigError for one that cannot be parsed.
 
-        Its status has no part in that, whichever client wrote it.
+        The status of the object has no influence, whichever client wrote it.
         """
         return self.of(parse_manifest(self.model, body))
 
     def of(self, obj: M) -> S:
-        """The spec of an object that was read. Raises ConfigError."""
+        """Return the spec of a parsed object. Raises ConfigError."""
         spec = self.build(obj)
         for overlay in self.overlays:
             spec = overlay(spec)

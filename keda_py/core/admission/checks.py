@@ -1,7 +1,7 @@
-"""Which checks an admission makes of a kind whose objects are judged by themselves: for the webhook and `validate`.
+"""The table of admission checks of kinds whose objects are judged by themselves: for the webhook and `validate`.
 
-Kinds with triggers are not listed: they are judged with these, and a ScaledObject with its neighbours. A kind that is
-listed nowhere is only read.
+Kinds with triggers are not listed: they are judged together with their triggers, and a ScaledObject with its
+neighbours. A kind that is listed nowhere is only parsed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ from keda_py.core.admission.others import check_authentication, check_cloud_even
 
 M = TypeVar("M", bound=BaseModel)
 Check = Callable[[Mapping[str, object]], Iterator[Finding]]
-"""Of an object as it was written; raises ConfigError for one that cannot be read."""
+"""Checks an object as it was written; raises ConfigError for one that cannot be parsed."""
 
 
 def _by(model: type[M], check: Callable[[M], Iterator[Finding]]) -> tuple[type[BaseModel], Check]:
@@ -50,7 +50,7 @@ _CHECKS: Mapping[type[BaseModel], Check] = dict(
 
 
 def check_of(model: type[BaseModel]) -> Check:
-    """The check of a kind."""
+    """Return a function that parses an object of the kind and runs its checks."""
     return _CHECKS.get(model) or _by(model, _nothing_more)[1]
 
 

@@ -1,4 +1,4 @@
-"""The codes of warnings, and how an object switches them off. CHECKS.md has a row for each."""
+"""The codes of warnings, and the annotation that switches them off. CHECKS.md has a row for each."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
@@ -8,7 +8,7 @@ from keda_py.core.admission.findings import AdmissionWarning, Denial
 F = TypeVar("F", bound=AdmissionWarning | Denial)
 
 IGNORE = "keda-py.dev/ignore"
-"""Annotation: codes, separated by commas."""
+"""Annotation with codes to switch off, separated by commas."""
 MOST_IGNORED = 100
 
 OVER_WEEKEND = "window-over-weekend"
@@ -41,7 +41,7 @@ MEANING = frozenset(
         *(JOB_NEVER_RUNS, HOURS_SWAPPED, OVERRIDE_ENDLESS, NO_CALENDAR, WAVE_EMPTY, MEMBERS_SHARED),
     )
 )
-"""Those of `core/meaning/`: admission shows the code behind the text. The older texts stay as they are."""
+"""Codes of `core/meaning/`: admission shows the code behind the text. Older warnings keep their text without a code."""
 
 UNKNOWN_FIELD = "unknown-field"
 UNKNOWN_KEY = "unknown-key"
@@ -59,16 +59,16 @@ CODES = MEANING | {
 
 
 def ignored_codes(annotations: Mapping[str, object]) -> frozenset[str]:
-    """What the object's annotation switches off; a code that does not exist switches nothing off."""
+    """Return the codes that the object's annotation switches off; an unknown code has no effect."""
     written = annotations.get(IGNORE)
     return read_codes(written) if isinstance(written, str) else frozenset()
 
 
 def read_codes(text: str) -> frozenset[str]:
-    """Codes that are separated by commas."""
+    """Split codes that are separated by commas."""
     return frozenset(code.strip() for code in text.split(",", MOST_IGNORED)[:MOST_IGNORED])
 
 
 def without_ignored(findings: Iterable[F], codes: Collection[str]) -> Iterator[F]:
-    """All but those that are switched off; what has no code cannot be."""
+    """Filter out findings that are switched off; one without a code cannot be."""
     return (finding for finding in findings if not (finding.code and finding.code in codes))

@@ -1,7 +1,7 @@
-"""What an admission refuses of calendars, environments, overrides and scaling schedules: what could never work.
+"""Admission of calendars, environments, overrides and scaling schedules: denies what could never work.
 
-Each object is judged by itself: whether the calendar that it names exists, and what is in its holidays' files, is for
-the controllers to find out, and for its Valid condition to tell.
+Each object is judged by itself: the controllers find out whether the calendar that it names exists, and what its files
+of holidays contain, and their Valid condition reports it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,13 +35,13 @@ _ALWAYS = CalendarSpec.model_validate(
 
 
 def check_calendar(calendar: WireCalendar | ClusterCalendar) -> Iterator[Finding]:
-    """Hours, dates and zones. Raises ConfigError, as all checks here do."""
+    """Check hours, dates and zones. Raises ConfigError, as all checks here do."""
     read_calendar(calendar.spec)
     return iter(())
 
 
 def check_environment(environment: Environment) -> Iterator[Finding]:
-    """Durations, selectors, waves, and a calendar of its own."""
+    """Check durations, selectors, waves, and a calendar of its own."""
     mistakes = Mistakes()
     with mistakes.noted():
         build_environment(created_some_time(environment))
@@ -59,18 +59,20 @@ def check_environment(environment: Environment) -> Iterator[Finding]:
 
 
 def check_override(override: Override) -> Iterator[Finding]:
-    """Target, state and times. One without a target may have an Environment, and a calendar with it."""
+    """Check target, state and times. An Override without a target may be for the namespace's Environment and its
+    calendar.
+    """
     _read_override(override)
     return iter(())
 
 
 def check_new_override(new: Override, old: Override | None, now: datetime, others: int) -> Iterator[Finding]:
-    """As `check_override`; and what is new ends in the future, in a namespace with so many `others` that have not."""
+    """Check as `check_override`, that a new one ends in the future, and that not too many `others` have not ended."""
     created = new.metadata.creation_timestamp or write_time(now)
     dated = new.model_copy(update={"metadata": new.metadata.model_copy(update={"creation_timestamp": created})})
     if old is None or old.spec != new.spec:
         read = _read_override(dated)
-        # The end of NextChange is the calendar's, which is not known here.
+        # The calendar decides when NextChange ends, which is not known here.
         check_times(
             replace(read, ends=None) if new.spec.until == NEXT_CHANGE else read, now, others if old is None else 0
         )
@@ -84,7 +86,7 @@ def _read_override(override: Override) -> OverrideSpec:
 
 
 def check_requester(new: Mapping[str, object], old: Mapping[str, object] | None, username: str) -> Iterator[Finding]:
-    """The annotation with an Override's author: the user who creates it, and unchanged from then on, or absent."""
+    """Check the annotation with an Override's author: it is the user who creates it, or absent, and never changes."""
     said = texts_at(new, "metadata", "annotations").get(REQUESTED_BY, "")
     right = username if old is None else texts_at(old, "metadata", "annotations").get(REQUESTED_BY, "")
     if said and said != right:
@@ -95,7 +97,7 @@ def check_requester(new: Mapping[str, object], old: Mapping[str, object] | None,
 
 
 def check_scaling_schedule(schedule: ScalingSchedule) -> Iterator[Finding]:
-    """Periods and bounds; a calendar that is named may be there."""
+    """Check periods and bounds; a calendar that a period names is assumed to exist."""
     build_schedule(created_some_time(schedule), _any_calendar)
     return iter(())
 
@@ -105,7 +107,7 @@ def _any_calendar(_: CalendarRef) -> Calendar:
 
 
 def created_some_time(obj: T) -> T:
-    """With a time of creation, which a manifest does not say, and which no rule here depends on."""
+    """Add a creation time, which a manifest lacks, and which no rule here depends on."""
     if obj.metadata.creation_timestamp:
         return obj
     metadata = obj.metadata.model_copy(update={"creation_timestamp": write_time(_ANY_TIME)})

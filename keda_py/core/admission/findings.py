@@ -1,4 +1,4 @@
-"""What admission knows and what it says: the vocabulary of the checks.
+"""Input and output of admission checks: the neighbourhood of an object, denials and warnings.
 
 Pure. A check takes an object and its `Neighbourhood` and yields findings. `admission/scaled_object.py` and
 `admission/others.py` hold the checks, one entry function a kind; the webhook (`operator/admission/reviews.py`) stops at
@@ -17,7 +17,7 @@ from keda_py.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
-    """Why an object is refused. `reason` labels the error metric, `field` is its path; a `code` can be ignored."""
+    """A reason to refuse an object. `reason` labels the error metric, `field` is its path; a `code` can be ignored."""
 
     message: str
     reason: str
@@ -27,7 +27,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionWarning:
-    """What its author should know; `recorded`: an Event on the object says it, too. `code`: of `codes.py`."""
+    """Advice to the author of an object; `recorded`: an Event on the object repeats it. `code`: of `codes.py`."""
 
     message: str
     field: str = ""
@@ -40,7 +40,7 @@ Finding = Denial | AdmissionWarning
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rival:
-    """Another ScaledObject, as far as the two could collide."""
+    """Another ScaledObject, with the fields in which the two could collide."""
 
     name: str
     target: TargetSpec
@@ -49,9 +49,9 @@ class Rival:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbourhood:
-    """What is known of an object's namespace: at least what shares its target or the name of its HPA.
+    """The objects around an object in its namespace: at least those that share its target or the name of its HPA.
 
-    `containers` None: the scale target is not there. `limit_ranges` None: not known, so nothing is denied for lack of
+    `containers` None: the scale target does not exist. `limit_ranges` None: not known, so nothing is denied for lack of
     requests.
     """
 
@@ -60,16 +60,16 @@ class Neighbourhood:
     limit_ranges: Sequence[LimitRange] | None = ()
     containers: Sequence[Container] | None = None
     absent: str = "does not exist yet"
-    """What `containers` None means, as the end of a sentence about the target."""
+    """The meaning of `containers` None, as the end of a sentence about the target."""
 
 
 def rival_of(spec: ScalingSpec) -> Rival:
-    """What others see of it."""
+    """Reduce a spec to the fields in which others could collide with it."""
     return Rival(name=spec.name, target=spec.target, hpa_name=spec.hpa_name)
 
 
 def deny_triggers(triggers: Sequence[ScaleTrigger]) -> Iterator[Denial]:
-    """The check that ScaledObjects and ScaledJobs share."""
+    """Check the triggers, as ScaledObjects and ScaledJobs have in common."""
     try:
         check_triggers(triggers)
     except ConfigError as error:
@@ -77,5 +77,5 @@ def deny_triggers(triggers: Sequence[ScaleTrigger]) -> Iterator[Denial]:
 
 
 def deny(error: ConfigError, reason: str) -> Denial:
-    """The denial that a ConfigError is."""
+    """Turn a ConfigError into a denial."""
     return Denial(message=str(error), reason=reason, field=error.field)

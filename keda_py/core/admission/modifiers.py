@@ -1,6 +1,6 @@
-"""scalingModifiers -> findings: what the formula's metric cannot be built of is denied before it is stored.
+"""scalingModifiers -> findings: denies formulas and targets that no metric can be built from.
 
-Pure. `composite.py` is the judge; behaviour reference, section 9.
+Pure. `composite.py` decides; behaviour reference, section 9.
 """
 
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ConfigError
 
 _LATE = "spec.advanced.scalingModifiers.activationTarget"
-"""KEDA looks at it later than admission, so it is no reason to deny."""
+"""KEDA reads this field after admission, so a wrong value is only a warning."""
 
 
 def check_modifiers(spec: ScalingSpec) -> Iterator[Finding]:
-    """At most one finding: of several faults the first hides the others, as in KEDA."""
+    """Yield at most one finding: of several faults the first hides the others, as in KEDA."""
     if spec.modifiers is None:
         if spec.fallback is not None and spec.fallback.behavior == "scalingModifiers":
             yield _without_formula()
@@ -33,7 +33,7 @@ def _warn_late(error: ConfigError) -> AdmissionWarning:
 
 
 def _in_kedas_form(error: ConfigError) -> Denial:
-    """The step on a line of its own: "error validating formula in ScalingModifiers", then what is wrong."""
+    """Put the step on its own line, as KEDA does: "error validating formula in ScalingModifiers", then the fault."""
     step, _, text = str(error).partition(": ")
     lines = f"{step}\n{text}" if step.endswith("in ScalingModifiers") else str(error)
     return deny(ConfigError(lines, field=error.field), "scaling-modifiers")

@@ -32,12 +32,12 @@ _KNOWN_TYPES = frozenset(kind for kind in get_args(CloudEventType) if not kind.s
 
 
 def check_scaled_job(obj: ScaledJob) -> Iterator[Denial]:
-    """The triggers alone; min above max is accepted and capped."""
+    """Check the triggers alone; min above max is accepted and capped."""
     return deny_triggers(obj.spec.triggers)
 
 
 def check_authentication(obj: TriggerAuthentication | ClusterTriggerAuthentication) -> Iterator[Denial]:
-    """Identity first; oauth2 only where the identity has rules of its own, or is not set."""
+    """Check the identity first; oauth2 only if the identity has rules of its own, or is not set."""
     identity, oauth2 = obj.spec.pod_identity, obj.spec.oauth2
     if identity is not None:
         match identity.provider:
@@ -52,7 +52,7 @@ def check_authentication(obj: TriggerAuthentication | ClusterTriggerAuthenticati
 
 
 def check_cloud_event_source(obj: CloudEventSource | ClusterCloudEventSource) -> Iterator[Finding]:
-    """Included or excluded types, not both, from the list that KEDA knows; a destination that can be used."""
+    """Check that types are included or excluded, not both, and known to KEDA, and that the destination can be used."""
     yield from _warn_of_destination(obj.spec)
     subscription = obj.spec.event_subscription
     if subscription is None:
@@ -104,7 +104,7 @@ def _check_oauth2(oauth2: OAuth2) -> Iterator[Denial]:
 
 
 def _warn_of_destination(spec: CloudEventSourceSpec) -> Iterator[AdmissionWarning]:
-    """KEDA takes any; its log knows later that nothing can be sent there."""
+    """Warn of unusable destinations, which KEDA accepts: only its log shows later that nothing can be sent."""
     http, topic = spec.destination.http, spec.destination.azure_event_grid_topic
     if http is not None:
         field, address = "spec.destination.http.uri", http.uri

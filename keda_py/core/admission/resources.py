@@ -1,6 +1,6 @@
-"""cpu and memory triggers: an HPA divides usage by requests, so the containers must have some.
+"""cpu and memory triggers: an HPA divides usage by requests, so the containers need requests.
 
-Pure. As in KEDA only Deployments and StatefulSets are looked into. A target that is not there yet is a warning, where
+Pure. As in KEDA only Deployments and StatefulSets are checked. A target that does not exist yet is a warning, where
 KEDA denies: ScaledObject and Deployment come in one release, in any order.
 """
 
@@ -22,7 +22,9 @@ def reads_containers(spec: ScalingSpec) -> bool:
 
 
 def check_requests(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Finding]:
-    """Requests (or limits, or a LimitRange's defaults) of every container that a trigger measures; and no way to 0."""
+    """Check that each measured container has a request, limit or default of a LimitRange, and that the minimum is above
+    0.
+    """
     if not reads_containers(spec):
         return
     if around.containers is None:
@@ -82,5 +84,5 @@ def _gives(item: LimitRangeItem, resource: str) -> bool:
 def _positive(amounts: Amounts | None, resource: str) -> bool:
     try:
         return amounts is not None and resource in amounts and parse_milli(amounts[resource]) > 0
-    except ConfigError:  # what is no quantity is no request either; the API server refuses it
+    except ConfigError:  # a text that is no quantity is no request either; the API server refuses it
         return False

@@ -1,7 +1,7 @@
-"""ScaledObject -> findings: names, triggers, bounds, fallback, formula, and who else scales the same workload.
+"""ScaledObject -> findings: names, triggers, bounds, fallback, formula, and rivals for the same workload.
 
-Pure. The order is fixed where KEDA's is random. Messages are KEDA's, word for word; nothing is denied that KEDA 2.20.2
-would not deny, so that no manifest that works there is refused here.
+Pure. The order is fixed, while KEDA's is random. Messages are KEDA's, word for word; nothing is denied that KEDA 2.20.2
+would accept, so that no manifest that works there is refused here.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from keda_py.errors import ConfigError
 TRANSFER_OWNERSHIP = "scaledobject.keda.sh/transfer-hpa-ownership"
 NOT_OURS = "validations.keda.sh/hpa-ownership"
 LONGEST_NAME = 63
-"""Both names become label values."""
+"""Characters of both names, which become label values."""
 
 _HPA_NAME = "spec.advanced.horizontalPodAutoscalerConfig.name"
 _TARGET = "spec.scaleTargetRef"
 
 
 def check_scaled_object(obj: ScaledObject, around: Neighbourhood, *, dry_run: bool = False) -> Iterator[Finding]:
-    """Every finding, denials and warnings. Raises ConfigError for metadata that no API server would write."""
+    """Yield every finding, denials and warnings. Raises ConfigError for metadata that no API server would write."""
     spec = AS_WRITTEN.of(obj)
     yield from _check_names(spec)
     yield from deny_triggers(spec.triggers)
@@ -76,7 +76,7 @@ def _check_fallback(spec: ScalingSpec) -> Iterator[Denial]:
 
 
 def _check_rivals(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
-    """At most one: each object of a large collision says whom it collides with first."""
+    """Yield at most one denial: each object of a large collision names the first one that it collides with."""
     for other in around.rivals:
         if other.name == spec.name:
             continue
@@ -98,7 +98,7 @@ def _check_rivals(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
 
 def _check_hpas(obj: ScaledObject, spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
     config = obj.spec.advanced.horizontal_pod_autoscaler_config if obj.spec.advanced else None
-    # The name that would be ours anyway is not taken over without being written down.
+    # An HPA with our default name is not taken over unless the manifest names it.
     written_name = config.name if config else ""
     for hpa in around.hpas:
         meta = hpa.metadata
@@ -121,7 +121,7 @@ def _check_hpas(obj: ScaledObject, spec: ScalingSpec, around: Neighbourhood) -> 
 
 
 def _check_intervals(obj: ScaledObject, spec: ScalingSpec) -> Iterator[AdmissionWarning]:
-    """Settings of the way to zero, on an object that never goes there."""
+    """Warn of settings for scaling to zero on an object that never scales to zero."""
     if not spec.min_replicas or spec.idle_replicas == 0:
         return
     cached = any(trigger.use_cached_metrics for trigger in spec.triggers)

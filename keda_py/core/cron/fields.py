@@ -1,8 +1,8 @@
 """The five fields of a cron expression, in the grammar of robfig/cron, which KEDA's users write.
 
-`cron.py` turns a `CronFields` into firing times; this file only reads and refuses. The grammar is narrower than most
-cron libraries' (no `@daily`, `L`, `W`, `#`, no Sunday as 7, no `22-4`) and wider in two places (`TZ=` prefix, `1,,2`):
-an expression means here exactly what it means to KEDA, or is refused as there.
+`windows.py` turns a `CronFields` into firing times; this file only parses and refuses. The grammar is narrower than
+most cron libraries' (no `@daily`, `L`, `W`, `#`, no Sunday as 7, no `22-4`) and wider in two places (`TZ=` prefix,
+`1,,2`): an expression means here exactly what it means to KEDA, or is refused as there.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from keda_py.errors import ConfigError
 
 MAX_LENGTH = 1_000
-"""Characters; every value of every field takes 340."""
+"""Characters; an expression that lists every value of every field has 340."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ _DAYS_IN_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 @dataclass(frozen=True, slots=True)
 class CronField:
-    """The values of one field; `star` when it was written `*`, `?` or `*/1`, which changes how days are matched."""
+    """The values of one field; `star` if it was written `*`, `?` or `*/1`, which changes how days are matched."""
 
     values: frozenset[int]
     star: bool
@@ -47,7 +47,7 @@ class CronField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CronFields:
-    """A whole expression. `timezone` is the zone of a `TZ=` prefix, "" without one."""
+    """A parsed expression. `timezone` is the zone of a `TZ=` prefix, "" without one."""
 
     minute: CronField
     hour: CronField
@@ -57,11 +57,11 @@ class CronFields:
     timezone: str
 
     def matches_any_weekday(self) -> bool:
-        """Day of month and day of week both restrict, and either suffices: `0 0 13 * 5` fires on each Friday too."""
+        """Whether days of month and week both restrict, and either suffices: `0 0 13 * 5` fires on each Friday too."""
         return not (self.day_of_month.star or self.day_of_week.star)
 
     def never_fires(self) -> bool:
-        """No day can match: 30 February, or a list without entries (`,`)."""
+        """Whether no day can match: 30 February, or a list without entries (`,`)."""
         if not (self.minute.values and self.hour.values and self.month.values):
             return True
         if self.matches_any_weekday() and self.day_of_week.values:
@@ -73,7 +73,7 @@ class CronFields:
 
 
 def parse_fields(expression: str, *, field: str) -> CronFields:
-    """Read `minute hour day-of-month month day-of-week`; raises ConfigError naming `field`, value and remedy."""
+    """Parse `minute hour day-of-month month day-of-week`; raises ConfigError naming `field`, value and remedy."""
     if len(expression) > MAX_LENGTH:
         text = f"{field}: more than {MAX_LENGTH} characters are no cron expression; write ranges, such as 0-59/5"
         raise ConfigError(text, field=field)

@@ -1,4 +1,4 @@
-"""Boundaries of windows in the local times that summer time skips."""
+"""Find boundaries of windows in the local times that summer time skips."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,21 +10,21 @@ from keda_py.core.cron.windows import first_shift
 from keda_py.core.cron.zones import load_zone
 
 _YEAR = 2032
-"""The rule that holds for good is told by a year to come."""
+"""A typical year: one in the future, when only the zone's permanent rule applies."""
 _MOST_HOURS = 12
-"""An expression for more hours of the day than that is meant for each of them."""
+"""Hours of the day; an expression for more of them is meant to fire in each hour, so a skipped one is no surprise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Local times [begins, ends) that a zone skips."""
+    """The local times [begins, ends) that a zone skips."""
 
     begins: datetime
     ends: datetime
 
 
 def gap_of(fields: CronFields, timezone: str) -> Gap | None:
-    """The gap of a typical year into which the expression falls. Raises ConfigError for an unknown zone."""
+    """Return the gap of a typical year in which the expression fires. Raises ConfigError for an unknown zone."""
     if len(fields.hour.values) > _MOST_HOURS:
         return None
     times = times_of_day(fields)

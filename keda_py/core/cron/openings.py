@@ -1,9 +1,8 @@
-"""When a window is open, on the wall clock of its zone, without a now: what a reader of the manifest sees in it.
+"""The openings of a window on the wall clock of its zone, independent of now, as a reader of the manifest sees them.
 
-A schedule repeats every week, or every year where days of the month or months count. All firings of one such cycle are
-laid side by side (a bounded number of them): between two firings the window is what the later one makes of it, open
-before an end, closed before a start alone. That is `windows.py`'s rule, E <= S, for all moments at once. Summer time is
-not in here: `gaps.py`.
+A schedule repeats every week, or every year if it restricts days of the month or months. All firings of one such cycle
+are laid side by side (a bounded number of them): between two firings the later one decides, open before an end, closed
+before a start alone. That is `windows.py`'s rule, E <= S, for all moments at once. Summer time is left to `gaps.py`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,9 +16,9 @@ from keda_py.core.cron.fields import CronFields
 DAY = 24 * 60
 WEEK = 7 * DAY
 MOST_FIRINGS = 2_000
-"""Of a start or an end in a cycle; a schedule that fires more often is not looked at."""
+"""Firings of a start or an end in a cycle; a schedule that fires more often is not analysed."""
 _LEAP_YEAR = 2032
-"""A year in which every day of the month comes."""
+"""A year in which every day of the month occurs."""
 _DAYS_IN_YEAR = 366
 
 Span = tuple[int, int]
@@ -34,39 +33,41 @@ def _parts(day: date) -> _Day:
 
 _A_YEAR = [_parts(date(_LEAP_YEAR, 1, 1) + timedelta(days=number)) for number in range(_DAYS_IN_YEAR)]
 _A_WEEK = [_parts(date(_LEAP_YEAR, 3, 1) + timedelta(days=number)) for number in range(7)]
-"""From a Monday."""
+"""The days of a week that begins on a Monday."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Openings:
-    """`cycle` minutes until all repeats: a week from Monday, or a year. The spans do not touch, in order of opening."""
+    """The spans in which a window is open; `cycle` is a week from Monday, or a year, in minutes. Spans are ordered and
+    disjoint.
+    """
 
     cycle: int
     spans: tuple[Span, ...]
 
     @property
     def minutes(self) -> int:
-        """Open in all."""
+        """Total minutes of all spans in a cycle."""
         return sum(closes - opens for opens, closes in self.spans)
 
     @property
     def always(self) -> bool:
-        """Never closed."""
+        """Whether the window never closes."""
         return self.minutes == self.cycle
 
     @property
     def weekly(self) -> bool:
-        """Each week is like the other."""
+        """Whether the cycle is a week."""
         return self.cycle == WEEK
 
     def covers(self, minute: int) -> bool:
-        """Whether it is open then; minutes from the beginning of the cycle."""
+        """Whether the window is open at that minute of the cycle."""
         return any(opens <= at < closes for opens, closes in self.spans for at in (minute, minute + self.cycle))
 
 
 @lru_cache(maxsize=64)
 def openings_of(start: CronFields, end: CronFields) -> Openings | None:
-    """The openings of one cycle; None where it fires too often to be looked at."""
+    """Compute the openings of one cycle; None if it fires too often to be analysed."""
     weekly = _is_weekly(start) and _is_weekly(end)
     cycle = WEEK if weekly else _DAYS_IN_YEAR * DAY
     starts, ends = firings(start, weekly=weekly), firings(end, weekly=weekly)
@@ -80,7 +81,7 @@ def openings_of(start: CronFields, end: CronFields) -> Openings | None:
 
 
 def firings(fields: CronFields, *, weekly: bool) -> set[int] | None:
-    """All of one cycle, a week from Monday or a year; None where there are too many."""
+    """Return all firings of one cycle, a week from Monday or a year; None if there are too many."""
     days = _matching(fields, _A_WEEK if weekly else _A_YEAR)
     if len(days) * len(fields.hour.values) * len(fields.minute.values) > MOST_FIRINGS:
         return None
@@ -89,18 +90,18 @@ def firings(fields: CronFields, *, weekly: bool) -> set[int] | None:
 
 
 def union(many: Iterable[Openings], cycle: int) -> Openings:
-    """When at least one of them is open; all have that cycle."""
+    """Return the spans in which at least one of them is open; all have that cycle."""
     pieces = sorted(piece for one in many for span in one.spans for piece in _within(span, cycle))
     return Openings(cycle=cycle, spans=_joined(pieces, cycle))
 
 
 def shared_minutes(one: Openings, other: Openings) -> int:
-    """How long both are open in a cycle, which is the same of both."""
+    """Return the minutes of a cycle in which both are open; both have the same cycle."""
     return one.minutes + other.minutes - union((one, other), one.cycle).minutes
 
 
 def gaps_between(openings: Openings) -> Sequence[Span]:
-    """The spans in which it is closed."""
+    """Return the spans in which the window is closed."""
     if not openings.spans or openings.always:
         return ()
     first = openings.spans[0][0] + openings.cycle
@@ -109,12 +110,12 @@ def gaps_between(openings: Openings) -> Sequence[Span]:
 
 
 def day_matches(fields: CronFields, day: date) -> bool:
-    """Whether the expression fires on that day, at whichever time."""
+    """Whether the expression fires on that day, at any time."""
     return bool(_matching(fields, [_parts(day)]))
 
 
 def times_of_day(fields: CronFields) -> Sequence[int]:
-    """Minutes from midnight at which it fires on a day that matches."""
+    """Return the minutes from midnight at which it fires on a day that matches."""
     return [hour * 60 + minute for hour in sorted(fields.hour.values) for minute in sorted(fields.minute.values)]
 
 
@@ -123,7 +124,7 @@ def _is_weekly(fields: CronFields) -> bool:
 
 
 def _matching(fields: CronFields, days: Sequence[_Day]) -> Sequence[int]:
-    """The numbers of the days on which it fires."""
+    """The positions of the days on which it fires."""
     months, by_month, by_week = fields.month.values, fields.day_of_month.values, fields.day_of_week.values
     if fields.matches_any_weekday():
         return [
@@ -133,13 +134,13 @@ def _matching(fields: CronFields, days: Sequence[_Day]) -> Sequence[int]:
 
 
 def _within(span: Span, cycle: int) -> Sequence[Span]:
-    """One that reaches into the next cycle in two pieces."""
+    """Split a span that reaches into the next cycle."""
     opens, closes = span
     return [span] if closes <= cycle else [(opens, cycle), (0, closes - cycle)]
 
 
 def _joined(spans: Sequence[Span], cycle: int) -> tuple[Span, ...]:
-    """What touches or overlaps as one, also across the end of the cycle."""
+    """Merge spans that touch or overlap, also across the end of the cycle."""
     joined: list[Span] = []
     for opens, closes in spans:
         if joined and opens <= joined[-1][1]:

@@ -1,15 +1,15 @@
 """Cron windows: KEDA's rule for when a schedule is on, and when that changes next.
 
 The cron scaler parses a `CronWindow` once, asks `is_open` at a poll and `next_change` for the moment at which the
-engine shall look again; the simulator does the same over virtual time. A window is [start, end): with S the next
-start and E the next end, both strictly after now, it is open when E <= S. Nothing else is special: windows over
-midnight, over a weekend, or with S equal to E follow from it.
+engine shall look again; the simulator does the same over virtual time. A window is [start, end): with S the next start
+and E the next end, both strictly after now, it is open when E <= S. Windows over midnight, over a weekend, or with S
+equal to E follow from this rule and are no special cases.
 
-`cron/fields.py` reads the grammar; croniter, given only what that grammar allows, walks the calendar of a wall clock
-that knows no zones; this file lays that clock over the zone. A local time that occurs twice fires twice. Across a
-skipped local time we fire at the first existing instant after it: `30 2 * * *` in Europe/Prague fires on 2026-03-29 at
-03:00 CEST. KEDA skips that firing, which makes its window 02:30-20:00 open from 20:00 the evening before. (croniter's
-own zones are not used: it fires across the gap for `30 2 * * *`, but not for `30 * * * *`.)
+`cron/fields.py` parses the grammar; croniter, given only what that grammar allows, walks the calendar of a wall clock
+without zones; this file maps that clock to the zone. A local time that occurs twice fires twice. A skipped local time
+fires at the first existing instant after it: `30 2 * * *` in Europe/Prague fires on 2026-03-29 at 03:00 CEST. KEDA
+skips that firing, which makes its window 02:30-20:00 open from 20:00 the evening before. (croniter's own zones are not
+used: it fires across the gap for `30 2 * * *`, but not for `30 * * * *`.)
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _PROBE = timedelta(days=7)
 """No zone changes its offset and back within a week."""
 
 _HORIZON_YEARS = 5
-"""As far as KEDA looks: from March 2096, 29 February (next in 2104) never comes."""
+"""Years that KEDA looks ahead: from March 2096, 29 February (next in 2104) never comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class CronWindow:
 
 
 def parse_window(start: str, end: str, timezone: str) -> CronWindow:
-    """Check all three; raises ConfigError naming field, value and remedy."""
+    """Parse and check all three; raises ConfigError naming field, value and remedy."""
     for field, expression in (("start", start), ("end", end)):
         check_expression(expression, field=field)
     load_zone(timezone)
@@ -51,7 +51,7 @@ def parse_window(start: str, end: str, timezone: str) -> CronWindow:
 
 
 def check_expression(expression: str, *, field: str) -> None:
-    """Raises ConfigError when KEDA would refuse the expression."""
+    """Raise ConfigError if KEDA would refuse the expression."""
     fields = parse_fields(expression, field=field)
     if fields.timezone:
         load_zone(fields.timezone, field=field)
@@ -66,13 +66,13 @@ def is_open(window: CronWindow, now: datetime) -> bool:
 
 
 def next_change(window: CronWindow, now: datetime) -> datetime | None:
-    """The next instant (UTC) at which `is_open` may change; None: not within five years."""
+    """Return the next instant (UTC) at which `is_open` may change; None: not within five years."""
     firings = [firing for firing in _next_start_and_end(window, now) if firing is not None]
     return min(firings).at if firings else None
 
 
 def next_fire(expression: str, timezone: str, after: datetime) -> datetime | None:
-    """The first firing strictly after `after` (aware), in UTC; None: not within five years. Raises ConfigError."""
+    """Return the first firing after `after` (aware), in UTC; None: not within five years. Raises ConfigError."""
     firing = _next_firing(expression, timezone, _whole_minute(after))
     return None if firing is None else firing.at
 
@@ -94,7 +94,7 @@ def _next_start_and_end(window: CronWindow, now: datetime) -> tuple[_Firing | No
 
 
 def _whole_minute(instant: datetime) -> datetime:
-    # Firings lie on whole minutes. A thousand objects with one schedule, waking together, so compute it once.
+    # Firings lie on whole minutes, so a thousand objects with one schedule that wake together share one cached result.
     return instant.astimezone(UTC).replace(second=0, microsecond=0)
 
 
@@ -111,7 +111,7 @@ def _next_firing(expression: str, timezone: str, after: datetime) -> _Firing | N
         resumes_at = _wall_clock(shift, schedule.zone)
         if local < resumes_at:
             return _Firing(shift, local - resumes_at)
-        # Look on from the new offset; a firing at the very instant of the shift still counts.
+        # Continue from the new offset; a firing at the very instant of the shift still counts.
         after, wall, offset = shift, resumes_at - _MINUTE, resumes_at - shift.replace(tzinfo=None)
     return None
 
@@ -121,7 +121,7 @@ def _wall_clock(instant: datetime, zone: ZoneInfo) -> datetime:
 
 
 def first_shift(after: datetime, until: datetime, zone: ZoneInfo) -> datetime | None:
-    """The first instant in (after, until] whose offset from UTC differs from that of `after`."""
+    """Return the first instant in (after, until] whose offset from UTC differs from that of `after`."""
     offset = after.astimezone(zone).utcoffset()
     while after < until:
         probe = min(after + _PROBE, until)
@@ -145,11 +145,11 @@ def _bisect_shift(before: datetime, after: datetime, zone: ZoneInfo) -> datetime
 @dataclass(frozen=True, slots=True)
 class _Schedule:
     calendar: croniter | None
-    """Parsed once; where it stands is set by every call. None: the schedule never fires."""
+    """Parsed once; every call sets its position. None: the schedule never fires."""
     zone: ZoneInfo
 
     def next_local(self, wall: datetime) -> datetime | None:
-        """The first wall-clock minute strictly after `wall` that matches."""
+        """Return the first matching wall-clock minute strictly after `wall`."""
         if self.calendar is None:
             return None
         try:
@@ -170,7 +170,7 @@ def _parse_schedule(expression: str, timezone: str) -> _Schedule:
 
 
 def _write_for_croniter(fields: CronFields) -> str:
-    """The same schedule in words on which croniter and robfig agree.
+    """Write the schedule in terms on which croniter and robfig agree.
 
     They differ in `10-10` (croniter: the whole field) and in restricted days: `0 0 13 * 0-6` has no star, so either
     side suffices and it fires every day, but a field of all its values is a star to croniter.

@@ -16,7 +16,7 @@ _LEAP_YEAR_BEGINS = date(2032, 1, 1)
 
 
 def window_in_words(window: CronWindow) -> str:
-    """A checked window in words; "" where it fires too often to be told, or its ends are of two zones."""
+    """Describe a checked window; "" if it fires too often, or its start and end have different zones."""
     start, end = (parse_fields(text, field="schedule") for text in (window.start, window.end))
     zones = {fields.timezone or window.timezone for fields in (start, end)}
     openings = openings_of(start, end) if len(zones) == 1 else None
@@ -24,7 +24,7 @@ def window_in_words(window: CronWindow) -> str:
 
 
 def in_words(openings: Openings, zone: str) -> str:
-    """Days, times, zone, and how much that is in all."""
+    """Describe days, times and zone, and the total of open hours."""
     if not openings.spans:
         return "never open"
     if openings.always:
@@ -38,18 +38,18 @@ def in_words(openings: Openings, zone: str) -> str:
 
 
 def span_in_words(span: Span, *, weekly: bool = True) -> str:
-    """One opening: "Fri 08:00-19:00", "Fri 08:00 to Mon 01:00"."""
+    """Describe one opening, as in "Fri 08:00-19:00" or "Fri 08:00 to Mon 01:00" if it spans days."""
     return _single(span, weekly=weekly)
 
 
 def clock(minute: int) -> str:
-    """The time of day, "08:30"."""
+    """Format minutes from midnight as HH:MM, modulo a day."""
     hour, rest = divmod(minute % DAY, 60)
     return f"{hour:02}:{rest:02}"
 
 
 def days_in_words(days: Sequence[int]) -> str:
-    """Weekdays from Monday, 0: "Mon-Fri", "Sat, Sun", "daily"."""
+    """Describe weekdays from Monday, 0, as in "Mon-Fri", "Sat, Sun" or "daily" (for all seven)."""
     if len(days) == len(_DAYS):
         return "daily"
     return ", ".join(
@@ -59,18 +59,18 @@ def days_in_words(days: Sequence[int]) -> str:
 
 
 def runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Ascending numbers as runs without a hole: 1 2 3 5 is [1, 2, 3] and [5]."""
+    """Group ascending numbers into runs without a hole: 1 2 3 5 is [1, 2, 3] and [5]."""
     grouped = groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
     return [[number for _, number in run] for _, run in grouped]
 
 
 def duration(minutes: int) -> str:
-    """ "65 h", "12.5 h", "45 min"."""
+    """Format minutes in the shortest unit, as in "65 h", "12.5 h" or "45 min" (below an hour)."""
     return f"{minutes / 60:.4g} h" if minutes >= 60 else f"{minutes} min"
 
 
 def _groups(spans: Sequence[Span]) -> list[str]:
-    """Openings of the same times, with the days on which they begin."""
+    """Describe openings grouped by equal times, with the days on which they begin."""
     alike: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for opens, closes in spans:
         alike[opens % DAY, closes - opens].append(opens // DAY)
@@ -91,7 +91,7 @@ def _single(span: Span, *, weekly: bool) -> str:
 
 
 def _closing(minute: int) -> str:
-    """Midnight ends the day that it closes."""
+    """Format the closing time; midnight is 24:00 of the day that it closes."""
     return "24:00" if minute == DAY else clock(minute)
 
 

@@ -1,4 +1,4 @@
-"""Time zones by name: IANA's, and the one that was meant by a name that IANA does not have."""
+"""Time zones by name: those of IANA, and suggestions for unknown names."""
 
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -42,11 +42,11 @@ _ABBREVIATIONS = {
     "utc+0": "UTC",
     "z": "UTC",
 }
-"""Of several zones with one abbreviation, the one that most people live in; IANA has none of these."""
+"""The most populated of the zones with that abbreviation; IANA has no such name."""
 
 
 def load_zone(timezone: str, *, field: str = "timezone") -> ZoneInfo:
-    """The zone of that IANA name; raises ConfigError."""
+    """Load the zone of that IANA name; raises ConfigError."""
     if len(timezone) > _LONGEST_ZONE:
         raise ConfigError(f"{field}: more than {_LONGEST_ZONE} characters are no time zone", field=field)
     try:
@@ -57,14 +57,14 @@ def load_zone(timezone: str, *, field: str = "timezone") -> ZoneInfo:
 
 
 def zone_remedy(unknown: str) -> str:
-    """What to write instead of a name that is not known."""
+    """Suggest what to write instead of an unknown name."""
     near = _nearest(unknown)
     return f"did you mean {near}?" if near else _WRITTEN
 
 
 @lru_cache(maxsize=1024)
 def _nearest(unknown: str) -> str:
-    """The zone that was meant, "" where none comes near; long names are not compared, each comparison takes time."""
+    """Return the most similar zone, "" without one. Long names are not compared, since each comparison takes time."""
     wanted = unknown.strip().casefold().replace(" ", "_")
     if not wanted or len(wanted) > _LONGEST_GUESS:
         return ""
@@ -78,7 +78,7 @@ def _nearest(unknown: str) -> str:
 
 @cache
 def _names() -> dict[str, str]:
-    """Each zone by its name and, where that says which, by its city; in small letters."""
+    """Return each zone by its lower-case name and, if it is unambiguous, by its city."""
     zones = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     places = [zone for zone in zones if "/" in zone and not zone.startswith("Etc/")]
     cities = {zone.rpartition("/")[2].casefold(): zone for zone in reversed(places)}

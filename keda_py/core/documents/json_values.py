@@ -1,4 +1,4 @@
-"""JSON that a source answered: the document, and one value in it.
+"""JSON answers of sources: parse the document, and pick one value.
 
 May run in another process (`ScalerContext.parse`), so it imports little.
 """
@@ -11,7 +11,7 @@ import orjson
 from keda_py.errors import ScalerError
 
 INLINE_BYTES: Final = 32 * 1024
-"""A longer answer may take more than 10 ms: a megabyte of `[],` takes 80 ms."""
+"""Bytes of an answer to parse on the loop; a longer one may take more than 10 ms: a megabyte of `[],` takes 80 ms."""
 
 Step = str | int
 
@@ -38,7 +38,7 @@ def at(value: object, *steps: Step) -> object:
 
 
 def required_at(text: bytes, steps: Sequence[Step]) -> object:
-    """The value there. Raises ScalerError where it is missing or null, since "do not know" is never 0."""
+    """Return the value at a path. Raises ScalerError if it is missing or null, since "do not know" is never 0."""
     found = at(read_json(text), *steps)
     if found is None:
         raise ScalerError(f"the answer has nothing at {'.'.join(map(str, steps)) or 'its top'}")

@@ -1,8 +1,8 @@
-"""What of YAML is read at all, by every caller: bounds on depth, and the scalars of YAML 1.2 that JSON knows.
+"""Restrict YAML for every caller: a bound on depth, and only the scalars of YAML 1.2 that JSON knows.
 
 No dates, no numbers to base 60 (`1:30` is text, and long ones take time that grows with the square), nothing that is
 constructed from a tag. The C parser builds nested nodes on the C stack, where 100 000 brackets end the process; as
-events they cost nothing, so a caller that wants nodes asks for events first.
+events they cost nothing, so a caller that wants nodes checks the events first.
 """
 
 import re  # noqa: TID251 - constant patterns in which nothing repeats inside a repetition; re2 takes 5 times as long
@@ -21,7 +21,7 @@ _FLOAT = re.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+)(?:[eE][-+]?[0-9]+
 
 
 class YamlTooDeep(KedaPyError):
-    """More than DEEPEST levels; `line` counts from 1."""
+    """The text has more than DEEPEST levels; `line` counts from 1."""
 
     def __init__(self, line: int) -> None:
         super().__init__(f"more than {DEEPEST} levels of nesting")
@@ -29,7 +29,7 @@ class YamlTooDeep(KedaPyError):
 
 
 class PlainLoader(yaml.CSafeLoader):
-    """Safe, and without the types of YAML 1.1 that Kubernetes does not know."""
+    """A safe loader without the types of YAML 1.1 that Kubernetes does not know."""
 
 
 PlainLoader.yaml_implicit_resolvers = {
@@ -41,11 +41,11 @@ PlainLoader.add_implicit_resolver(f"{TAG}float", _FLOAT, list("-+0123456789."))
 
 
 def events(text: str | bytes) -> Iterator[yaml.Event]:
-    """The events of all documents. Raises YamlTooDeep, and yaml.YAMLError where the text is no YAML."""
+    """Yield the events of all documents. Raises YamlTooDeep, and yaml.YAMLError if the text is not YAML."""
     try:
         yield from _bounded_events(text)
     except yaml.MarkedYAMLError as error:
-        # libyaml has a bound of its own, and meets it first where it scans ahead for the colon of a key.
+        # libyaml has a bound of its own, and reaches it first when it scans ahead for the colon of a key.
         if error.problem is None or "nesting depth" not in error.problem:
             raise
         mark = error.problem_mark
@@ -65,7 +65,7 @@ def _bounded_events(text: str | bytes) -> Iterator[yaml.Event]:
 
 
 def implicit_tag(scalar: str) -> str:
-    """The tag of a plain scalar without one of its own: str, int, float, bool, null or merge, after TAG."""
+    """Return the tag of a plain scalar without a tag: str, int, float, bool, null or merge, after TAG."""
     for tag, pattern in PlainLoader.yaml_implicit_resolvers.get(scalar[:1], ()):
         if pattern.match(scalar):
             return str(tag)

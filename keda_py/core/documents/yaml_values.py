@@ -1,7 +1,8 @@
-"""One YAML document as plain values, built from events in one pass: time and memory grow with the text, and no faster.
+"""Parse one YAML document into plain values, from events in one pass: time and memory are linear in the text.
 
-An alias is the same object again, never a copy, and only of what is complete, so that nothing contains itself. `<<` is
-a key like any other, since merging multiplies. Keys are text, as Kubernetes has them; `.inf` and `.nan` are text, too.
+An alias is the same object again, never a copy, and refers only to complete values, so that nothing contains itself.
+`<<` is a key like any other, since merging multiplies. Keys are text, as in Kubernetes; `.inf` and `.nan` are text,
+too.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +16,7 @@ from keda_py.core.documents.yaml_guard import TAG, events, implicit_tag
 from keda_py.errors import KedaPyError
 
 LONGEST_NUMBER: Final = 400
-"""Characters; longer ones fit into no float, and reading them takes time that grows with the square."""
+"""Characters; longer numbers fit into no float, and parsing them takes time that grows with the square."""
 
 _BASES = {"0b": 2, "0x": 16}
 _SPECIAL = frozenset({".inf", ".nan"})
@@ -23,12 +24,14 @@ _STANDARD = frozenset({None, "!", f"{TAG}seq", f"{TAG}map"})
 
 
 class NotPlainYaml(KedaPyError):
-    """No YAML, more than one document, or something that is neither text, number, truth, list nor mapping."""
+    """The text is not YAML, has more than one document, or a value that is not text, number, bool, null, list or
+    mapping.
+    """
 
 
 @dataclass(slots=True)
 class _Collection:
-    """A list, or the keys and values of a mapping by turns."""
+    """A list under construction, or the alternating keys and values of a mapping."""
 
     anchor: str | None
     is_mapping: bool
@@ -43,7 +46,7 @@ class _Collection:
 
 
 def read_yaml(text: str | bytes) -> object:
-    """The only document; None if there is no document. Raises NotPlainYaml, YamlTooDeep."""
+    """Parse the only document; None if there is no document. Raises NotPlainYaml, YamlTooDeep."""
     try:
         return _build(events(text))
     except (yaml.YAMLError, ValueError) as error:
@@ -67,6 +70,7 @@ def _build(stream: Iterable[yaml.Event]) -> object:
             value, anchor = _named(event.anchor, anchored, inside[-1]), None
         else:
             continue
+        # A value gets its anchor when it is complete, so that no alias can refer to what contains it.
         inside[-1].items.append(value)
         if anchor is not None:
             anchored[anchor] = value
@@ -93,7 +97,7 @@ def _named(anchor: str | None, anchored: Mapping[str, object], parent: _Collecti
 
 
 def _scalar(event: yaml.ScalarEvent) -> object:
-    """An unquoted scalar means what it looks like; one with a tag what the tag says."""
+    """Resolve a scalar: by its text if unquoted, by its tag if it has one, else as text."""
     tag = event.tag
     if tag is None or tag == "!":
         if not event.implicit[0]:

@@ -1,4 +1,4 @@
-"""The builtins of formulas: what each takes, what it gives, and how it is computed.
+"""The builtins of formulas: their arguments, their result types, and their implementations.
 
 Pure. One row per builtin; `formula/compiler.py` looks them up by name, and nothing else in a formula can be called.
 Those that take a predicate are in `formula/predicates.py`.
@@ -45,12 +45,12 @@ _TAKEN: dict[str, frozenset[Kind]] = {
     "c": frozenset({Kind.TEXT, Kind.ARRAY, Kind.MAP}),
     "w": frozenset({Kind.INT, Kind.FLOAT, Kind.TEXT, Kind.DURATION, Kind.NAMED}),
 }
-"""One letter for what an argument may be."""
+"""One letter for each set of kinds that an argument may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """`takes` has a letter per argument for each way to call it; a + behind the last: one or more of these.
+    """A row of the table. `takes` has a letter per argument for each way to call it; a + after the last: one or more.
 
     `gives` None: the type of the first argument. `run` gets the arguments and the meter.
     """
@@ -60,7 +60,7 @@ class Builtin:
     run: Callable[[list[Value], Meter], Value]
 
     def check(self, name: str, arguments: Sequence[Type]) -> Type:
-        """The type of a call with arguments of these types. Raises FormulaError."""
+        """Return the type of a call with arguments of these types. Raises FormulaError."""
         fitting = [form for form in self.takes if _fits_count(form, len(arguments))]
         if not fitting:
             counts = " or ".join(
@@ -84,7 +84,7 @@ def _fits(form: str, arguments: Sequence[Type]) -> bool:
 
 
 def length(value: Value) -> int:
-    """Of text in characters. Raises FormulaError for what has none."""
+    """Return the length; of text in characters. Raises FormulaError for a value without a length."""
     if isinstance(value, str | list | dict):
         return len(value)
     raise FormulaError(f"len() takes text, an array or a map, not {describe(value)}")
@@ -110,7 +110,8 @@ def _rounded(name: str, towards: Callable[[float], float]) -> Callable[[list[Val
 
 
 def _half_away(number: float) -> float:
-    """2.5 becomes 3, -2.5 becomes -3, and 0.49999999999999994 stays 0."""
+    """Round halves away from zero: 2.5 becomes 3, -2.5 becomes -3, and 0.49999999999999994 stays 0."""
+    # Not floor(number + 0.5): that sum is 1.0 for 0.49999999999999994.
     whole = math.trunc(number)
     return whole + math.copysign(1, number) if abs(number - whole) >= 0.5 else whole
 
@@ -144,7 +145,7 @@ def _median(arguments: list[Value], meter: Meter) -> float:
 
 
 def order(values: list[Value], descending: Value, meter: Meter) -> list[int]:
-    """The positions of values in order. Raises FormulaError where two cannot be compared."""
+    """Return the positions of values in order. Raises FormulaError if two cannot be compared."""
     if descending not in ("asc", "desc"):
         raise FormulaError('the order is "asc" or "desc"')
     sign = -1 if descending == "desc" else 1
@@ -194,7 +195,7 @@ def _take(arguments: list[Value], meter: Meter) -> Value:
 
 
 def pick(base: Value, key: Value) -> Value:
-    """`get(base, key)`: nil where it is not there."""
+    """Return `get(base, key)`, nil for a missing key."""
     if isinstance(base, dict):
         return base.get(to_key(key))
     if isinstance(base, list):

@@ -1,7 +1,4 @@
-"""Calls in a formula: builtins, builtins with a predicate, and the members of points in time and durations.
-
-Pure.
-"""
+"""Compile calls: builtins, builtins with a predicate, and members of points in time and durations. Pure."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +20,7 @@ Compile = Callable[[Node, Scope], Code]
 
 
 def compile_call(node: Call | MethodCall, scope: Scope, compile_node: Compile) -> Code:
-    """Raises FormulaError for a name that cannot be called, and for arguments it does not take."""
+    """Compile a call. Raises FormulaError for an unknown name, and for arguments of wrong types."""
     if isinstance(node, MethodCall):
         return _method_call(node, scope, compile_node)
     if node.name in PREDICATES:
@@ -80,7 +77,7 @@ def _now(node: Call, scope: Scope, compile_node: Compile) -> Code:
 
 
 def _method_call(node: MethodCall, scope: Scope, compile_node: Compile) -> Code:
-    """`now().Hour()`. Only points in time, durations, months and weekdays have members to call."""
+    """Compile `now().Hour()`. Only points in time, durations, months and weekdays have members to call."""
     base = compile_node(node.callee.base, scope)
     arguments = [compile_node(one, scope) for one in node.arguments]
     name = node.name
@@ -135,7 +132,7 @@ def _predicate_call(node: Call, scope: Scope, compile_node: Compile) -> Code:
 
 
 def _predicate(node: Call, array: Type, scope: Scope, compile_node: Compile) -> Code:
-    """The predicate of a call; `count` and `sum` may leave it out and take the elements themselves."""
+    """Compile the predicate of a call; `count` and `sum` may omit it and use the elements themselves."""
     if len(node.arguments) < 2 or not isinstance(node.arguments[1], Predicate):
         return Code(array.of, lambda frame: frame.item)
     pointers = {"map": {"index": INT}, "reduce": {"index": INT, "acc": ANY}}.get(node.name, {})

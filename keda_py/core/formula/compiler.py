@@ -2,7 +2,7 @@
 
 Pure. `syntax/parser.py` makes the tree, `formula.py` runs the function. A name is looked up among the triggers' names,
 the variables of `let`, the builtins and the few members of time, and nowhere else: no attribute of a Python object can
-be reached. What a type tells beforehand is refused here, the rest while it runs.
+be reached. A wrong type that is known is refused here, the rest at evaluation.
 """
 
 from dataclasses import replace
@@ -39,11 +39,11 @@ from keda_py.core.formula.types import ANY, ARRAY, BOOL, FLOAT, INT, MAP, NIL, T
 from keda_py.core.formula.values import MapKey, Value, expect_bool, expect_text, negate
 
 RESERVED = frozenset(BUILTINS) | frozenset(PREDICATES) | {"now"}
-"""Names that `let` may not take."""
+"""Names that `let` must not use."""
 
 
 def compile_node(node: Node, scope: Scope) -> Code:
-    """Raises FormulaError, always with its place."""
+    """Compile a node. Raises FormulaError, always with its place."""
     if scope.depth > 2 * MAX_DEPTH:
         raise FormulaError("too many parts of the formula lie inside each other", node.at)
     inner = replace(scope, depth=scope.depth + 1)
@@ -105,7 +105,7 @@ def _name(name: str, scope: Scope) -> Code:
 
 
 def unknown_name(name: str, scope: Scope) -> FormulaError:
-    """Says which names there are."""
+    """Build the error for an unknown name, which lists the known ones."""
     dashed = sorted(one for one in scope.triggers if one.startswith(f"{name}-"))
     close = get_close_matches(name, [*scope.triggers, *scope.variables], n=1)
     if dashed:
@@ -164,7 +164,7 @@ def _unary(node: Unary, scope: Scope) -> Code:
 
 
 def _binary(node: Binary, scope: Scope) -> Code:
-    """A chain such as a + b + c is compiled from the left without recursion, however long it is."""
+    """Compile a chain such as a + b + c from the left without recursion, however long it is."""
     chain: list[Binary] = []
     first: Node = node
     while isinstance(first, Binary):

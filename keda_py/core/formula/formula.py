@@ -35,7 +35,8 @@ class Formula:
         return f"Formula({self.text!r})"
 
     def evaluate(self, values: Mapping[str, float | None], now: datetime) -> float | None:
-        """The result, perhaps NaN or an infinity; None where it is nil. `values` None: beyond its failure threshold.
+        """Return the result, perhaps NaN or an infinity; None if it is nil. `values` None: beyond its failure
+        threshold.
 
         Raises FormulaError that shows the place.
         """
@@ -47,7 +48,7 @@ class Formula:
 
 
 def compile_formula(text: str, names: Collection[str]) -> Formula:
-    """Parsed and checked, not yet tried. Raises ConfigError that shows the place."""
+    """Parse and check a formula without evaluating it. Raises ConfigError that shows the place."""
     wrapped, offset = wrap(text)
     try:
         if len(text) > MAX_LENGTH:
@@ -63,7 +64,7 @@ def compile_formula(text: str, names: Collection[str]) -> Formula:
 
 
 def try_formula(formula: Formula, names: Collection[str]) -> None:
-    """As KEDA does before it accepts a formula: evaluate it with -1 for every trigger. Raises ConfigError."""
+    """Evaluate a formula with -1 for every trigger, as KEDA does before it accepts one. Raises ConfigError."""
     try:
         formula.evaluate(dict.fromkeys(names, _DRY_RUN_VALUE), _DRY_RUN_INSTANT)
     except FormulaError as error:
@@ -74,7 +75,9 @@ def try_formula(formula: Formula, names: Collection[str]) -> None:
 
 
 def wrap(text: str) -> tuple[str, int]:
-    """As KEDA makes a number of the result, and how far that moves the text: nil stays nil where `??` is written."""
+    """Wrap a formula so that it gives a number, as KEDA does, and return the offset of its text; with `??`, nil stays
+    nil.
+    """
     if "??" in text:
         head = "let _kedaCompositeResult = ("
         return f"{head}{text}); _kedaCompositeResult == nil ? nil : float(_kedaCompositeResult)", len(head)
@@ -84,7 +87,7 @@ def wrap(text: str) -> tuple[str, int]:
 
 
 def point_at(error: FormulaError, text: str, offset: int) -> str:
-    """The error with its line and column, and the line with a caret below it; `offset` as of `wrap`."""
+    """Format an error with its line and column, and the line with a caret below it; `offset` as of `wrap`."""
     at = min(max(error.at - offset, 0), len(text))
     before = text[:at]
     start = before.rfind("\n") + 1
@@ -96,7 +99,7 @@ def point_at(error: FormulaError, text: str, offset: int) -> str:
 
 
 def _unwrapped(error: FormulaError, text: str, offset: int) -> str:
-    """The message without the brackets that `wrap` put around the text."""
+    """Remove the brackets that `wrap` put around the text from a message."""
     if offset and not offset <= error.at <= offset + len(text):
         return f"the formula must give a number; {error.message}"
     if offset and error.at == offset + len(text):

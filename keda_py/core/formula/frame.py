@@ -1,4 +1,4 @@
-"""What one evaluation of a formula carries with it, and what the compiler knows at one place of the text.
+"""The state of one evaluation, and the compiler's knowledge at one place of the text.
 
 Pure. Made by `formula.py` (Frame) and `formula/compiler.py` (Scope, Code).
 """
@@ -25,7 +25,7 @@ class Frame:
         self.index = 0
 
     def environment(self) -> Value:
-        """`$env`."""
+        """Value of `$env`: all triggers by name."""
         return {name: self.triggers[name] for name in self.triggers}
 
 
@@ -34,7 +34,7 @@ Run = Callable[[Frame], Value]
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A compiled part: its type, how to run it, and the steps that takes at most without loops."""
+    """A compiled part: its type, its function, and the most steps that it takes without loops."""
 
     type: Type
     run: Run
@@ -43,7 +43,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What names and pointers mean at one place; `array` None: not inside a predicate."""
+    """The meaning of names and pointers at one place; `array` None: not inside a predicate."""
 
     triggers: frozenset[str]
     variables: Mapping[str, Type] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Scope:
 
 
 def located(run: Run, at: int) -> Run:
-    """The same, with the place in its errors."""
+    """Wrap a function so that its errors have the place."""
 
     def run_located(frame: Frame) -> Value:
         try:

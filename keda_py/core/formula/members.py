@@ -1,4 +1,4 @@
-"""Elements of arrays and maps, slices, and where a `?.` on nil ends.
+"""Compile elements of arrays and maps, slices, and the end of a chain with `?.`.
 
 Pure. `base.key` is an entry of a map, never an attribute of an object.
 """
@@ -16,11 +16,11 @@ from keda_py.core.formula.values import Duration, Value, describe, expect_index,
 Compile = Callable[[Node, Scope], Code]
 
 _ABSENT: Value = Duration(0)
-"""What a chain carries once `?.` met nil: this very object, never a value of a formula."""
+"""The value of a chain once `?.` met nil: this very object, which no formula can compute."""
 
 
 def compile_member(node: Member, scope: Scope, compile_node: Compile) -> Code:
-    """`base.key` and `base[key]`. Raises FormulaError where there can be no such thing."""
+    """Compile `base.key` and `base[key]`. Raises FormulaError if the types exclude such an element."""
     base, key = compile_node(node.base, scope), compile_node(node.key, scope)
     if isinstance(node.base, Name) and node.base.name == "$env":
         gives = _trigger(node, scope)
@@ -38,7 +38,7 @@ def compile_member(node: Member, scope: Scope, compile_node: Compile) -> Code:
 
 
 def compile_chain(inner: Code) -> Code:
-    """Nil instead of absence."""
+    """Compile the end of a chain: an absent value becomes nil."""
     run_inner = inner.run
 
     def run(frame: Frame) -> Value:
@@ -49,7 +49,7 @@ def compile_chain(inner: Code) -> Code:
 
 
 def compile_slice(node: Slice, scope: Scope, compile_node: Compile) -> Code:
-    """`base[start:end]` of an array or a text."""
+    """Compile `base[start:end]` of an array or a text."""
     base = compile_node(node.base, scope)
     if base.type.kind not in (Kind.ANY, Kind.ARRAY, Kind.TEXT):
         raise FormulaError(f"only arrays and text have parts, not {base.type}")
@@ -80,7 +80,7 @@ def _trigger(node: Member, scope: Scope) -> Type:
 
 
 def element_type(base: Type, key: Type, key_node: Node) -> Type:
-    """What `base[key]` and `get(base, key)` give. Raises FormulaError where there can be no such thing."""
+    """Return the type of `base[key]` and `get(base, key)`. Raises FormulaError if the types exclude such an element."""
     name = key_node.value if isinstance(key_node, Literal) and isinstance(key_node.value, str) else None
     match base.kind:
         case Kind.ANY:

@@ -1,6 +1,6 @@
-"""A binary operator and its right operand, compiled to a step on the left operand's value.
+"""Compile a binary operator and its right operand into a step on the left operand's value.
 
-Pure. `and`, `or` and `??` evaluate their right operand only where it counts.
+Pure. `and`, `or` and `??` evaluate their right operand only if it matters.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Step = Callable[[Frame, Value], Value]
 
 
 def binary_step(node: Binary, left: Type, right: Code) -> tuple[Type, Step]:
-    """What the operation gives, and how to go on from the left value. Raises FormulaError."""
+    """Return the result type, and the step from the left value to the result. Raises FormulaError."""
     gives = binary_type(node.operator, left, right.type)
     if node.operator == "matches" and isinstance(node.right, Literal) and isinstance(node.right.value, str):
         pattern = compile_pattern(node.right.value)
@@ -45,7 +45,7 @@ def _step(operator: str, right: Code) -> Step:
 
 
 def _range(frame: Frame, first: Value, last: Value) -> Value:
-    """Both ends included; empty where the last is lower."""
+    """Return the integers from first to last, both included; empty if the last is lower."""
     start, end = expect_int(first), expect_int(last)
     frame.meter.make(max(0, end - start + 1))
     return list(range(start, end + 1))

@@ -69,7 +69,7 @@ def _group(values: list[Value], test: Test, meter: Meter) -> Value:
 
 
 def sort_by(values: list[Value], test: Test, direction: Value, meter: Meter) -> Value:
-    """The values in the order of what the predicate makes of them."""
+    """Sort the values by the results of the predicate."""
     meter.make(2 * len(values))
     return [values[at] for at in order([test(value, at) for at, value in enumerate(values)], direction, meter)]
 
@@ -89,14 +89,14 @@ APPLY: dict[str, Apply] = {
     "findLastIndex": _find(-1, index=True),
     "groupBy": _group,
 }
-"""All but `sortBy` and `reduce`, which take one argument more."""
+"""All but `sortBy` and `reduce`, which take one more argument."""
 
 TESTS = frozenset(("all", "any", "none", "one", "count", "filter", "find", "findIndex", "findLast", "findLastIndex"))
-"""Those whose predicate must give true or false."""
+"""Builtins whose predicate must give true or false."""
 
 
 def result_type(name: str, array: Type, body: Type) -> Type:
-    """What a call gives, by the array's type and what the predicate gives."""
+    """Return the type of a call, from the types of the array and of the predicate's result."""
     match name:
         case "all" | "any" | "none" | "one":
             return BOOL

@@ -36,7 +36,7 @@ _OPTIONS.max_mem = 1 << 20
 
 
 def compile_pattern(pattern: str) -> re2._Regexp:
-    """Raises FormulaError for what is no regular expression."""
+    """Compile a pattern. Raises FormulaError if it is no valid regular expression."""
     if len(pattern) > MAX_PATTERN:
         raise FormulaError(f"this regular expression is longer than {MAX_PATTERN} characters")
     try:
@@ -51,7 +51,7 @@ def _words(error: Exception) -> str:
 
 
 def matches(left: Value, right: Value, meter: Meter) -> bool:
-    """Does the pattern on the right match anywhere? Nil matches nothing."""
+    """Whether the pattern on the right matches anywhere. Nil matches nothing."""
     if left is None or right is None:
         return False
     _, pattern = _texts("matches", left, right)
@@ -60,7 +60,7 @@ def matches(left: Value, right: Value, meter: Meter) -> bool:
 
 
 def matches_pattern(value: Value, pattern: re2._Regexp, meter: Meter) -> bool:
-    """The same, with a pattern that is compiled already."""
+    """Whether a compiled pattern matches anywhere."""
     if value is None:
         return False
     if not isinstance(value, str):
@@ -70,7 +70,7 @@ def matches_pattern(value: Value, pattern: re2._Regexp, meter: Meter) -> bool:
 
 
 def compare_texts(operator: str, left: Value, right: Value, meter: Meter) -> bool:
-    """`contains`, `startsWith`, `endsWith`; false where one is nil."""
+    """Evaluate `contains`, `startsWith` or `endsWith`; false if one operand is nil."""
     if left is None or right is None:
         return False
     text, part = _texts(operator, left, right)
@@ -91,7 +91,7 @@ def _texts(operator: str, left: Value, right: Value) -> tuple[str, str]:
 
 
 def cut(value: Value, start: Value, end: Value) -> Value:
-    """`value[start:end]`; bounds outside are moved inside, negative ones count from the end."""
+    """Return `value[start:end]`; bounds outside are moved inside, negative ones count from the end."""
     if isinstance(value, list):
         return value[slice(*_bounds(len(value), start, end))]
     raw = expect_text(value).encode("utf-8", "surrogatepass")
@@ -107,12 +107,12 @@ def _bounds(length: int, start: Value, end: Value) -> tuple[int, int]:
 
 
 def trim(text: str, characters: str | None = None) -> str:
-    """Without blanks, or without these characters, at both ends."""
+    """Remove blanks, or these characters, at both ends."""
     return text.strip(characters)
 
 
 def split(text: str, separator: str, count: int, meter: Meter, *, keep: bool = False) -> list[Value]:
-    """Parts between separators, at most `count` (negative: all); an empty separator cuts into characters."""
+    """Split at separators into at most `count` parts (negative: all); an empty separator cuts into characters."""
     if count == 0:
         return []
     meter.make(len(text) if not separator else text.count(separator) + 1)
@@ -124,7 +124,7 @@ def split(text: str, separator: str, count: int, meter: Meter, *, keep: bool = F
 
 
 def replace(text: str, old: str, new: str, count: int, meter: Meter) -> str:
-    """The first `count` (negative: all) replaced."""
+    """Replace the first `count` (negative: all) occurrences."""
     found = text.count(old)
     found = found if count < 0 else min(found, count)
     meter.make(len(text) + found * len(new))
@@ -132,7 +132,7 @@ def replace(text: str, old: str, new: str, count: int, meter: Meter) -> str:
 
 
 def repeat(text: str, times: int, meter: Meter) -> str:
-    """Raises FormulaError for a negative count, and before the text grows too large."""
+    """Repeat a text. Raises FormulaError for a negative count, and before the text grows too large."""
     if times < 0:
         raise FormulaError(f"repeat() takes a count of 0 or more, not {times}")
     meter.make(max(times, len(text) * times))
@@ -140,7 +140,7 @@ def repeat(text: str, times: int, meter: Meter) -> str:
 
 
 def join(parts: list[Value], separator: str, meter: Meter) -> str:
-    """Texts to one text."""
+    """Join texts, metered. Raises FormulaError for parts that are no texts."""
     meter.work(len(parts) >> 4)
     texts = [expect_text(part) for part in parts]
     meter.make(sum(map(len, texts)) + len(separator) * len(texts))
@@ -148,18 +148,18 @@ def join(parts: list[Value], separator: str, meter: Meter) -> str:
 
 
 def index_of(text: str, part: str, *, last: bool = False) -> int:
-    """In bytes, -1 where it is not."""
+    """Return the position in bytes, -1 if the part is missing."""
     raw, wanted = text.encode("utf-8", "surrogatepass"), part.encode("utf-8", "surrogatepass")
     return raw.rfind(wanted) if last else raw.find(wanted)
 
 
 def encode_base64(text: str) -> str:
-    """Standard alphabet, padded."""
+    """Encode with the standard alphabet, padded."""
     return base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
 def decode_base64(text: str) -> str:
-    """Raises FormulaError for what is not base64."""
+    """Decode a text; raise FormulaError if it is not base64."""
     try:
         return base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True).decode(errors="replace")
     except (binascii.Error, ValueError):
@@ -167,7 +167,7 @@ def decode_base64(text: str) -> str:
 
 
 def from_json(text: str) -> Value:
-    """Numbers are floats. Raises FormulaError for what is not JSON."""
+    """Parse JSON; numbers become floats. Raises FormulaError if it is not JSON."""
     try:
         value: Value = json.loads(text, parse_int=_json_number, parse_float=_json_number, parse_constant=_refuse)
         if "\\u" in text:
@@ -187,7 +187,7 @@ def _refuse(text: str) -> float:
 
 
 def to_json(value: Value, meter: Meter) -> str:
-    """Indented by two, keys sorted, as Go writes it. Raises FormulaError for NaN and infinities."""
+    """Write JSON indented by two, keys sorted, as Go does. Raises FormulaError for NaN and infinities."""
     try:
         text = json.dumps(_plain(value, meter, 0), indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
     except (ValueError, TypeError):
@@ -227,7 +227,7 @@ def _json_key(key: MapKey) -> str:
 
 
 def print_value(value: Value, meter: Meter, depth: int = 0) -> str:
-    """`string(value)`, as Go prints it: [1 2.5], map[a:1], 1e+21."""
+    """Print a value as Go's fmt does, for `string(value)`: [1 2.5], map[a:1], 1e+21."""
     meter.descend(depth)
     match value:
         case str():
@@ -264,7 +264,7 @@ def _print_map(value: dict[MapKey, Value], meter: Meter, depth: int) -> str:
 
 
 def print_float(number: float) -> str:
-    """As short as can be read back; with an exponent below 0.0001 and from 1e+06 on."""
+    """Print the shortest form that reads back as the same float; with an exponent below 0.0001 and from 1e+06 on."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -279,7 +279,7 @@ def print_float(number: float) -> str:
 
 
 def read_int(value: Value) -> int:
-    """`int(value)`: a number cut toward zero, digits, a duration in nanoseconds, a month or weekday."""
+    """Convert as `int(value)`: a number cut toward zero, digits, a duration in nanoseconds, a month or weekday."""
     match value:
         case bool():
             pass
@@ -299,7 +299,7 @@ def read_int(value: Value) -> int:
 
 
 def read_float(value: Value) -> float:
-    """`float(value)`: a number, or its text."""
+    """Convert as `float(value)`: a number, or its text."""
     if isinstance(value, str):
         return _parse_float(value)
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -67,7 +67,7 @@ _LONGER = {"Seconds": 10**9, "Minutes": 60 * 10**9, "Hours": 3600 * 10**9}
 
 
 def parse_duration(text: str) -> Duration:
-    """ "1h30m". Raises FormulaError."""
+    """Parse a duration such as "1h30m". Raises FormulaError."""
     try:
         return Duration((parse_go_duration(text if len(text) <= _LONGEST else "") // timedelta(microseconds=1)) * 1000)
     except ValueError as error:
@@ -75,7 +75,7 @@ def parse_duration(text: str) -> Duration:
 
 
 def find_zone(name: str) -> ZoneInfo:
-    """A time zone of the IANA database. Raises FormulaError."""
+    """Load a time zone of the IANA database. Raises FormulaError."""
     try:
         return ZoneInfo("UTC" if name == "" else name[:_LONGEST])
     except (ValueError, OSError, KeyError):
@@ -83,7 +83,7 @@ def find_zone(name: str) -> ZoneInfo:
 
 
 def parse_date(text: str, layout: str | None, zone: ZoneInfo | None) -> datetime:
-    """By a layout in Go's form (its reference time is Mon Jan 2 15:04:05 2006), or by one of the usual forms."""
+    """Parse by a layout in Go's form (its reference time is Mon Jan 2 15:04:05 2006), or by one of the usual forms."""
     if max(len(text), len(layout or "")) > _LONGEST:
         raise FormulaError(f"date(): a date and its layout have {_LONGEST} characters at most")
     for one in _LAYOUTS if layout is None else (layout,):
@@ -106,7 +106,7 @@ def _parse_with(text: str, layout: str, zone: ZoneInfo | None) -> datetime | Non
 
 
 def print_duration(nanoseconds: int) -> str:
-    """1h0m0s, 1.5s, 300ms."""
+    """Print nanoseconds in the units that Go chooses: 1h0m0s, 1.5s, 300ms."""
     if not nanoseconds:
         return "0s"
     sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
@@ -126,7 +126,7 @@ def _decimal(number: int, unit: int) -> str:
 
 
 def print_time(moment: datetime) -> str:
-    """2026-11-21 06:00:00 +0000 UTC."""
+    """Print a point in time in the default layout of Go: 2026-11-21 06:00:00 +0000 UTC."""
     fraction = f"{moment:.%f}".rstrip("0").rstrip(".")
     return f"{moment:%Y-%m-%d %H:%M:%S}{fraction} {moment:%z} {moment:%Z}"
 
@@ -141,7 +141,7 @@ def _unix(moment: datetime, unit: timedelta) -> int:
 
 
 Method = tuple[tuple[Kind, ...], Type, Callable[..., Value]]
-"""The kinds of its arguments, what it gives, and how."""
+"""A method: the kinds of its arguments, its result type, and its implementation."""
 
 _OF_TIME: dict[str, Method] = {
     "Year": ((), INT, lambda moment: moment.year),
@@ -181,5 +181,5 @@ def _cut(number: int, unit: int) -> int:
 
 
 def methods_of(kind: Kind) -> dict[str, Method]:
-    """The members of a kind of value, by name; most have none."""
+    """Return the members of a kind of value, by name; most kinds have none."""
     return {Kind.TIME: _OF_TIME, Kind.DURATION: _OF_DURATION, Kind.NAMED: _OF_NAMED}.get(kind, {})

@@ -1,6 +1,6 @@
-"""What a part of a formula can be, known before it runs; so that `a > 1` alone is refused when a manifest is applied.
+"""Static types of formulas, so that `a > 1` alone is refused when a manifest is applied.
 
-Pure. The rules are expr-lang's checker's: where a type is not known (ANY) the check is left to the evaluation.
+Pure. The rules are those of expr-lang's checker: if a type is not known (ANY), evaluation does the check.
 """
 
 import enum
@@ -11,7 +11,7 @@ from keda_py.core.formula.syntax.limits import FormulaError
 
 
 class Kind(enum.Enum):
-    """The value is how messages call it."""
+    """The kinds of values; messages use the enum's values."""
 
     ANY = "any value"
     NIL = "nil"
@@ -29,7 +29,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A kind; for arrays and maps also what their elements are. `text_keys`: a map with text as its keys."""
+    """A kind, and for arrays and maps the type of their elements. `text_keys`: a map with text as its keys."""
 
     kind: Kind
     element: Optional["Type"] = None
@@ -70,7 +70,7 @@ _LIKE_KINDS = {
     "%": (_INTS, INT),
     "..": (_INTS, Type(Kind.ARRAY, INT)),
 }
-"""Operators whose operands are of one group of kinds, and what they give."""
+"""Operators whose operands are of one group of kinds, with their result types."""
 
 _T, _D = Kind.TIME, Kind.DURATION
 _ARITHMETIC = {
@@ -81,11 +81,11 @@ _ARITHMETIC = {
         **{pair: DURATION for number in NUMBERS for pair in ((_D, number), (number, _D))},
     },
 }
-"""`+`, `-` and `*` beyond numbers."""
+"""The operators `+`, `-` and `*` on kinds other than numbers."""
 
 
 def binary_type(operator: str, left: Type, right: Type) -> Type:
-    """The type of `left operator right`. Raises FormulaError where it can never work."""
+    """Return the type of `left operator right`. Raises FormulaError if it can never work."""
     if operator in _LIKE_KINDS:
         groups, gives = _LIKE_KINDS[operator]
         found = gives if any(_both_in(group, left, right) for group in groups) else None
@@ -103,7 +103,7 @@ def binary_type(operator: str, left: Type, right: Type) -> Type:
 
 
 def unary_type(operator: str, operand: Type) -> Type:
-    """The type of `-x`, `+x` or `not x`. Raises FormulaError."""
+    """Return the type of `-x`, `+x` or `not x`. Raises FormulaError."""
     if operator == "not" and operand.kind in (Kind.BOOL, Kind.ANY):
         return BOOL
     if operator != "not" and (operand.is_number or operand.is_any):
@@ -112,7 +112,7 @@ def unary_type(operator: str, operand: Type) -> Type:
 
 
 def merge(left: Type, right: Type) -> Type:
-    """What a choice between two can be."""
+    """Return the common type of two alternatives."""
     if left == NIL:
         return right
     if right == NIL or left == right:
@@ -123,7 +123,7 @@ def merge(left: Type, right: Type) -> Type:
 
 
 def comparable(left: Type, right: Type) -> bool:
-    """May `==` compare them? Numbers with numbers, like with like, and nil with everything."""
+    """Whether `==` can compare them: numbers with numbers, like with like, and nil with everything."""
     free = {Kind.ANY, Kind.NIL}
     return bool({left.kind, right.kind} & free) or left.kind is right.kind or (left.is_number and right.is_number)
 

@@ -17,7 +17,7 @@ from keda_py.core.formula.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Nanoseconds."""
+    """A duration in nanoseconds, as Go counts it."""
 
     nanoseconds: int
 
@@ -32,7 +32,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A number, true or false as the key of a map: `groupBy` tells 1, 1.0 and true apart, a dict does not."""
+    """A map key for a number, true or false: `groupBy` tells 1, 1.0 and true apart, a dict does not."""
 
     kind: str
     value: bool | int | float
@@ -46,17 +46,17 @@ Number = int | float
 
 
 def wrap(number: int) -> int:
-    """As int64: 2**63 becomes -2**63."""
+    """Wrap an integer to int64, as Go does on overflow: 2**63 becomes -2**63."""
     return (number + 2**63) % 2**64 - 2**63
 
 
 def to_int(number: float) -> int:
-    """Cut toward zero; what does not fit an int64 is its lowest value, as on amd64."""
+    """Cut a float toward zero; one that does not fit an int64 becomes its lowest value, as on amd64."""
     return int(number) if -(2.0**63) <= number < 2.0**63 else -(2**63)
 
 
 def is_number(value: Value) -> bool:
-    """An int or a float; true and false are none."""
+    """Whether the value is an int or a float; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -76,63 +76,63 @@ _KINDS = {
 
 
 def kind_of(value: Value) -> Kind:
-    """What a value is."""
+    """Return the kind of a value."""
     return _KINDS[type(value)]
 
 
 def describe(value: Value) -> str:
-    """What a value is, in words."""
+    """Name the kind of a value, for messages."""
     return Kind.FLOAT.value if is_number(value) else kind_of(value).value
 
 
 def mismatch(operator: str, *values: Value) -> FormulaError:
-    """Operands that an operator does not take."""
+    """Build the error for operands that an operator does not take."""
     nil = "; a trigger beyond its failure threshold is nil, catch it with ??" if any(v is None for v in values) else ""
     return FormulaError(f'"{operator}" cannot be applied to {" and ".join(map(describe, values))}{nil}')
 
 
 def expect_bool(value: Value) -> bool:
-    """Raises FormulaError for all but true and false."""
+    """Return the value if it is true or false; raise FormulaError otherwise."""
     if not isinstance(value, bool):
         raise FormulaError(f"expected true or false, found {describe(value)}")
     return value
 
 
 def expect_int(value: Value) -> int:
-    """Raises FormulaError for all but ints."""
+    """Return the value if it is an int; raise FormulaError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise FormulaError(f"expected a whole number, found {describe(value)}; int() makes one")
     return value
 
 
 def expect_index(value: Value) -> int:
-    """An index: a float is cut, as Go's ToInt does."""
+    """Return an index; a float is cut, as Go's ToInt does."""
     return to_int(value) if isinstance(value, float) else expect_int(value)
 
 
 def expect_text(value: Value) -> str:
-    """Raises FormulaError for all but text."""
+    """Return the value if it is text; raise FormulaError otherwise."""
     if not isinstance(value, str):
         raise FormulaError(f"expected text, found {describe(value)}")
     return value
 
 
 def expect_list(value: Value) -> list[Value]:
-    """Raises FormulaError for all but arrays."""
+    """Return the value if it is an array; raise FormulaError otherwise."""
     if not isinstance(value, list):
         raise FormulaError(f"expected an array, found {describe(value)}")
     return value
 
 
 def expect_map(value: Value) -> dict[MapKey, Value]:
-    """Raises FormulaError for all but maps."""
+    """Return the value if it is a map; raise FormulaError otherwise."""
     if not isinstance(value, dict):
         raise FormulaError(f"expected a map, found {describe(value)}")
     return value
 
 
 def to_key(value: Value) -> MapKey:
-    """A value as the key of a map; 1, 1.0 and true are three keys. Raises FormulaError."""
+    """Turn a value into the key of a map; 1, 1.0 and true are three keys. Raises FormulaError."""
     match value:
         case None | str():
             return value
@@ -145,12 +145,12 @@ def to_key(value: Value) -> MapKey:
 
 
 def from_key(key: MapKey) -> Value:
-    """The value that a key stands for."""
+    """Return the value that a key stands for."""
     return key.value if isinstance(key, Key) else key
 
 
 def add(left: Value, right: Value, meter: Meter) -> Value:
-    """Numbers, texts, durations, or a point in time and a duration."""
+    """Add numbers, texts, durations, or a point in time and a duration."""
     match left, right:
         case (bool(), _) | (_, bool()):
             pass
@@ -171,7 +171,7 @@ def add(left: Value, right: Value, meter: Meter) -> Value:
 
 
 def subtract(left: Value, right: Value, meter: Meter) -> Value:
-    """Numbers, durations, and points in time."""
+    """Subtract numbers, durations, and points in time."""
     match left, right:
         case (bool(), _) | (_, bool()):
             pass
@@ -189,7 +189,7 @@ def subtract(left: Value, right: Value, meter: Meter) -> Value:
 
 
 def multiply(left: Value, right: Value, meter: Meter) -> Value:
-    """Numbers and durations."""
+    """Multiply numbers and durations."""
     match left, right:
         case (bool(), _) | (_, bool()):
             pass
@@ -207,14 +207,14 @@ def multiply(left: Value, right: Value, meter: Meter) -> Value:
 
 
 def _scaled(duration: Duration, factor: Number) -> Value:
-    """By a float, Go's expr makes a number of it: duration("1h") * 2.5 is 9e12 nanoseconds."""
+    """Multiply a duration. By a float, Go's expr makes a number of it: duration("1h") * 2.5 is 9e12 nanoseconds."""
     if isinstance(factor, int):
         return Duration(wrap(duration.nanoseconds * factor))
     return duration.nanoseconds * factor
 
 
 def divide(left: Value, right: Value, meter: Meter) -> float:
-    """Always a float: 7/2 is 3.5, 1/0 is +Inf, 0/0 is NaN."""
+    """Divide; the result is always a float: 7/2 is 3.5, 1/0 is +Inf, 0/0 is NaN."""
     dividend, divisor = _float("/", left, right)
     if divisor:
         return dividend / divisor
@@ -224,7 +224,7 @@ def divide(left: Value, right: Value, meter: Meter) -> float:
 
 
 def power(left: Value, right: Value, meter: Meter) -> float:
-    """Always a float; (-1) ** 0.5 is NaN, 0 ** -1 is +Inf."""
+    """Raise to a power; the result is always a float: (-1) ** 0.5 is NaN, 0 ** -1 is +Inf."""
     base, exponent = _float("**", left, right)
     try:
         return math.pow(base, exponent)
@@ -238,7 +238,7 @@ def power(left: Value, right: Value, meter: Meter) -> float:
 
 
 def remainder(left: Value, right: Value, meter: Meter) -> int:
-    """Ints only; the sign is the left one's: -7 % 3 is -1."""
+    """Return the remainder of ints; its sign is the left one's: -7 % 3 is -1."""
     if not all(isinstance(one, int) and not isinstance(one, bool) for one in (left, right)):
         raise mismatch("%", left, right)
     dividend, divisor = expect_int(left), expect_int(right)
@@ -258,7 +258,7 @@ def _float(operator: str, left: Value, right: Value) -> tuple[float, float]:
 
 
 def negate(value: Value) -> Value:
-    """`-value`."""
+    """Return the value with the opposite sign. Raises FormulaError for kinds without one."""
     if isinstance(value, float):
         return -value
     if isinstance(value, int) and not isinstance(value, bool):
@@ -267,7 +267,7 @@ def negate(value: Value) -> Value:
 
 
 def shift(moment: datetime, by: Duration) -> datetime:
-    """A point in time, later. Raises FormulaError outside the years 1 to 9999."""
+    """Move a point in time. Raises FormulaError outside the years 1 to 9999."""
     try:
         return moment + timedelta(microseconds=by.nanoseconds / 1000)
     except OverflowError:
@@ -275,7 +275,7 @@ def shift(moment: datetime, by: Duration) -> datetime:
 
 
 def less(left: Value, right: Value, operator: str = "<") -> bool:
-    """Two numbers, texts, points in time or durations. Raises FormulaError."""
+    """Compare two numbers, texts, points in time or durations. Raises FormulaError."""
     match left, right:
         case (bool(), _) | (_, bool()):
             pass
@@ -293,14 +293,14 @@ def less(left: Value, right: Value, operator: str = "<") -> bool:
 
 
 def at_most(left: Value, right: Value, operator: str = "<=") -> bool:
-    """`<=`; false where one is NaN."""
+    """Compare with `<=`; false if one is NaN."""
     if is_number(left) and is_number(right):
         return less(left, right, operator) or equal(left, right, Meter())
     return not less(right, left, operator)
 
 
 def equal(left: Value, right: Value, meter: Meter, depth: int = 0) -> bool:
-    """Across ints and floats by value; arrays and maps element by element; different kinds are never equal."""
+    """Compare ints and floats by value, arrays and maps element by element; different kinds are never equal."""
     meter.descend(depth)
     match left, right:
         case bool(), bool():
@@ -321,7 +321,7 @@ def equal(left: Value, right: Value, meter: Meter, depth: int = 0) -> bool:
 
 
 def contains(needle: Value, within: Value, meter: Meter) -> bool:
-    """`needle in within`: an element of an array or a key of a map; nothing is in nil."""
+    """Evaluate `needle in within`: an element of an array or a key of a map; nil contains nothing."""
     match within:
         case None:
             return False
@@ -333,7 +333,7 @@ def contains(needle: Value, within: Value, meter: Meter) -> bool:
 
 
 def numbers_in(values: list[Value], name: str, meter: Meter, depth: int = 0) -> Iterator[Number]:
-    """All numbers of nested arrays, in order. Raises FormulaError for anything else."""
+    """Yield all numbers of nested arrays, in order. Raises FormulaError for other elements."""
     for value in values:
         meter.descend(depth)
         if isinstance(value, list):

@@ -1,5 +1,5 @@
-"""ScaledJobs, decided: what is wanted (`spec.py`), how many Jobs that makes (`counts.py`), and the Job itself.
+"""Decisions about ScaledJobs: their specs (`spec.py`), how many Jobs to create (`counts.py`), and the Job manifest.
 
-In: a ScaledJob, what its triggers measured, the Jobs there are. Out: numbers, manifests and conditions for
+In: a ScaledJob, the readings of its triggers, the existing Jobs. Out: numbers, manifests and conditions for
 `operator/scaled_jobs/`, which applies them.
 """

@@ -1,4 +1,6 @@
-"""A ScaledJob's conditions in KEDA's words; the list itself is `conditions.py`. Behaviour reference, section 10."""
+"""Conditions of a ScaledJob in KEDA's words; `core/conditions.py` has the list on the wire. Behaviour reference,
+section 10.
+"""
 
 from keda_py.core.conditions import ACTIVE, NOT_ACTIVE, ConditionValue
 
@@ -15,17 +17,17 @@ CHECK_FAILED_ACTIVE = ConditionValue("Unknown", "UnknownState", "ScaledJob check
 
 
 def check_failed(step: str) -> ConditionValue:
-    """Ready=False after a reconcile that could not be completed; the step alone, its error is in the Events."""
+    """Ready=False after a reconcile that could not be completed. It names only the step; the error is in the Events."""
     return ConditionValue("False", "ScaledJobCheckFailed", step)
 
 
 def ready(*, active: bool, failing: bool) -> ConditionValue:
-    """Ready after a look at the triggers."""
+    """Return the Ready condition after the triggers were read."""
     if not failing:
         return READY
     return PARTIAL if active else BROKEN
 
 
 def activity(*, active: bool) -> ConditionValue:
-    """Active after a look at the triggers."""
+    """Return the Active condition after the triggers were read."""
     return ACTIVE if active else NOT_ACTIVE

@@ -1,7 +1,7 @@
-"""How many Jobs to create: from what the triggers measured and the Jobs there are to a number.
+"""Compute how many Jobs to create, from the readings of the triggers and the existing Jobs.
 
-Pure; float64 in KEDA's order of operations. Behaviour reference, section 10.5. Running Jobs are never stopped: there is
-only more or nothing. Next in the flow: `jobs/manifest.py`.
+Pure; float64 in KEDA's order of operations. Behaviour reference, section 10.5. Running Jobs are never stopped: the
+result is 0 or more. Next in the flow: `jobs/manifest.py`.
 """
 
 import math
@@ -14,20 +14,20 @@ from keda_py.core.jobs.spec import JobScalingSpec, StrategySpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """What one trigger measured. `target` is how much of `length` one Job takes on, 0: it does not say."""
+    """The reading of one trigger. `target` is the share of `length` that one Job processes, 0: not known."""
 
     length: float
     target: float
     active: bool
 
     def jobs(self, extra_jobs: int) -> float:
-        """Jobs that this queue alone is worth; a queue without a target is worth none."""
+        """Return the Jobs for this queue alone; 0 for a queue without a target."""
         return min(self.length / self.target, float(extra_jobs)) if self.target else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What all triggers together ask for: `length` waiting pieces of work, worth `jobs` Jobs."""
+    """The demand of all triggers together: `length` waiting pieces of work, for `jobs` Jobs."""
 
     active: bool
     length: int
@@ -36,14 +36,14 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Unfinished Jobs; `pending` of them have no pod at work yet."""
+    """Counts of unfinished Jobs; `pending` of them have no running pod yet."""
 
     running: int
     pending: int = 0
 
 
 def combine(spec: JobScalingSpec, queues: Sequence[Queue]) -> Demand:
-    """One demand from the active triggers, by `multipleScalersCalculation`; a min makes it active in any case."""
+    """Combine the active triggers by `multipleScalersCalculation`; with a minimum the result is always active."""
     active = [queue for queue in queues if queue.active]
     pairs = [(queue.length, queue.jobs(spec.extra_jobs)) for queue in active]
     length, jobs = 0.0, 0.0
@@ -55,7 +55,7 @@ def combine(spec: JobScalingSpec, queues: Sequence[Queue]) -> Demand:
             is_active = length > 0
         case "min":
             for pair in pairs:
-                # An empty queue gives way to the next one: min over [0, 5] is 5, over [5, 0] it is 0.
+                # An empty queue is replaced by the next one: min over [0, 5] is 5, over [5, 0] it is 0.
                 length, jobs = pair if length == 0 or pair[0] < length else (length, jobs)
         case "sum" | "avg":
             share = len(pairs) if spec.strategy.calculation == "avg" and pairs else 1
@@ -70,19 +70,21 @@ def combine(spec: JobScalingSpec, queues: Sequence[Queue]) -> Demand:
 
 
 def jobs_to_create(spec: JobScalingSpec, demand: Demand, tally: Tally) -> int:
-    """Jobs to create now: first up to the minimum, then what the strategy makes of the demand."""
+    """Return the Jobs to create now: first up to the minimum, then by the strategy for the demand."""
     if not demand.active:
         return 0
     if tally.running < spec.min_jobs:
         return spec.min_jobs - tally.running
     beyond_min = Tally(running=tally.running - spec.min_jobs, pending=tally.pending)
-    # Eager fills all room there is, however few pieces of work are waiting.
+    # Eager fills all free room, however few pieces of work are waiting.
     asked = spec.extra_jobs if spec.strategy.strategy == "eager" else demand.length
     return max(0, min(asked, _most(spec.strategy, demand.jobs, beyond_min, spec.extra_jobs)))
 
 
 def _most(rule: StrategySpec, wanted: int, tally: Tally, room: int) -> int:
-    """The most Jobs that the strategy allows now, perhaps below 0; `tally` counts running Jobs beyond the minimum."""
+    """Return the most Jobs that the strategy allows now, perhaps below 0; `tally` counts running Jobs beyond the
+    minimum.
+    """
     match rule.strategy:
         case "default":
             return wanted - tally.running

@@ -20,7 +20,7 @@ MILLI = 0.001
 
 
 class JobReason(StrEnum):
-    """What a look came to; `keda-py explain` has a sentence for each."""
+    """Result of a look; `keda-py explain` has a sentence for each."""
 
     CLUSTER_UNKNOWN = "ClusterUnknown"
     CREATE_FAILED = "JobCreateFailed"
@@ -33,7 +33,7 @@ class JobReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobObservation:
-    """What one round saw. `known` False: Jobs may have come and gone unseen, so none may be created.
+    """The result of one round of readings. `known` False: Jobs may have come and gone unseen, so none may be created.
 
     `last_active` is the last look with work before this one.
     """
@@ -46,7 +46,9 @@ class JobObservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDecision:
-    """How many Jobs to create (CREATED if any), why, and when to look again at the latest (None: at the next poll)."""
+    """The number of Jobs to create (CREATED if any), the reason, and when to look again at the latest (None: next
+    poll).
+    """
 
     create: int
     reason: JobReason
@@ -60,14 +62,14 @@ class JobDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutcome:
-    """What came of a decision: Jobs created, and the refusals in words."""
+    """The outcome of a decision: Jobs created, and the refusals in words."""
 
     created: int = 0
     refusals: tuple[str, ...] = ()
 
 
 def decide_jobs(spec: JobScalingSpec, seen: JobObservation, now: datetime) -> JobDecision:
-    """The Jobs to create for what the triggers measured, beyond those there are. `now` is aware."""
+    """Decide how many Jobs to create for the readings, beyond the existing ones. `now` is aware."""
     demand = combine(spec, list(_queues(seen.round)))
     failing = bool(seen.round.errors)
     create = jobs_to_create(spec, demand, seen.tally) if seen.known else 0
@@ -84,12 +86,12 @@ def decide_jobs(spec: JobScalingSpec, seen: JobObservation, now: datetime) -> Jo
 
 
 def reason_after(decision: JobDecision, outcome: JobOutcome) -> JobReason:
-    """The reason once it was applied: a refusal is one."""
+    """Return the reason after the decision was applied: a refusal replaces it."""
     return JobReason.CREATE_FAILED if outcome.refusals else decision.reason
 
 
 def _reason(demand: Demand, *, known: bool, failing: bool, creates: bool) -> JobReason:
-    """The first that holds."""
+    """Return the first reason that applies."""
     if not known:
         return JobReason.CLUSTER_UNKNOWN
     if creates:
@@ -106,9 +108,9 @@ def _answered(seen: Round) -> Iterator[tuple[MetricReading, Reading]]:
 
 
 def _queues(seen: Round) -> Iterator[Queue]:
-    """What each good reading measured, to the thousandth, as KEDA's metrics are."""
+    """Yield each good reading, rounded to thousandths, as KEDA's metrics are."""
     for one, outcome in _answered(seen):
-        # Of a metric that is compared as a whole, one Job's share is unknown.
+        # A metric that is compared as a whole (Value) does not say how much one Job processes.
         averaged = one.metric.metric_type == "AverageValue"
         yield Queue(
             length=to_milli(outcome.value) * MILLI,

@@ -8,13 +8,13 @@ from keda_py.core.jobs.spec import EXCLUDED_LABELS, GENERATION, JOB_NAME_LABEL, 
 
 Manifest = dict[str, Any]
 LONGEST_NAME = 63
-"""Of a Job: its pods carry the name as a label."""
+"""Characters of a Job's name, which its pods carry as a label."""
 
 
 def build_job(spec: JobScalingSpec, suffix: str) -> Manifest:
-    """The whole manifest, named by the ScaledJob and `suffix`.
+    """Build the whole manifest, named by the ScaledJob and `suffix`.
 
-    The name is ours and not the API server's, so that a Job whose creation got no answer can be asked for.
+    The operator names the Job, not the API server, so that it can be looked up after a creation without an answer.
     """
     prefix = f"{spec.name}-"
     return {
@@ -41,7 +41,7 @@ def _labels(spec: JobScalingSpec) -> dict[str, str]:
         "app.kubernetes.io/managed-by": "keda-operator",
     }
     copied = {key: value for key, value in spec.labels.items() if key not in excluded}
-    # Jobs are found by this label: nothing copied may change it.
+    # Jobs are found by this label, so no copied label may change it.
     return own | copied | {JOB_NAME_LABEL: spec.name}
 
 

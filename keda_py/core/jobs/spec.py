@@ -1,4 +1,4 @@
-"""ScaledJob -> JobScalingSpec: defaults applied, annotations understood, effective bounds.
+"""ScaledJob -> JobScalingSpec: defaults applied, annotations interpreted, effective bounds.
 
 Pure; the sibling of `spec.py`. Behaviour reference, sections 10.2 and 10.3. Next in the flow: `counts.py`.
 """
@@ -28,7 +28,7 @@ Calculation = Literal["min", "avg", "sum", "max"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategySpec:
-    """How many Jobs the waiting work is worth; `deduction` and `running_share` belong to strategy custom."""
+    """The scaling strategy; `deduction` and `running_share` belong to strategy custom."""
 
     strategy: Strategy = "default"
     deduction: int = 0
@@ -39,9 +39,9 @@ class StrategySpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobScalingSpec(TriggersSpec):
-    """Everything that creating Jobs needs to know of a ScaledJob.
+    """The fields of a ScaledJob that creating Jobs needs.
 
-    `job` is the Job's spec as written. `min_jobs` run whatever the triggers say; `extra_jobs` may run beyond them.
+    `job` is the Job's spec as written. `min_jobs` run whatever the triggers measure; `extra_jobs` may run beyond them.
     """
 
     kind: ClassVar[str] = "ScaledJob"
@@ -59,7 +59,7 @@ class JobScalingSpec(TriggersSpec):
 
 
 def build_job_spec(scaled_job: ScaledJob) -> JobScalingSpec:
-    """The spec with KEDA's defaults."""
+    """Build the spec with KEDA's defaults."""
     meta, spec = scaled_job.metadata, scaled_job.spec
     min_jobs, extra_jobs = effective_bounds(spec.min_replica_count, spec.max_replica_count)
     rollout = spec.rollout
@@ -86,7 +86,7 @@ def build_job_spec(scaled_job: ScaledJob) -> JobScalingSpec:
 
 
 def effective_bounds(declared_min: int | None, declared_max: int | None) -> tuple[int, int]:
-    """Jobs that always run, and Jobs beyond them.
+    """Return the Jobs that always run, and the Jobs beyond them.
 
     Counter-examples: min 5 with max 3 is 3 and 3, so that six Jobs run; min 2 without a max is 2 and 100.
     """
@@ -97,7 +97,7 @@ def effective_bounds(declared_min: int | None, declared_max: int | None) -> tupl
 
 
 def check_metric_types(spec: JobScalingSpec) -> None:
-    """No HPA compares a ScaledJob's metrics, so none may say how. Raises ConfigError."""
+    """Check that no trigger has a metricType, since no HPA compares a ScaledJob's metrics. Raises ConfigError."""
     for index, trigger in enumerate(spec.triggers):
         if trigger.metric_type:
             field = f"spec.triggers[{index}].metricType"
@@ -122,7 +122,7 @@ def _read_strategy(spec: ScaledJobSpec) -> StrategySpec:
 
 
 def _parse_share(text: str) -> float | None:
-    """None for what is no finite number: strategy custom then works as default does."""
+    """Parse the share; None for text that is no finite number: strategy custom then works as default does."""
     try:
         share = parse_float(text)
     except ValueError:
@@ -135,4 +135,4 @@ def _or(value: int | None, default: int) -> int:
 
 
 JOBS_AS_WRITTEN = SpecSource(model=ScaledJob, build=build_job_spec)
-"""The specs of manifests alone."""
+"""The source of specs from manifests alone, without overlays."""

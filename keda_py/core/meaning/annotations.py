@@ -1,4 +1,4 @@
-"""Annotations of autoscaling.keda.sh: misspelt ones mean nothing, and of some values KEDA makes the opposite.
+"""Annotations of autoscaling.keda.sh: KEDA ignores misspelt names, and reads some values as the opposite.
 
 Pure. KEDA takes everything but Go's words for false as true: `paused: "no"` pauses.
 """
@@ -27,7 +27,7 @@ _LONGEST_SHOWN = 40
 
 
 def check_annotations(annotations: Mapping[str, str], known: tuple[str, ...]) -> Iterator[AdmissionWarning]:
-    """`known` are those of the object's kind."""
+    """Check names and values; `known` are the annotations of the object's kind."""
     for name, value in annotations.items():
         if not name.startswith(_GROUP):
             continue

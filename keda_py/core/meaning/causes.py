@@ -1,4 +1,5 @@
-"""Why a count changes, in words that follow "because"; where a rule changed, what ruled: "with environment dev: ...".
+"""The cause of a changed count, in words that follow "because"; for a changed rule, its name: "with environment dev:
+...".
 
 Pure. The decision record keeps these sentences, and previews show them: neither derives its own.
 """
@@ -19,17 +20,17 @@ _MOST_NAMED = 2
 
 
 def by_environment(name: str, because: str) -> str:
-    """Of what an Environment gives back or puts to sleep: `with environment dev: hours Mon-Fri 08:30-19:30`."""
+    """Name an Environment as the cause: `with environment dev: hours Mon-Fri 08:30-19:30`."""
     return f"with environment {name}: {because}"
 
 
 def by_schedule(name: str, period: str) -> str:
-    """Of what another period of a ScalingSchedule changes."""
+    """Name a period of a ScalingSchedule as the cause."""
     return f"with schedule {name}: period {period}"
 
 
 def cause_of(decision: Decision, evaluation: Evaluation, spec: ScalingSpec) -> str:
-    """Of a decision that sets the count by what the spec and its triggers say."""
+    """Describe the cause of a decision that follows from the spec and its triggers."""
     match decision.reason:
         case Reason.ACTIVATED:
             return _activation(evaluation, spec)
@@ -56,7 +57,7 @@ def _activation(evaluation: Evaluation, spec: ScalingSpec) -> str:
 
 
 def _polled(evaluation: Evaluation, spec: ScalingSpec) -> Iterator[str]:
-    """What was read of sources, schedules aside."""
+    """Describe the active triggers and the fallbacks, without schedules."""
     names = [name for name in evaluation.active_metrics if type_of(name, spec) != CRON]
     stand_ins = [name for name in names if name in evaluation.in_fallback]
     active = [name for name in names if name not in stand_ins]
@@ -67,7 +68,7 @@ def _polled(evaluation: Evaluation, spec: ScalingSpec) -> Iterator[str]:
 
 
 def active_in_words(metrics: Sequence[str]) -> str:
-    """`s0-jobs and s1-queue are active`."""
+    """Name the active metrics: `s0-jobs and s1-queue are active`."""
     return f"{' and '.join(metrics)} {'is' if len(metrics) == 1 else 'are'} active"
 
 
@@ -85,12 +86,12 @@ def _open_windows(evaluation: Evaluation, spec: ScalingSpec) -> Iterator[str]:
 
 
 def index_of(metric: str) -> int | None:
-    """The index of the trigger that a metric is named after, as `s0-cron-...`; None: it is named otherwise."""
+    """Return the index of the trigger in a metric's name, as in `s0-cron-...`; None for a name of another form."""
     digits = metric.partition("-")[0].removeprefix("s")
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 6 else None
 
 
 def type_of(metric: str, spec: ScalingSpec) -> str:
-    """The type of its trigger; "" where it has none."""
+    """Return the type of a metric's trigger; "" if its name has no index."""
     index = index_of(metric)
     return spec.triggers[index].type if index is not None and index < len(spec.triggers) else ""

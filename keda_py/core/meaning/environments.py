@@ -1,7 +1,7 @@
-"""Environments, calendars and Overrides -> warnings of what they will do that their authors may not mean. Pure.
+"""Environments, calendars and Overrides -> warnings about effects that their authors may not intend. Pure.
 
-What needs no other object is told by `check_calendar_meaning` and `check_override_meaning`; the others are given what
-is known of the namespace: its members, its older Environments, its CronJobs.
+`check_calendar_meaning` and `check_override_meaning` need no other object; the other checks take what is known of the
+namespace: its members, its older Environments, its CronJobs.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ _Entry = tuple[frozenset[int], int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """An object that an Environment may take, as it is labelled."""
+    """An object that an Environment may select by its labels."""
 
     kind: str
     name: str
@@ -36,16 +36,16 @@ class Member:
 
     @property
     def title(self) -> str:
-        """KIND NAME."""
+        """Kind and name, for messages."""
         return f"{self.kind} {self.name}"
 
 
 def check_hours(hours: Sequence[Hours], field: str) -> Iterator[AdmissionWarning]:
-    """Hours that are open all night and closed at noon, where no others of the same days are open by day."""
+    """Warn of hours that are open all night and closed at noon, unless others of the same days are open by day."""
     try:
         entries = [_read(one, f"{field}[{number}]") for number, one in enumerate(hours)]
     except ConfigError:
-        return  # refused elsewhere
+        return  # admission denies these
     by_day = frozenset[int]().union(*(days for days, opens, closes in entries if _covers_noon(opens, closes)))
     for number, (days, opens, closes) in enumerate(entries):
         if closes - opens >= _NIGHT and closes - DAY < _NOON < opens and not days & by_day and closes > DAY:
@@ -58,7 +58,7 @@ def check_hours(hours: Sequence[Hours], field: str) -> Iterator[AdmissionWarning
 
 
 def check_override_meaning(spec: OverrideSpec) -> Iterator[AdmissionWarning]:
-    """One that never ends by itself."""
+    """Warn of an Override that never ends by itself."""
     if not spec.until and not spec.for_:
         text = "spec: neither until nor for is given, so it rules until it is deleted; write for example for: 3h"
         yield AdmissionWarning(message=text, field="spec", code=codes.OVERRIDE_ENDLESS)
@@ -67,7 +67,7 @@ def check_override_meaning(spec: OverrideSpec) -> Iterator[AdmissionWarning]:
 def check_reference(
     reference: CalendarRef, known: Collection[str], where: str, field: str = "spec.calendarRef"
 ) -> Iterator[AdmissionWarning]:
-    """A calendar that is not among the `known` names of its kind; `where` is what was looked through."""
+    """Warn of a calendar that is not among the `known` names of its kind; `where` says which objects these are."""
     if reference.name in known:
         return
     near = get_close_matches(reference.name, list(known)[:_MOST_COMPARED], n=1)
@@ -80,7 +80,9 @@ def check_reference(
 def check_members(
     spec: EnvironmentSpec, members: Sequence[Member], older: Sequence[EnvironmentSpec]
 ) -> Iterator[AdmissionWarning]:
-    """Members that an older Environment has, and waves that select none. Nothing of an Environment without members."""
+    """Warn of members that an older Environment owns, and of waves that select none. Silent for an Environment without
+    members.
+    """
     taken = [one for one in members if spec.takes(one.labels, one.annotations)]
     yield from _check_shared(taken, older)
     waves = {spec.wave_of(one.labels) for one in taken}
@@ -119,7 +121,7 @@ def _covers_noon(opens: int, closes: int) -> bool:
 
 
 def describe_waves(spec: EnvironmentSpec, members: Sequence[Member]) -> Iterator[str]:
-    """The waves in the order of waking, each with its members and what comes between it and the next."""
+    """Describe the waves in the order of waking, each with its members and the pause before the next."""
     by_wave: defaultdict[int, list[str]] = defaultdict(list)
     for one in members:
         if spec.takes(one.labels, one.annotations):
@@ -138,7 +140,7 @@ def describe_waves(spec: EnvironmentSpec, members: Sequence[Member]) -> Iterator
 
 
 def describe_lead(spec: EnvironmentSpec, wakes: tuple[int, ...]) -> str:
-    """What `readyBy` makes of the last wakes, which lasted so many seconds; "" where it is off."""
+    """Describe the lead that `readyBy` derives from the last wakes, given in seconds; "" if it is off."""
     if not spec.ready_by:
         return ""
     most = in_words(spec.max_lead)

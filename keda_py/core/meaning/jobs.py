@@ -1,4 +1,4 @@
-"""A CronJob beside the hours of its Environment: whether its schedule ever falls into them. Pure, and bounded.
+"""A CronJob compared with the hours of its Environment: does its schedule ever fall into them? Pure, and bounded.
 
 An Environment suspends its CronJobs while it sleeps. A run whose time passes meanwhile is missed; Kubernetes makes up
 for the last missed one as soon as the CronJob is resumed, unless `startingDeadlineSeconds` is over by then.
@@ -22,7 +22,7 @@ from keda_py.errors import ConfigError
 CRON_JOB = "CronJob"
 RECIPE = "examples/job-at-night"
 MOST_SCHEDULES = 20
-"""Different ones of an Environment that are looked at: one that never falls into the hours costs 10 ms."""
+"""Different schedules of an Environment that are checked: one that never falls into the hours costs 10 ms."""
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -38,7 +38,9 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSchedule:
-    """What counts of a CronJob. `zone` "": that of the control plane, which is UTC nearly everywhere."""
+    """The fields of a CronJob that its runs depend on. `zone` "": that of the control plane, which is UTC nearly
+    everywhere.
+    """
 
     name: str
     schedule: str
@@ -49,7 +51,7 @@ class JobSchedule:
 
     @property
     def expression(self) -> str:
-        """Five fields."""
+        """The five cron fields, without a prefix for the zone."""
         return _DESCRIPTORS.get(self.schedule.strip().lower(), self.schedule)
 
     @property
@@ -59,7 +61,7 @@ class JobSchedule:
 
 
 def read_job(body: Obj) -> JobSchedule:
-    """Of a manifest, or of a live object."""
+    """Read a CronJob from a manifest, or from a live object."""
     seconds = value_at(body, "spec", "startingDeadlineSeconds")
     known = isinstance(seconds, int) and not isinstance(seconds, bool) and 0 <= seconds < timedelta.max.days
     return JobSchedule(
@@ -75,7 +77,9 @@ def read_job(body: Obj) -> JobSchedule:
 def check_jobs(
     spec: EnvironmentSpec, calendar: Calendar, jobs: Iterable[JobSchedule], now: datetime
 ) -> Iterator[tuple[JobSchedule, AdmissionWarning]]:
-    """The jobs of an Environment whose time never comes in its hours. What a job switches off is left out."""
+    """Warn of each job of an Environment whose time never falls into its hours, unless the job switches the warning
+    off.
+    """
     opened: Sequence[Opening] | None = None
     known: dict[tuple[str, str], bool] = {}
     for job in jobs:
@@ -90,15 +94,17 @@ def check_jobs(
 
 
 def describe_job(job: JobSchedule) -> str:
-    """The schedule, and what Kubernetes makes of the runs that are missed while it is suspended."""
+    """Describe the schedule, and what Kubernetes does about runs that are missed while it is suspended."""
     when = "" if job.deadline is None else f" if that is no more than {in_words(job.deadline)} ago"
     return f"schedule {job.words}; of runs missed while suspended Kubernetes starts the last as it is resumed{when}"
 
 
 def _misses(job: JobSchedule, opened: Sequence[Opening]) -> bool:
-    """Whether it fires, and never in an opening. A schedule that cannot be read is the API server's to refuse."""
+    """Whether it fires, but never in an opening. Schedules that cannot be parsed are left to the API server."""
     try:
         fires: datetime | None = None
+        # `next_fire` excludes its start: a minute earlier includes a firing at the very opening. Its result is used
+        # until an opening begins after it, since finding one costs up to 10 ms.
         for opening in opened:
             if fires is None or fires < opening.start:
                 fires = next_fire(job.expression, job.zone, opening.start - _MINUTE)

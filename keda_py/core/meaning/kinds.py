@@ -1,4 +1,4 @@
-"""What is doubtful about an object of a kind without triggers, judged by itself: for the webhook and `validate`."""
+"""Warnings about an object of a kind without triggers, judged by itself: for the webhook and `validate`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,11 +10,11 @@ from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.meaning.environments import check_hours, check_override_meaning
 
 JUDGED = ("Calendar", "ClusterCalendar", "Environment", "Override")
-"""The kinds of which something may be said."""
+"""The kinds that have such warnings."""
 
 
 def check_kind_meaning(kind: str, body: Mapping[str, object]) -> Iterator[AdmissionWarning]:
-    """Of an object that its admission accepts. Raises ConfigError for one that cannot be read."""
+    """Check an object that its admission accepts. Raises ConfigError for one that cannot be parsed."""
     match kind:
         case "Calendar" | "ClusterCalendar":
             yield from check_hours(parse_object(Calendar, body).spec.hours, "spec.hours")

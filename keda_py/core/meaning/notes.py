@@ -1,4 +1,4 @@
-"""What is worth knowing of a manifest in which nothing is wrong: its windows in words, and what its deletion leaves."""
+"""Facts about a correct manifest: its windows in words, and what remains after its deletion."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ RESTORE = "spec.advanced.restoreToOriginalReplicaCount"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """`field` is the path of what it is about."""
+    """A fact about the part of a manifest at path `field`."""
 
     message: str
     field: str
 
 
 def notes_of(spec: TriggersSpec) -> Iterator[Note]:
-    """Of a ScaledObject or ScaledJob, one for each window that can be read."""
+    """Describe each window of a ScaledObject or ScaledJob that can be parsed."""
     for window in windows_of(spec.triggers):
         if window.words:
             field = f"spec.triggers[{window.index}]"
@@ -29,7 +29,7 @@ def notes_of(spec: TriggersSpec) -> Iterator[Note]:
 
 
 def _notes_of_sleep(spec: ScalingSpec) -> Iterator[Note]:
-    """cpu and memory are measured in pods; what is deleted wakes nothing."""
+    """Remind that cpu and memory cannot wake an object, and that a deleted ScaledObject leaves its workload asleep."""
     for index, trigger in enumerate(spec.triggers):
         if trigger.type in RESOURCE_TRIGGERS and not spec.resource_only:
             field = f"spec.triggers[{index}]"
@@ -41,5 +41,5 @@ def _notes_of_sleep(spec: ScalingSpec) -> Iterator[Note]:
 
 
 def counted(number: int, what: str) -> str:
-    """ "1 replica", "2 replicas"."""
+    """Count in words, with a plural s: "2 replicas" or "1 replica" (without)."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,6 +1,6 @@
-"""ScaledObject or ScaledJob -> warnings of what it will do that its author may not mean.
+"""ScaledObject or ScaledJob -> warnings about effects that its author may not intend.
 
-Pure, and bounded: so many windows are looked at, so many firings of each.
+Pure, and bounded: a limited number of windows is checked, and of firings of each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec
 
 
 def check_meaning(spec: ScalingSpec) -> Iterator[AdmissionWarning]:
-    """Annotations, each window, the windows together, and the bounds around them."""
+    """Check annotations, each window, the windows together, and the bounds around them."""
     yield from check_annotations(spec.annotations, OF_SCALED_OBJECTS)
     windows = windows_of(spec.triggers)
     for window in windows:
@@ -31,7 +31,7 @@ def check_meaning(spec: ScalingSpec) -> Iterator[AdmissionWarning]:
 
 
 def check_job_meaning(triggers: Sequence[ScaleTrigger], annotations: Mapping[str, str]) -> Iterator[AdmissionWarning]:
-    """Of a ScaledJob: annotations and each window; Jobs end by themselves, so that no window holds them up."""
+    """Check annotations and each window of a ScaledJob; Jobs end by themselves, so that no window keeps them up."""
     yield from check_annotations(annotations, OF_SCALED_JOBS)
     for window in windows_of(triggers):
         yield from check_window(window)
@@ -50,7 +50,7 @@ def _check_count(window: Window, spec: ScalingSpec) -> Iterator[AdmissionWarning
 
 
 def _check_minimum(windows: Sequence[Window], spec: ScalingSpec) -> Iterator[AdmissionWarning]:
-    """A schedule that asks for no more than there always is."""
+    """Warn of a schedule that asks for no more than the minimum."""
     if not windows or sleeps(spec) or spec.idle_replicas is not None or spec.modifiers is not None:
         return
     most = max(window.replicas for window in windows)
@@ -64,7 +64,7 @@ def _check_minimum(windows: Sequence[Window], spec: ScalingSpec) -> Iterator[Adm
 
 
 def _check_waking(windows: Sequence[Window], spec: ScalingSpec) -> Iterator[AdmissionWarning]:
-    """cpu and memory are measured in pods: where there are none, something else has to be able to wake it."""
+    """Warn if nothing can wake it: cpu and memory are measured in pods, so they cannot."""
     index = next((at for at, trigger in enumerate(spec.triggers) if trigger.type in RESOURCE_TRIGGERS), None)
     if index is None or not sleeps(spec) or _wakes(windows, spec):
         return
@@ -72,7 +72,7 @@ def _check_waking(windows: Sequence[Window], spec: ScalingSpec) -> Iterator[Admi
     if spec.resource_only and spec.idle_replicas == 0 and spec.min_replicas:
         text = f"{kind} is always active, so idleReplicaCount: 0 is never reached; remove it, or add a trigger"
     elif spec.resource_only and reads_containers(spec):
-        return  # denied, in KEDA's words
+        return  # admission denies it, in KEDA's words
     else:
         text = (
             f"{kind} cannot wake it from 0, where no pod uses any, and no other trigger can; write minReplicaCount: 1"

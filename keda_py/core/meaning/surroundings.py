@@ -1,4 +1,6 @@
-"""An Environment beside what is in its cluster, as the operator tells its webhook: CronJobs, and the calendar. Pure."""
+"""An Environment compared with its cluster, as the operator reports it to its webhook: CronJobs, and the calendar.
+Pure.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +20,7 @@ from keda_py.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """`jobs` are CronJobs that their owners have not suspended.
+    """The cluster around an Environment. `jobs` are CronJobs that their owners have not suspended.
 
     `calendar` is the one that is referred to, `calendars` are the names of its kind; None: not known.
     """
@@ -30,7 +32,7 @@ class Surroundings:
 
 
 def check_surroundings(environment: Environment, around: Surroundings) -> Iterator[AdmissionWarning]:
-    """What is doubtful about an Environment that its own checks accept."""
+    """Warn about an Environment that its own checks accept."""
     reference = environment.spec.calendar_ref
     if reference is not None and around.calendars is not None:
         yield from check_reference(reference, around.calendars, "the cluster")
@@ -38,7 +40,7 @@ def check_surroundings(environment: Environment, around: Surroundings) -> Iterat
     try:
         calendar = None if hours is None else read_calendar(hours)
     except ConfigError:
-        return  # the Calendar's own condition says so
+        return  # the Calendar's own condition reports it
     if calendar is not None:
         spec = build_environment(created_some_time(environment))
         for job, warning in check_jobs(spec, calendar, map(read_job, around.jobs), around.now):

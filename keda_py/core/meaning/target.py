@@ -1,6 +1,6 @@
-"""A scaleTargetRef beside the workloads of the same files: a name, a kind or a namespace that is nearly one of theirs.
+"""A scaleTargetRef compared with the workloads of the same files: is its name, kind or namespace nearly one of theirs?
 
-Pure. A target that is like none of them may be in the cluster, or in other files: nothing is said of it.
+Pure. A target that resembles none of them may be in the cluster, or in other files: there is no warning about it.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -19,7 +19,7 @@ _FIELD = "spec.scaleTargetRef"
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """An object of the files; `kind_name` as in `TargetSpec`, `namespace` "" where none is written."""
+    """An object of the files; `kind_name` as in `TargetSpec`, `namespace` "" if none is written."""
 
     kind_name: str
     namespace: str
@@ -29,7 +29,7 @@ class Located:
 def check_target(
     spec: ScalingSpec, namespace: str, there: Mapping[str, Collection[Located]]
 ) -> Iterator[AdmissionWarning]:
-    """`namespace` as the ScaledObject has it, "" where it names none; `there` are the objects by name."""
+    """Compare the target with the objects by name; `namespace` is the ScaledObject's, "" if it names none."""
     kind_name, name = spec.target.kind_name, spec.target.name
     named = there.get(name, ())
     if any(one.kind_name == kind_name and _meets(one.namespace, namespace) for one in named):
@@ -56,7 +56,7 @@ def _alike(there: Mapping[str, Collection[Located]], kind_name: str, namespace: 
 
 
 def _meets(one: str, other: str) -> bool:
-    """Where either names none, it depends on how the files are applied."""
+    """Whether two namespaces may be the same: without a name it depends on how the files are applied."""
     return not one or not other or one == other
 
 

@@ -1,6 +1,6 @@
-"""Several windows of one object: what they do to each other, and to the cooldown between them.
+"""Pairs of windows of one object: their overlaps, and the cooldown between them.
 
-Pure. Compared are windows of one zone that repeat every week, a bounded number of them.
+Pure. Only windows of one zone that repeat every week are compared, a bounded number of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,9 @@ _MOST_OPENINGS = 28
 
 
 def check_pairs(windows: Sequence[Window]) -> Iterator[AdmissionWarning]:
-    """Of a window, the first before it with which it overlaps in part, or one of the two is superfluous."""
+    """Warn of each window that overlaps an earlier one in part, or makes one of the two superfluous; the first pair
+    only.
+    """
     compared = _comparable(windows)
     for at, other in enumerate(compared):
         relations = (_relation(one, other) for one in compared[:at] if one.zone == other.zone)
@@ -27,7 +29,9 @@ def check_pairs(windows: Sequence[Window]) -> Iterator[AdmissionWarning]:
 
 
 def check_cooldown(windows: Sequence[Window], cooldown: timedelta) -> Iterator[AdmissionWarning]:
-    """The shortest time in which all windows are closed, where the cooldown lasts longer; unknown windows: nothing."""
+    """Warn if the cooldown is longer than the shortest time in which all windows are closed; not if a window is
+    unknown.
+    """
     compared = _comparable(windows)
     if not compared or len(compared) < len(windows) or len({window.zone for window in windows}) != 1:
         return
@@ -73,5 +77,5 @@ def _relation(one: Window, other: Window) -> str:
 
 
 def _touch(first: Openings, second: Openings) -> bool:
-    """Fewer openings together than alone."""
+    """Whether both have fewer openings together than separately."""
     return len(union((first, second), WEEK).spans) < len(first.spans) + len(second.spans)

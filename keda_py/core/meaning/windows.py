@@ -1,7 +1,7 @@
-"""One window of a cron trigger: what it does in a week, and what its author may not have meant.
+"""One window of a cron trigger: its effect in a week, and what its author may not have intended.
 
-Pure. A schedule or a zone that cannot be read is told of elsewhere (`sdk/checks.py`) and passed over here. At most one
-thing is said of the days and times of a window: the first hides what follows from it.
+Pure. A schedule or a zone that cannot be parsed is reported elsewhere (`sdk/checks.py`) and skipped here. There is at
+most one warning about the days and times of a window: the first hides its consequences.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,17 +20,17 @@ from keda_py.errors import ConfigError
 
 CRON = "cron"
 MOST_WINDOWS = 16
-"""Of an object; the windows of further triggers are not looked at, and where there are more none are compared."""
+"""Windows of an object that are checked; those of further triggers are not, and above it no windows are compared."""
 _LONGEST_NUMBER = 9
 _NOON = DAY // 2
 _NIGHT = 11 * 60
-"""Minutes; a window that is open for so long at night, and never by day, may be one by day with its ends exchanged."""
+"""Minutes. A window that is open at night for so long, and never by day, may have its ends exchanged."""
 _INVERTED = ("Etc/GMT+", "Etc/GMT-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """The window of one trigger. `openings` None: it fires too often, or its ends are of two zones."""
+    """The window of one trigger. `openings` None: it fires too often, or its ends have different zones."""
 
     index: int
     written: tuple[str, str]
@@ -41,24 +41,24 @@ class Window:
     openings: Openings | None
 
     def field(self, key: str) -> str:
-        """The path of a key."""
+        """Path of a key of the trigger's metadata."""
         return f"spec.triggers[{self.index}].metadata.{key}"
 
     @property
     def words(self) -> str:
-        """ "Mon-Fri 08:30-19:30 Asia/Seoul, 55 h a week"; "" where that is not known."""
+        """The window as in "Mon-Fri 08:30-19:30 Asia/Seoul, 55 h a week"; "" if that is not known."""
         return window_in_words(CronWindow(start=self.written[0], end=self.written[1], timezone=self.zone))
 
 
 def windows_of(triggers: Sequence[ScaleTrigger]) -> list[Window]:
-    """Those that can be read, of the first cron triggers."""
+    """Return the windows that can be parsed, of the first cron triggers."""
     crons = [(index, trigger) for index, trigger in enumerate(triggers) if trigger.type == CRON][:MOST_WINDOWS]
     read = (_read(index, trigger) for index, trigger in crons)
     return [window for window in read if window is not None]
 
 
 def check_window(window: Window, others: Sequence[Window] = ()) -> Iterator[AdmissionWarning]:
-    """All that is doubtful about it; `others` are the windows of the same object."""
+    """Yield all warnings about a window; `others` are the windows of the same object."""
     yield from _check_zone(window)
     minutely = list(_check_minutes(window))
     yield from minutely
@@ -78,7 +78,7 @@ def _read(index: int, trigger: ScaleTrigger) -> Window | None:
     except ConfigError:
         return None
     if written[0] == written[1]:
-        return None  # refused by the scaler
+        return None  # the scaler refuses it
     openings = openings_of(start, end) if len(zones) == 1 else None
     count = metadata.get("desiredReplicas", "")
     digits = count.isascii() and count.isdigit() and len(count) <= _LONGEST_NUMBER
@@ -107,7 +107,7 @@ def _check_zone(window: Window) -> Iterator[AdmissionWarning]:
 
 
 def _check_minutes(window: Window) -> Iterator[AdmissionWarning]:
-    """The last firing before an end opens, and the last before a start closes."""
+    """Warn of ends or starts that fire every minute: only the last firing before the other boundary has an effect."""
     for key, fields, written in (("start", window.start, window.written[0]), ("end", window.end, window.written[1])):
         if fields.minute.star:
             does = "opens" if key == "start" else "closes"
@@ -139,7 +139,7 @@ def _always(window: Window) -> AdmissionWarning:
 
 
 def _check_swapped(window: Window, openings: Openings) -> Iterator[AdmissionWarning]:
-    """Open all night and closed at noon, on the days of the start: office hours with their ends exchanged?"""
+    """Warn if it is open all night and closed at noon on the start's days: office hours with their ends exchanged?"""
     days = {opens // DAY for opens, _ in openings.spans}
     lengths = [closes - opens for opens, closes in openings.spans]
     one_a_day = len(days) == len(openings.spans) and len({opens % DAY for opens, _ in openings.spans}) == 1
@@ -159,18 +159,18 @@ def _check_swapped(window: Window, openings: Openings) -> Iterator[AdmissionWarn
 
 
 def _is_open_at_noon(window: Window, day: int) -> bool:
-    """Then nights are meant: of two windows one is for the day."""
+    """Whether another window covers that noon: then this one is meant for the night."""
     openings = window.openings
     return openings is not None and openings.weekly and openings.covers(day * DAY + _NOON)
 
 
 def window_end(openings: Openings) -> int:
-    """The time of day at which the shortest opening closes."""
+    """Return the time of day at which the shortest opening closes."""
     return min(openings.spans, key=lambda span: span[1] - span[0])[1] % DAY
 
 
 def _or_shifted(window: Window, days: set[int]) -> str:
-    """For nights of some days: the end belongs to the day after."""
+    """Suggest an end on the following days, for windows of single nights."""
     if len(days) == 7:
         return ""
     end = _on_days(window, _days_after(window))
@@ -178,7 +178,7 @@ def _or_shifted(window: Window, days: set[int]) -> str:
 
 
 def _check_weekend(window: Window, openings: Openings) -> Iterator[AdmissionWarning]:
-    """One opening lasts at least a day longer than another: the days of the end are not those that it was meant for."""
+    """Warn if one opening is at least a day longer than another: the end has other days than intended."""
     shortest, longest = (choose(openings.spans, key=_length) for choose in (min, max))
     if _length(longest) - _length(shortest) < DAY:
         return
@@ -193,7 +193,7 @@ def _check_weekend(window: Window, openings: Openings) -> Iterator[AdmissionWarn
 
 
 def _check_days(window: Window, openings: Openings) -> Iterator[AdmissionWarning]:
-    """A start that another start follows before any end opens nothing."""
+    """Warn of a start that is followed by another start before any end: it opens nothing."""
     starts = {at // DAY: at for at in sorted(firings(window.start, weekly=True) or ())}
     closed = [day for day, at in starts.items() if not openings.covers(at)]
     if not closed:
@@ -210,12 +210,12 @@ def _length(span: Span) -> int:
 
 
 def _on_days(window: Window, days: str) -> str:
-    """The end on other weekdays."""
+    """Write the end with other weekdays."""
     return " ".join((*window.written[1].split()[:-1], days))
 
 
 def _days_after(window: Window) -> str:
-    """The weekdays after those of the start, for an end that comes after midnight: "2-6"."""
+    """Return the weekdays after those of the start, for an end after midnight: "2-6"."""
     days = sorted((day + 1) % 7 for day in window.start.day_of_week.values)
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs(days))
 

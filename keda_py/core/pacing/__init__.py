@@ -1,5 +1,5 @@
-"""When something may be done, and whose turn it is: polls of a source, activations of a second.
+"""Due times and turns: polls of one source, activations within one second.
 
-Pure arithmetic on monotonic seconds. In: intervals, and who asks. Out: due times and turns. Next: `readings/` and the
-operator's controllers.
+Pure arithmetic on monotonic seconds. In: intervals, and objects that wait. Out: due times and turns. Next: `readings/`
+and the operator's controllers.
 """

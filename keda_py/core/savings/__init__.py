@@ -1,5 +1,5 @@
-"""What sleeping saves: replica-seconds against a counterfactual that is stated.
+"""Savings by sleeping: replica-seconds against a stated counterfactual.
 
-In: counts and instants of looks, and what a status has stored. Out: sums by month for `status.kedaPySavings`, metrics
-and `keda-py savings`. Pure.
+In: counts and instants of looks, and the sums stored in a status. Out: sums by month for `status.kedaPySavings`,
+metrics and `keda-py savings`. Pure.
 """

@@ -1,10 +1,10 @@
 """The account of one object: how long it was observed, asleep and with how many replicas, this month and the last.
 
-The counterfactual that is summed up is the HPA alone: it has no less than max(minReplicaCount, 1), so while an object
-sleeps that many are saved, and nothing is while it is awake; `statement.py` makes others of the same sums. Pure, and
-bounded: two months, fifteen days and two totals. It is kept in memory and stored with writes that happen anyway, or
-once in six hours where counts have moved; after a restart the time since then counts where the count is still the
-same, and else is not known and counts for nothing.
+The counterfactual is the HPA alone: it keeps at least max(minReplicaCount, 1), so that many replicas are saved while an
+object sleeps, and none while it is awake; `statement.py` derives others from the same sums. Pure, and bounded: two
+months, fifteen days and two totals. It is kept in memory and stored with writes that happen anyway, or once in six
+hours if counts have moved. After a restart the time since the last write counts if the count is still the same;
+otherwise it is not known and left out.
 """
 
 import math
@@ -16,9 +16,9 @@ from typing import Any
 from keda_py.core.values.times import write_time
 
 LONGEST_GAP = timedelta(days=32)
-"""Between two looks; longer ones are a stepped clock."""
+"""Longest time between two looks; a longer one means that the clock was stepped."""
 STORED_EVERY = timedelta(hours=6)
-"""Where counts have moved, and nothing else is written."""
+"""Interval of writes for accounts alone, if counts have moved."""
 MOST_DAYS = 15
 """Today, the seven days before, and the same days a week earlier."""
 _LONGEST_NUMBER = 2**53
@@ -26,7 +26,9 @@ _LONGEST_NUMBER = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Month:
-    """Sums in seconds; `name` is as in 2026-11, UTC. `failing`: it had replicas because its sources failed."""
+    """Sums of a month in seconds; `name` is as in 2026-11, UTC. `failing`: time with replicas only because sources
+    failed.
+    """
 
     name: str
     seconds: float = 0.0
@@ -38,7 +40,7 @@ class Month:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """Sums in seconds; `name` is as in 2026-11-20, UTC."""
+    """Sums of a day in seconds; `name` is as in 2026-11-20, UTC."""
 
     name: str
     seconds: float = 0.0
@@ -48,18 +50,20 @@ class Day:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """What holds from an instant on: `count` replicas, `instead` of which the HPA alone would have so many."""
+    """The state from an instant on: `count` replicas, while the HPA alone would keep `instead`."""
 
     count: int
     instead: int
     failing: bool = False
-    """It has replicas because its sources fail."""
+    """Whether it has replicas only because its sources fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """Since `at` it is as `held` says. `restored`: not noted since a start. `kept` is what was stored last, and when:
-    a restart goes on from there, so that nothing is lost where nothing has `moved` since.
+    """The sums up to `at`, and the state `held` since then. `restored`: not updated since a start.
+
+    `kept` and `kept_at` are the state and instant that were stored last: a restart continues from there, so that
+    nothing is lost unless something has `moved` since.
     """
 
     at: datetime
@@ -77,29 +81,31 @@ class Ledger:
 
 
 def note(ledger: Ledger | None, now: datetime, held: Held, *, before: int | None = None) -> Ledger:
-    """The account up to now; from now on it is as `held` says. `before` is the count that was seen, None: what is
+    """Update the sums up to now; `held` is the state from now on. `before` is the observed count until now, None: as
     remembered.
     """
     if ledger is None:
         return Ledger(at=now, held=held, month=Month(name=_name(now)))
+    # After a restart the time since the last write counts only if the count is still the same: otherwise it changed at
+    # an unknown moment.
     known = not ledger.restored or before is None or before == ledger.held.count
     passed = _let_pass(ledger, now) if known and timedelta(0) < now - ledger.at <= LONGEST_GAP else ledger
     moved = ledger.moved or not known or held != ledger.kept
     found = _in_month(passed, now)
     if (found.at, found.held, found.restored, found.moved) == (now, held, False, moved):
-        return found  # as most looks find it
+        return found  # nothing has changed, as in most looks
     return replace(found, at=now, held=held, restored=False, moved=moved)
 
 
 def is_due(ledger: Ledger | None, now: datetime) -> bool:
-    """Whether a kill would lose six hours of it, or more."""
+    """Whether the account has moved and was not stored for six hours, which a kill would lose."""
     if ledger is None or not ledger.moved:
         return False
     return ledger.kept_at is None or not timedelta(0) <= now - ledger.kept_at < STORED_EVERY
 
 
 def seconds_until_due(ledger: Ledger | None, now: datetime) -> float:
-    """When it `is_due`, unless counts move before; infinite where nothing has moved."""
+    """Return the seconds until `is_due`, unless counts move before; infinite if nothing has moved."""
     if ledger is None or not ledger.moved:
         return math.inf
     if is_due(ledger, now) or ledger.kept_at is None:
@@ -108,12 +114,12 @@ def seconds_until_due(ledger: Ledger | None, now: datetime) -> float:
 
 
 def kept(ledger: Ledger) -> Ledger:
-    """It has been stored."""
+    """Return the ledger after it was stored."""
     return replace(ledger, kept=ledger.held, kept_at=ledger.at, moved=False)
 
 
 def _let_pass(ledger: Ledger, now: datetime) -> Ledger:
-    """Day by day."""
+    """Add the time up to now to the sums, day by day."""
     while ledger.at < now:
         ledger = _in_month(ledger, ledger.at)
         until = min(_next_day(ledger.at), now)
@@ -162,7 +168,7 @@ def _next_day(at: datetime) -> datetime:
 
 
 def write_ledger(ledger: Ledger) -> dict[str, Any]:
-    """As in `status.kedaPySavings`: whole seconds."""
+    """Write `status.kedaPySavings`, in whole seconds."""
     previous = {} if ledger.previous is None else {"previous": _write_month(ledger.previous)}
     failing = {"failing": True} if ledger.held.failing else {}
     days = [
@@ -197,7 +203,7 @@ def _write_month(month: Month) -> dict[str, Any]:
 
 
 def read_ledger(stored: Mapping[str, Any]) -> Ledger | None:
-    """Of `status.kedaPySavings`; None if missing or edited by hand: then it begins anew."""
+    """Read `status.kedaPySavings`; None if missing or edited by hand: then the account begins anew."""
     try:
         previous, at = stored.get("previous"), datetime.fromisoformat(stored["at"]).astimezone(UTC)
         held = Held(

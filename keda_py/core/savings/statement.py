@@ -1,10 +1,10 @@
-"""Ledgers of a cluster -> a statement: what each object saved, sums by namespace and Environment, and waste.
+"""Ledgers of a cluster -> a statement: the savings of each object, sums by namespace and Environment, and waste.
 
-A saving is a difference to what would have been instead, which is always stated: `Against`. Against anything but the
-HPA alone it may be negative, where more was used.
+A saving is a difference to a stated counterfactual: `Against`. Against anything but the HPA alone it may be negative,
+if more was used.
 
-Pure. What a replica requests is of now: a workload that was changed during the month counts as it is. Where that is not
-known, CPU and memory are not known either, and sums say of how many objects they lack.
+Pure. Requests of replicas are the current ones: a workload that was changed during the month counts with its present
+requests. Without known requests its CPU and memory are not known either, and sums count the objects that lack them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ from keda_py.core.environment.overrides import OverrideSpec, OverrideState
 from keda_py.core.savings.ledger import Day, Ledger, Month
 
 ENOUGH = timedelta(days=7).total_seconds()
-"""Of observation, before anything is called waste."""
+"""Seconds of observation before anything is called waste."""
 SCALED_OBJECT = "ScaledObject"
 _GIB = 2**30
 _ALWAYS = 1.01
@@ -25,7 +25,7 @@ _WEEK = timedelta(days=7)
 
 
 class Against(StrEnum):
-    """What would have been instead."""
+    """The counterfactual that savings are measured against."""
 
     HPA = "hpa"
     ALWAYS = "always"
@@ -33,7 +33,7 @@ class Against(StrEnum):
 
     @property
     def words(self) -> str:
-        """For those who read a statement."""
+        """A description for readers of a statement."""
         match self:
             case Against.HPA:
                 return (
@@ -48,7 +48,7 @@ class Against(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """`month` as a ledger names it; `until` is the end of the seven days that LAST_WEEK is about."""
+    """`month` as a ledger names it; `until` is the end of the seven days for LAST_WEEK."""
 
     month: str
     until: datetime
@@ -57,7 +57,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Of one replica: cores, and bytes. None: not known, as where a container requests none."""
+    """The requests of one replica: cores, and bytes. None: not known, for example if a container requests none."""
 
     cpu: float | None = None
     memory: float | None = None
@@ -65,7 +65,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """One object. It may have `minimum` to `maximum` replicas, none where it `sleeps`."""
+    """One object with its ledger. It may have `minimum` to `maximum` replicas, or none if it `sleeps`."""
 
     namespace: str
     name: str
@@ -80,19 +80,19 @@ class Account:
 
     @property
     def title(self) -> str:
-        """NAMESPACE/NAME, and of another kind than ScaledObject that before it."""
+        """Namespace and name, after the kind unless that is ScaledObject."""
         name = f"{self.namespace}/{self.name}"
         return name if self.kind == SCALED_OBJECT else f"{self.kind} {name}"
 
     def of(self, month: str) -> Month | None:
-        """None: nothing is kept of that month."""
+        """Return the sums of that month; None if the ledger has none."""
         kept = (self.ledger.month, self.ledger.previous)
         return next((one for one in kept if one is not None and one.name == month), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Of an hour of a core, of a GiB, of a replica."""
+    """Prices of a core, a GiB and a replica for one hour."""
 
     cpu: float = 0.0
     memory: float = 0.0
@@ -101,7 +101,9 @@ class Prices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """Hours: asleep, of replicas used and saved, of cores and GiB saved, which so many objects lack."""
+    """Hours asleep, of replicas used and saved, and of cores and GiB saved; `lack_*` count objects without known
+    requests.
+    """
 
     asleep: float = 0.0
     used: float = 0.0
@@ -112,7 +114,6 @@ class Saved:
     lack_memory: int = 0
 
     def plus(self, other: "Saved") -> "Saved":
-        """Both."""
         return Saved(
             asleep=self.asleep + other.asleep,
             used=self.used + other.used,
@@ -124,12 +125,12 @@ class Saved:
         )
 
     def money(self, prices: Prices) -> float:
-        """At these prices; of what is known."""
+        """Return the price of the savings, as far as they are known."""
         return self.cpu * prices.cpu + self.memory * prices.memory + self.saved * prices.replica
 
 
 def saved_of(account: Account, period: Period) -> Saved | None:
-    """One object's; None: nothing is kept of that time."""
+    """Return the savings of one object; None if its ledger has no sums of that time."""
     if period.against is Against.LAST_WEEK:
         return _since_last_week(account, period.until)
     month = account.of(period.month)
@@ -141,7 +142,7 @@ def saved_of(account: Account, period: Period) -> Saved | None:
 
 
 def _since_last_week(account: Account, until: datetime) -> Saved | None:
-    """Of the seven days before that of `until`: had each had as many replicas as the day a week before it."""
+    """Savings of the seven days before `until`'s, each against the replicas of the same day a week before."""
     days = {day.name: day for day in account.ledger.days}
     pairs: list[tuple[Day, Day]] = []
     for back in range(1, 8):
@@ -157,7 +158,7 @@ def _since_last_week(account: Account, until: datetime) -> Saved | None:
 
 
 def _worth(account: Account, asleep: float, used: float, saved: float) -> Saved:
-    """Of seconds."""
+    """Convert replica-seconds into hours, cores and GiB of the account's requests."""
     hours, request = saved / 3600, account.request
     return Saved(
         asleep=asleep / 3600,
@@ -171,7 +172,7 @@ def _worth(account: Account, asleep: float, used: float, saved: float) -> Saved:
 
 
 def sum_of(parts: Iterable[Saved]) -> Saved:
-    """All together."""
+    """Add the savings of many objects."""
     total = Saved()
     for part in parts:
         total = total.plus(part)
@@ -187,7 +188,7 @@ class Waste:
 
 
 def waste_of(accounts: Sequence[Account], month: str) -> Iterator[Waste]:
-    """Of those that were observed for long enough."""
+    """Yield waste of accounts that were observed for long enough, and of those whose sources fail."""
     for account in accounts:
         observed = account.of(month)
         if account.failing:
@@ -208,7 +209,9 @@ def waste_of(accounts: Sequence[Account], month: str) -> Iterator[Waste]:
 
 
 def waste_of_overrides(overrides: Iterable[tuple[str, OverrideSpec]], now: datetime) -> Iterator[Waste]:
-    """Of those that kept something up, by namespace: what there is still, as one that has ended goes a day later."""
+    """Yield Overrides that kept something up, by namespace; only existing ones, and an ended one is deleted after a
+    day.
+    """
     for namespace, one in overrides:
         ends = now if one.ends is None else min(one.ends, now)
         up = one.state is OverrideState.AWAKE or (one.state is OverrideState.EXACTLY and one.replicas)

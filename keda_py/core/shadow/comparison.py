@@ -1,7 +1,7 @@
-"""Both sides of each matter: at work or at rest, active, ready, in fallback, the HPA, and what its metrics ask for.
+"""Both sides of each matter: scaled out or not, active, ready, in fallback, the HPA, and the replicas for its metrics.
 
-Pure. A side that says nothing about a matter is not compared. The value says what it does, `why` gives its reason in
-its own words.
+Pure. A matter about which one side says nothing is not compared. `value` is a side's action, `why` its reason in its
+own words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ MOST_CHARACTERS = 300
 
 
 class Matter(StrEnum):
-    """What the two sides may disagree about."""
+    """The matters on which the two sides may disagree."""
 
     REPLICAS = "Replicas"
     ACTIVE = "Active"
@@ -37,7 +37,7 @@ class Matter(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """What one side does, and why as far as it says."""
+    """The action of one side, and its reason if it gives one."""
 
     value: str
     why: str = ""
@@ -56,7 +56,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ours:
-    """What we would do. `replicas` is the count that there would be, `why` the reason and what each trigger said.
+    """Our decision. `replicas` is the count that would result, `why` the reason and each trigger's reading.
 
     `hpa` is the manifest that we would write.
     """
@@ -72,7 +72,7 @@ class Ours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theirs:
-    """What the other side did, as the API server shows it: the count, the ScaledObject's status, the HPA."""
+    """The other side as the API server shows it: the count, the ScaledObject's status, the HPA."""
 
     replicas: int | None
     status: Mapping[str, Any]
@@ -80,14 +80,15 @@ class Theirs:
 
 
 def at_work(spec: ScalingSpec, replicas: int) -> bool:
-    """Whether a count is in the HPA's hands: above idleReplicaCount, or above 0."""
+    """Whether the HPA rules a count: it is above idleReplicaCount, or above 0."""
     return replicas > (spec.idle_replicas or 0)
 
 
 def own_replicas(spec: ScalingSpec, own: int | None, theirs: int | None) -> int | None:
-    """The count that we would find: ours where only we would have gone to work or to rest, else what is there.
+    """Return the count that we would find: ours if only one side has scaled between zero (or idle) and more, else the
+    real one.
 
-    While both are at work the HPA's count is as good as ours would be.
+    While both sides are scaled out, the HPA's count is as good as ours would be.
     """
     if theirs is None or own is None or at_work(spec, own) == at_work(spec, theirs):
         return theirs
@@ -95,19 +96,19 @@ def own_replicas(spec: ScalingSpec, own: int | None, theirs: int | None) -> int 
 
 
 def compare(ours: Ours, theirs: Theirs) -> tuple[Claim, ...]:
-    """Every matter that both sides say something about."""
+    """Compare every matter about which both sides say something."""
     return (*_replicas(ours, theirs), *_conditions(ours, theirs), *_hpa(ours, theirs), *_metrics(ours, theirs))
 
 
 def compare_broken(why: str, theirs: Theirs) -> tuple[Claim, ...]:
-    """The one matter of an object that we would not scale at all."""
+    """Return the single claim about an object that we would not scale at all."""
     ready = read_condition(theirs.status.get("conditions") or (), "Ready")
     ours = Side(value="not ready", why=why[:MOST_CHARACTERS])
     return (claim_of(Matter.READY, ours, _ready_side(ready)),)
 
 
 def claim_of(matter: Matter, ours: Side, theirs: Side) -> Claim:
-    """They agree where both do the same."""
+    """Build a claim; the sides agree if their values are equal."""
     return Claim(matter=matter, ours=ours, theirs=theirs, agree=ours.value == theirs.value)
 
 
@@ -143,12 +144,12 @@ def _ready_side(ready: ConditionValue) -> Side:
 
 
 def yes(status: str, word: str) -> str:
-    """`active`, `not active`."""
+    """Word a condition's status: the word itself for True, else with a "not" before it."""
     return word if status == "True" else f"not {word}"
 
 
 def words_of(condition: ConditionValue) -> str:
-    """A condition of the other side in its own words."""
+    """The message or reason of a condition of the other side, in its own words."""
     said = ": ".join(filter(None, (condition.reason, condition.message)))
     return said[:MOST_CHARACTERS] or "its status does not say"
 
@@ -163,7 +164,7 @@ def _hpa(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
 
 
 def _same(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
-    """Who owns it and how it is labelled differs by nature; only what it does is compared."""
+    """Compare only what an HPA does; owners and labels differ by nature."""
     metadata = {"labels": {}, "annotations": {}, "ownerReferences": [{"uid": ""}]}
     return not differs({**desired, "metadata": metadata}, {**live, "metadata": metadata})
 
@@ -187,7 +188,7 @@ def _metric_words(metric: Mapping[str, Any]) -> str:
 
 
 def _metrics(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
-    """What each external metric asks for, by our value and by theirs: the HPA's own arithmetic, without its history."""
+    """Compare the replicas for each external metric, with the HPA's own arithmetic, but without its history."""
     status = map_at(theirs.hpa, "status")
     pods = status.get("currentReplicas")
     if not isinstance(pods, int) or not theirs.replicas or not at_work(ours.spec, theirs.replicas):
@@ -220,9 +221,9 @@ def _target(metric: Mapping[str, Any]) -> MetricTarget | None:
 
 
 def _value_of(current: Sequence[Any], name: str, pods: int) -> tuple[int, int] | None:
-    """The lowest and the highest whole metric, in milli, that the HPA can have seen; None where it has none.
+    """Return the lowest and the highest whole metric, in milli, that the HPA can have seen; None if it shows none.
 
-    The HPA rounds an average up to thousandths: 3 over 7 replicas is told as 429m each, which is 3.003 in all.
+    The HPA rounds an average up to thousandths: 3 over 7 replicas is shown as 429m each, which is 3.003 in all.
     """
     for one in current:
         if text_at(one, "external", "metric", "name") == name:
@@ -236,7 +237,9 @@ def _value_of(current: Sequence[Any], name: str, pods: int) -> tuple[int, int] |
 
 
 def _asked(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> int:
-    """A Value is multiplied with the ready pods, which only the HPA controller knows: here all are, on both sides."""
+    """Compute the replicas. A Value is multiplied by the ready pods, which only the HPA controller knows: assume all,
+    for both sides.
+    """
     replicas = count_if_all_ready(milli, target, pods, Tolerance())
     return min(max(replicas, spec.min_replicas, 1), spec.max_replicas)
 

@@ -1,8 +1,8 @@
-"""ScaledJobs of both sides: what we would create, and what the other side has created since.
+"""ScaledJobs of both sides: the Jobs that we would create, and those that the other side has created since.
 
-Work arrives all the time, so that at any look some Jobs may be missing that the other side creates at its own next
-poll. It does otherwise where of the Jobs that were missing at one look none has come until the next, and some still
-are. That it creates more than we would cannot be seen: Jobs that run tell nothing of when they were wanted. Pure.
+Work arrives all the time, so at any look some Jobs may be missing that the other side creates at its own next poll. The
+sides disagree if Jobs were missing at one look, none was created until the next, and some are still missing. An other
+side that creates more than we would cannot be detected: running Jobs do not show when they were wanted. Pure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from keda_py.core.shadow.comparison import MOST_CHARACTERS, Claim, Matter, Side,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingJobs:
-    """What we would have created at a look, beside the Jobs that there were: their uids."""
+    """The Jobs that we would have created at a look, and the uids of those that existed."""
 
     wanted: int
     there: frozenset[str]
@@ -25,7 +25,7 @@ class MissingJobs:
 def compare_jobs(
     decision: JobDecision, why: str, before: MissingJobs | None, there: frozenset[str], status: Mapping[str, Any]
 ) -> Iterator[Claim]:
-    """Every matter that both sides say something about; `before` is of the look before, None: there was none."""
+    """Compare every matter about which both sides say something; `before` is the previous look's, None at the first."""
     came = len(there - before.there) if before is not None else 0
     short = decision.create > 0 and before is not None and before.wanted > 0 and not came
     ours = Side(value=f"{decision.create} more Jobs", why=why[:MOST_CHARACTERS])

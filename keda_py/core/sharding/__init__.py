@@ -1,4 +1,4 @@
-"""Who owns which objects where several replicas write: views, agreement and hashing, without I/O.
+"""Ownership of objects with several active replicas: views, agreement and hashing, without I/O.
 
-In: what the slots' Leases say. Out: a `Share`, which says of each key whether it is ours.
+In: the contents of the slots' Leases. Out: a `Share`, which says of each key whether it is ours.
 """

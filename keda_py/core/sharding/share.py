@@ -23,7 +23,7 @@ from hashlib import blake2b
 from typing import Self
 
 View = frozenset[int]
-"""Slots that are held, by number."""
+"""Numbers of the slots that are held."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,9 @@ class Slot:
 
 
 def owner_of(key: str, view: View) -> int | None:
-    """The slot that a view gives a key to, None where it is empty. A slot that leaves or comes moves its keys alone."""
+    """Return the slot that a view assigns a key to, None for an empty view. A change of slots moves only their own
+    keys.
+    """
     return max(view, key=lambda slot: (_weight(key, slot), slot), default=None)
 
 
@@ -47,10 +49,10 @@ def _weight(key: str, slot: int) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What the holder of slot `me` owns. `epoch` counts its views.
+    """The ownership of the holder of slot `me`. `epoch` counts its views.
 
-    `views` are those since the last agreed one, which is the first where `agreed`; `published`: the last one is known
-    to be stored.
+    `views` are those since the last agreed one, which is the first if `agreed`; `published`: the last one is known to
+    be stored.
     """
 
     me: int
@@ -61,7 +63,7 @@ class Share:
 
     @property
     def view(self) -> View:
-        """The one that is acted on."""
+        """The latest view, which this replica acts on."""
         return self.views[-1] if self.views else frozenset()
 
     @property
@@ -70,13 +72,16 @@ class Share:
         return self.agreed and len(self.views) == 1
 
     def owns(self, key: str) -> bool:
-        """Whether we may write it."""
+        """Whether this replica may write the object of that key."""
+        # Rule 1: what any view since the agreed one gives to others is given up at once, before that view is published.
         return self.agreed and all(owner_of(key, view) == self.me for view in self.views)
 
     def after(self, slots: Mapping[int, Slot]) -> Self:
-        """What follows from slots that were all read after the last change here; ours is held by us."""
+        """Return the next share, given all slots as read after the last change here; our slot is held by us."""
         view = frozenset(number for number, slot in slots.items() if slot.holder)
         if view != self.view:
+            # The agreed view stays the first until a newer one is agreed on: what it and all later views give to us is
+            # ours meanwhile.
             before = tuple(one for one in self.views[1:] if one != view)
             views = (*self.views[:1], *before, view) if self.agreed else (view,)
             return replace(self, epoch=self.epoch + 1, views=views, published=False)
@@ -86,5 +91,5 @@ class Share:
         return replace(self, views=(view,), agreed=True) if all(other.view == view for other in others) else self
 
     def confirmed(self, view: View) -> Self:
-        """Our Lease is known to say `view`."""
+        """Return the share once our Lease is known to contain `view`."""
         return replace(self, published=True) if view == self.view and not self.published else self

@@ -1,6 +1,6 @@
 """Kubernetes quantities ("1500m", "2Gi", "1e3") as whole milli, and how the API prints them.
 
-Quantities are parsed here, at the wire; everything behind computes on int milli. Rounding is away from zero, as in
+Quantities are parsed once, at the edge; all later code computes with int milli. Rounding is away from zero, as in
 Kubernetes: "0.1m" is 1 milli and prints as "100u" all the same.
 """
 
@@ -13,13 +13,13 @@ from keda_py.errors import ConfigError
 
 _NANO = 10**9
 _LARGEST = 2**63 - 1
-"""Of the whole units of a quantity, and of a milli value; Kubernetes caps both."""
+"""Largest whole units of a quantity, and largest milli value; Kubernetes caps both."""
 
 LARGEST_MILLI = _LARGEST
-"""An HPA computes with 64-bit milli values; anything larger is cut to this instead of wrapping around."""
+"""Largest milli value of an HPA, which uses 64 bits; larger values are cut to this instead of wrapping around."""
 
 _LONGEST = 64
-"""Characters; no manifest needs more, and numbers of any length would cost any time."""
+"""Characters; no manifest needs more, and the time to parse a number grows with its length."""
 
 _SHAPE = re2.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([a-zA-Z]*)([+-]?[0-9]*)")
 
@@ -30,7 +30,7 @@ _BINARY_SUFFIXES = {power: suffix for suffix, power in _BINARY.items()}
 
 
 class QuantityFormat(Enum):
-    """How a quantity was written, and therefore how it is printed."""
+    """The notation of a quantity, which decides how it is printed."""
 
     DECIMAL = "500m, 3, 12k"
     BINARY = "128Mi"
@@ -38,37 +38,37 @@ class QuantityFormat(Enum):
 
 
 def parse_milli(written: str | float, *, field: str = "quantity") -> int:
-    """Milli, rounded away from zero and capped at 2^63-1; YAML numbers are welcome. Raises ConfigError."""
+    """Parse into milli, rounded away from zero and capped at 2^63-1; YAML numbers are accepted. Raises ConfigError."""
     nano, _ = _parse(written, field)
     return _cap(_divide_away_from_zero(nano, _NANO // 1000))
 
 
 def parse_number(written: str | float, *, field: str = "quantity") -> float:
-    """What a scaler measures with it: "0.3333" is 0.3333, where milli would be 334. Raises ConfigError."""
+    """Parse into a float for a scaler: "0.3333" is 0.3333, where milli would be 334. Raises ConfigError."""
     nano, _ = _parse(written, field)
     return nano / _NANO
 
 
 def canonicalize(written: str | float, *, field: str = "quantity") -> str:
-    """The quantity as the API server prints it back: "0.5" is "500m", "1024Mi" is "1Gi". Raises ConfigError."""
+    """Print the quantity as the API server returns it: "0.5" is "500m", "1024Mi" is "1Gi". Raises ConfigError."""
     nano, format = _parse(written, field)
     return _print(nano, format)
 
 
 def print_milli(milli: int, format: QuantityFormat = QuantityFormat.DECIMAL) -> str:
-    """A milli value as the API server prints it: 1500 is "1500m", 3000 is "3", 12000000 is "12k"."""
+    """Print a milli value as the API server does: 1500 is "1500m", 3000 is "3", 12000000 is "12k"."""
     return _print(milli * (_NANO // 1000), format)
 
 
 def counts_as_zero(value: float) -> bool:
-    """NaN, infinities and negative values do, as in KEDA."""
+    """Whether KEDA treats the value as 0: NaN, infinities and negative values."""
     return not math.isfinite(value) or value < 0
 
 
 def to_milli(value: float) -> int:
-    """A float with three decimals, half to even on its exact value, as Go prints it: 2.01 is 2010.
+    """Round a float to three decimals, half to even on its exact value, as Go prints it: 2.01 is 2010.
 
-    What counts as 0 is 0.
+    Values that count as 0 give 0.
     """
     if counts_as_zero(value):
         return 0
@@ -102,13 +102,15 @@ def _scale_of(letters: str, exponent: str) -> tuple[int, int, QuantityFormat] | 
 
 
 def _scale_digits(whole: str, fraction: str, base: int, power: int) -> int:
-    """Nano, rounded up and capped; cheap however large the exponent is."""
+    """Scale digits to nano, rounded up and capped; cheap however large the exponent is."""
     amount = int(whole + fraction)
     if base == 1024:
         amount, power = amount * 1024**power, 0
     shift = 9 + power - len(fraction)
     if not amount:
         return 0
+    # Beyond these bounds the result is known without computing a power, which an exponent such as 1e999999999 would
+    # make take for ever: one digit exceeds the cap, or _LONGEST digits stay below one nano.
     if shift > 40:
         return _LARGEST * _NANO
     if shift < -_LONGEST - 40:

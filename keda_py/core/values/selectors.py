@@ -1,7 +1,7 @@
 """Label selectors: parsed once, matched against the labels of plain objects.
 
-Pure. Refusals are ValueErrors in the words of Kubernetes' own parser. A hand-written reader: selectors come from
-tenants and from any caller, so no regular expressions, and bounds: each object is compared with each requirement.
+Pure. Refusals are ValueErrors in the words of Kubernetes' own parser. The parser is hand-written and bounded, without
+regular expressions: selectors come from tenants and from any caller, and each object is compared with each requirement.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 MAX_LENGTH = 4096
-"""Characters of a selector; reading more takes over 5 ms, at each poll."""
+"""Characters of a selector; parsing a longer one takes over 5 ms, at each poll."""
 MAX_REQUIREMENTS = 100
 
 _PUNCTUATION = "(),!=<>"
@@ -49,7 +49,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """All requirements hold; none at all picks everything."""
+    """A conjunction of requirements; without any it matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
 
@@ -60,7 +60,7 @@ class LabelSelector:
 
     @classmethod
     def parse(cls, text: str) -> "LabelSelector":
-        """Read the query form, `team in (core,infra),!absent`; ValueError in the real parser's words."""
+        """Parse the query form, `team in (core,infra),!absent`; ValueError in the real parser's words."""
         if len(text) > MAX_LENGTH:
             raise ValueError(f"a label selector has at most {MAX_LENGTH} characters")
         requirements = tuple(islice(_Parser(text).requirements(), MAX_REQUIREMENTS + 1))
@@ -70,7 +70,9 @@ class LabelSelector:
 
     @classmethod
     def of(cls, selector: Mapping[str, Any] | None) -> "LabelSelector":
-        """Read the object form (matchLabels, matchExpressions); a missing one picks nothing a controller owns."""
+        """Parse the object form (matchLabels, matchExpressions); a missing one matches no object that a controller
+        owns.
+        """
         selector = selector or {}
         operators = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
         equal = [
@@ -85,7 +87,7 @@ class LabelSelector:
 
 
 class _Parser:
-    """The grammar of label selectors, one requirement after another."""
+    """Parser of label selectors, one requirement after another."""
 
     def __init__(self, text: str) -> None:
         self._tokens = list(_tokens(text))

@@ -15,9 +15,10 @@ def is_http_url(text: str) -> bool:
 
 
 def path_segment(field: str, name: str, *, safe: str = "") -> str:
-    """A name as one segment of a path, quoted but for the characters in `safe`.
+    """Quote a name as one segment of a path, except the characters in `safe`.
 
-    Raises ConfigError for `.` and `..`: no quoting hides these from clients and servers, which take a step in the path.
+    Raises ConfigError for `.` and `..`: no quoting hides these from clients and servers, which take them for a step in
+    the path.
     """
     if name in (".", ".."):
         raise ConfigError(f"{field}: {name!r} is a step in a path; write a name", field=field)
@@ -25,5 +26,5 @@ def path_segment(field: str, name: str, *, safe: str = "") -> str:
 
 
 def path_segments(field: str, name: str, *, safe: str = "") -> str:
-    """The same for a name that has slashes of its own, as `topic/Subscriptions/name` has."""
+    """Quote a name that has slashes of its own, as `topic/Subscriptions/name` has."""
     return "/".join(path_segment(field, part, safe=safe) for part in name.split("/"))

@@ -1,12 +1,12 @@
-"""`matchConditions` of our webhooks: what the API server need not ask about, so that it costs no call.
+"""The `matchConditions` of our webhooks: requests that the API server need not send, so that they cost no call.
 
-An update of nothing that is judged is passed over: a finalizer, an owner, `managedFields`. All labels and annotations
-count: an annotation changes what an object means, switches a warning off, or names the author of an Override. An update
-by the operator's ServiceAccount is passed over where that is known, as the chart knows it; with --register the operator
-may be the very user who writes the objects. What is created is always judged.
+An update is skipped if it changes only parts that are not judged, such as finalizers, owners or `managedFields`. All
+labels and annotations are judged: an annotation changes what an object means, switches a warning off, or names the
+author of an Override. Updates by the operator's ServiceAccount are skipped if it is known, as in the chart; with
+--register the operator may run as the same user who writes the objects. Every creation is judged.
 
-An expression that fails would be decided by failurePolicy, and for Ignore that means not judged. So none of these reads
-a field before it is known to be there, and `||` is true as soon as one side is.
+The failurePolicy would decide on an expression that fails, and Ignore means that the object is not judged. So each
+expression tests that a field exists before it reads it, and `||` is true as soon as one side is.
 """
 
 from keda_py.errors import KubeError
@@ -15,7 +15,8 @@ from keda_py.kube.resources import Obj
 from keda_py.kube.transport import Request
 
 OLDEST_MINOR = 28
-"""Of Kubernetes 1: the first with the field unless a feature gate is set. An older API server refuses or drops it."""
+"""The first minor version of Kubernetes 1 with the field and no feature gate. An older API server refuses or drops it.
+"""
 
 _JUDGED = ("spec", "metadata.labels", "metadata.annotations")
 
@@ -30,7 +31,7 @@ CHANGED = " || ".join((_UPDATE, *map(_differs, _JUDGED)))
 
 
 def match_conditions(account: str = "") -> list[Obj]:
-    """For each webhook; `account` is the user name of the operator, "" where that may be the user of others as well."""
+    """Return the conditions of every webhook; `account` is the operator's user name, "" if other users may share it."""
     conditions = [{"name": "judged-parts-changed", "expression": CHANGED}]
     if account:
         by_others = f'{_UPDATE} || request.userInfo.username != "{account}"'
@@ -39,7 +40,7 @@ def match_conditions(account: str = "") -> list[Obj]:
 
 
 async def knows_match_conditions(client: KubeClient) -> bool:
-    """Whether the API server is new enough; one that does not say is taken for an older one."""
+    """Whether the API server is new enough; one without a readable version counts as too old."""
     try:
         told = await client.send(Request(method="GET", path="/version", resource="version"))
         major, minor = int(str(told.get("major"))), int(str(told.get("minor")).rstrip("+"))

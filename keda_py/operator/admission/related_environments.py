@@ -1,4 +1,4 @@
-"""What the caches know around an Environment or an Override, for admission: bounded, and trimmed to what a check reads.
+"""The neighbours of an Environment or an Override for admission: bounded, and trimmed to what a check reads.
 
 The first Environment of a cluster is judged before CronJobs are watched: they are listed for it, once.
 """
@@ -20,18 +20,18 @@ from keda_py.operator.environments.known.owners import MOST_ENVIRONMENTS, Owners
 
 MOST_JOBS, MOST_NAMES = 200, 200
 LONGEST_CALENDAR = 256 * 1024
-"""Bytes; a longer one is not told, and nothing is said of jobs then."""
+"""Bytes; a longer calendar is not sent, and then nothing is checked against it."""
 _LONGEST = 1000
 
 
 class RelatedEnvironments:
-    """Answers questions of the webhook process."""
+    """Answers questions of the webhook process about Environments and Overrides."""
 
     def __init__(self, client: KubeClient, caches: EnvironmentCaches, owners: Owners) -> None:
         self._client, self._caches, self._owners = client, caches, owners
 
     def overrides_of(self, namespace: str) -> Obj:
-        """The time, and how many have not ended. Raises Unavailable."""
+        """Return the time, and the number of Overrides that have not ended. Raises Unavailable."""
         if not self._caches.overrides.synced:
             raise Unavailable("overrides have not been listed")
         lives = self._caches.overrides.objects(namespace)
@@ -41,9 +41,9 @@ class RelatedEnvironments:
         }
 
     async def environment(self, question: Obj) -> Obj:
-        """The CronJobs that no older Environment has, with the labels that are asked for, and the calendar.
+        """Return the CronJobs that no older Environment owns, with the labels that are asked for, and the calendar.
 
-        Of the calendar its spec and the names of its kind; None for what is not known.
+        The calendar is its spec, with the names of all calendars of its kind; None for what is not known.
         """
         namespace, reference, keys = question["environmentOf"], question["calendar"], question["labels"]
         informer = self._caches.cluster_calendars if reference["kind"] == CLUSTER_CALENDARS.kind else None
@@ -61,11 +61,11 @@ class RelatedEnvironments:
         }
 
     async def _jobs(self, namespace: str, name: str) -> Iterator[Obj]:
-        """Those that run, or do but for an Environment that has suspended them."""
+        """CronJobs that are not suspended, or only by an Environment."""
         informer = self._caches.members[CRON_JOBS.kind]
         try:
             lives = informer.objects(namespace) if informer.synced else await self._client.list(CRON_JOBS, namespace)
-        except KubeError:  # what is not known is not warned of
+        except KubeError:  # no warning without knowledge: admission must not fail because of this
             lives = []
         asleep = self._put_to_sleep(namespace)
         older = list(self._older(namespace, name))
@@ -73,11 +73,11 @@ class RelatedEnvironments:
         return (one for one in running if first_of(older, *_marks(one)) is None)
 
     def _older(self, namespace: str, name: str) -> Iterator[EnvironmentSpec]:
-        """The Environments that go before that one; a new one is the youngest."""
+        """The Environments that are older than the one of that name; a new one is the youngest."""
         return takewhile(lambda spec: spec.name != name, by_age(self._owners.within(namespace)))
 
     def _put_to_sleep(self, namespace: str) -> set[str]:
-        """Names of CronJobs that Environments have suspended, and are to resume."""
+        """Names of CronJobs that Environments have suspended and will resume."""
         prefix = f"{CRON_JOBS.kind}/"
         return {
             key.removeprefix(prefix)

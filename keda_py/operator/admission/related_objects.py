@@ -1,10 +1,10 @@
-"""What the caches know of an object's namespace, for admission: by index, never by a list of everything, and trimmed.
+"""The neighbours of an object for admission: found by index, never by listing everything, and trimmed.
 
-The webhook process asks (`webhook/inquiries.py`); who asked it is not known, so the answer is bounded in size and
-time for any content of the caches: of each kind so many are told of, and of each only what a check reads.
+The webhook process asks (`webhook/inquiries.py`); the client behind it is not known, so the answer is bounded in size
+and time for any content of the caches: a limited number of each kind, with only the fields that a check reads.
 
-A scale target that the cache does not hold may have been created a moment ago, by the same `kubectl apply`; for cpu and
-memory triggers it is therefore asked for once, by name.
+A scale target that is not in the cache may have been created a moment ago, by the same `kubectl apply`; for cpu and
+memory triggers it is therefore read once, by name.
 """
 
 from itertools import islice
@@ -25,13 +25,13 @@ _RESOURCES = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SET
 
 
 class RelatedObjects:
-    """Tells the webhook process what is around the object that it judges."""
+    """Answers questions of the webhook process about the namespace of an object."""
 
     def __init__(self, client: KubeClient, caches: Caches, environments: RelatedEnvironments) -> None:
         self._client, self.caches, self._environments = client, caches, environments
 
     async def around(self, question: Obj) -> Obj:
-        """Whatever could collide with it. Raises KubeError when its target cannot be asked for."""
+        """Return everything that could collide with the object. Raises KubeError if its target cannot be read."""
         match question:
             case {"overridesOf": namespace}:
                 return self._environments.overrides_of(namespace)

@@ -1,7 +1,8 @@
-"""`status.requestedBy` of Overrides: the user of the review that let each in, written once the Override is seen.
+"""`status.requestedBy` of Overrides: the user of the review that admitted each, written once the Override is seen.
 
-Only what comes before the object is believed, and only once: its uid is not known to others before it is stored, so
-that no review that another client makes up signs in a user's name. One whose review was not asked for has no author.
+Only a review before the object's creation counts, and only the first: no other client knows the uid before the object
+is stored, so that a review that another client makes up cannot sign with another user's name. An Override without a
+review has no author.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Who creates which Override; `uid` "" where the review had none."""
+    """The user who creates an Override; `uid` is "" if the review had none."""
 
     namespace: str
     name: str
@@ -33,7 +34,7 @@ class Request:
 
 
 class Requesters:
-    """Waits for Overrides to appear, and writes while `run` runs."""
+    """Waits for admitted Overrides to appear, and writes their authors while `run` runs."""
 
     def __init__(self, client: KubeClient, overrides: Informer) -> None:
         self._client, self._overrides = client, overrides
@@ -43,7 +44,7 @@ class Requesters:
         overrides.subscribe(self._on_change)
 
     def expect(self, request: Request) -> None:
-        """A review has let it in; it may have been seen just now, where its review had the uid."""
+        """Remember the user of an admitted review; the Override may be cached already if the review had its uid."""
         live = self._overrides.get(request.namespace, request.name)
         if live is not None and live["metadata"]["uid"] == request.uid:
             self._note(live, request.user)
@@ -57,6 +58,7 @@ class Requesters:
         if old is not None or new is None or not self._waiting:
             return
         meta = new["metadata"]
+        # A review with a uid is about exactly this object; one without is matched by name.
         for uid in (meta["uid"], ""):
             until, user = self._waiting.pop((meta["namespace"], meta["name"], uid), (0.0, ""))
             if user and asyncio.get_running_loop().time() < until:
@@ -64,7 +66,9 @@ class Requesters:
                 return
 
     def _note(self, live: Obj, user: str) -> None:
-        """Its creator may know its uid before our watch shows the author: what comes second signs nothing."""
+        """Queue the author to be written, unless there is one: the creator may know the uid before our watch shows the
+        author, so only the first review signs.
+        """
         uid = live["metadata"]["uid"]
         if text_at(live, "status", "requestedBy") or uid in self._signed or self._found.full():
             return
@@ -74,7 +78,7 @@ class Requesters:
         self._found.put_nowait((live, user))
 
     async def run(self) -> None:
-        """Write until cancelled; one that cannot be written has no author."""
+        """Write authors until cancelled; an Override that cannot be written has no author."""
         while True:
             live, user = await self._found.get()
             told = {**(live.get("status") or {}), "requestedBy": user}

@@ -1,7 +1,7 @@
-"""The validating webhook as the operator sees it: a port, a process that answers there, and what that has to know.
+"""The validating webhook as the operator sees it: a port, the process that judges there, and the state that it needs.
 
-Reviews are judged in the process (`webhook/`), so that none of them takes time of this loop. It asks here for the
-neighbours of an object and tells what it has judged; here that is counted, logged, and written as Events.
+The process judges reviews (`webhook/`), so that none of them takes time of this loop. It asks here for the neighbours
+of an object, and reports its verdicts, which are counted, logged, and written as Events here.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _COUNTED = (SCALED_OBJECT.path, SCALED_JOB.path)
 
 
 class AdmissionServer:
-    """Runs while `run` runs, if it was started. Its Events are written while `events` runs."""
+    """Serves the webhook while `run` runs, if it was started. Its Events are written while `events` runs."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class AdmissionServer:
         self.process = WebhookProcess(self._greetings, self._hear)
 
     async def start(self, host: str, port: int) -> None:
-        """Listen. Raises OSError when the address is taken."""
+        """Listen. Raises OSError if the address is taken."""
         self._listeners = await listen(host, port)
 
     async def run(self) -> None:
-        """Answer, until closed or cancelled; at once where it was not started."""
+        """Answer until closed or cancelled; return at once if it was not started."""
         if not self._listeners:
             self.process.begun.set()
             return
@@ -84,7 +84,7 @@ class AdmissionServer:
         self.process.tell({"leave": True})
 
     async def aclose(self) -> None:
-        """Answer what is on its way, then close."""
+        """Answer the requests under way, then close."""
         await self.process.stop(STOP_SECONDS)
         for listener in self._listeners:
             listener.close()
@@ -127,7 +127,7 @@ class AdmissionServer:
                 answer["error"] = "caches have not synced"
         except KubeError as error:
             answer["error"] = str(error)
-        except Exception:  # one question must not end the others
+        except Exception:  # one failing question must not end the others
             log.exception("neighbours cannot be told", extra={"namespace": question.get("namespace")})
             answer["error"] = "internal error"
         finally:
@@ -164,6 +164,6 @@ def _request(about: Message, namespace: str, user: str) -> Request:
 
 
 def _shown(certificate: ServingCertificate) -> Message:
-    """Without the authority's key, which signs and does not serve."""
+    """The certificate without the authority's key, which signs and does not serve."""
     texts = {"ca": certificate.ca, "certificate": certificate.certificate, "key": certificate.key}
     return {"certificate": {name: text.decode() for name, text in texts.items()}}

@@ -1,4 +1,4 @@
-"""TriggerAuthentications and ClusterTriggerAuthentications: finalizer, Events, and who uses them.
+"""Controller of TriggerAuthentications and ClusterTriggerAuthentications: finalizer, Events, and their users.
 
 In: the objects, and the references of ScaledObjects and ScaledJobs. Out: their status.
 """

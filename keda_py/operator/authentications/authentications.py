@@ -1,8 +1,8 @@
-"""TriggerAuthentications and ClusterTriggerAuthentications as objects: finalizer, Events, and who uses them.
+"""Controller of TriggerAuthentications and ClusterTriggerAuthentications: finalizer, Events, and their users.
 
-`status.scaledobjects` is what the caches say, not a diary: the names of the objects that refer to it now, those
-already listed first. What is in them is read elsewhere, by `keda_py/auth`. Behaviour reference, section 11.5; one of
-its Events looks odd and is parity: an update of either kind has the reason ClusterTriggerAuthenticationUpdated.
+`status.scaledobjects` is derived from the caches and keeps no history: the names of the objects that refer to it now,
+those already listed first. `keda_py/auth` reads their contents. Behaviour reference, section 11.5; one of its Events
+looks odd and is parity: an update of either kind has the reason ClusterTriggerAuthenticationUpdated.
 """
 
 from collections.abc import Mapping
@@ -90,7 +90,7 @@ class Authentications:
             self._parts.tell(live, "Normal", "ClusterTriggerAuthenticationUpdated", note)
 
     def _listed(self, users: Informer, key: ObjectKey, listed: str) -> str:
-        """Names with commas between: those listed that still use it, then the others, the oldest first."""
+        """Names joined by commas: first those already listed that still use it, then the others, the oldest first."""
         found = users.by_index(BY_AUTHENTICATION, authentication_value(key))
         by_age = sorted(found, key=lambda user: (user["metadata"].get("creationTimestamp", ""), key_of(user)))
         names = dict.fromkeys(user["metadata"]["name"] for user in by_age)

@@ -1,10 +1,10 @@
-"""The events of one source on their way to its sink: bounded, patient, and in no other source's way.
+"""Delivery of one source's events to its sink: bounded, with retries, and independent of other sources.
 
-A sink that is slow, or away, keeps only its own events waiting. LANES events are under way at once, never two that tell
-of the same object: those keep their order. An event is tried again, later each time, until the sink has it; after
-ATTEMPTS failures of one the source counts as failing, and one success ends that. Lost are only events that the sink
-refuses ATTEMPTS times (it would refuse them for ever), and the oldest of a full queue. An event is sent at least once:
-a repeat has the id of the first.
+A slow or absent sink delays only its own events. LANES events are under way at once, never two about the same object,
+which keeps their order. An event is tried again, at growing intervals, until the sink accepts it; after ATTEMPTS
+failures of one event the source counts as failing, and one success ends that. Only two kinds of events are lost: those
+that the sink refuses ATTEMPTS times (it would refuse them for ever), and the oldest of a full queue. An event is sent
+at least once: a repeat has the id of the first.
 """
 
 import asyncio
@@ -22,17 +22,18 @@ from keda_py.operator.cloud_events.sinks import Sink, SinkError
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 
 ATTEMPTS = 5
-"""As in KEDA."""
+"""Failures of one event after which its source counts as failing, as in KEDA."""
 FIRST_PAUSE_SECONDS = 0.5
 LAST_PAUSE_SECONDS = 30.0
 QUEUE_LIMIT = 10_000
 LANES = 8
+"""Requests under way at once. Events about one object share a lane, which keeps their order."""
 
 log = logging.getLogger(__name__)
 
 
 class Delivery:
-    """Events for one source. `failure` says why it fails, "" while not; `on_change` is called when that changes."""
+    """Events of one source. `failure` says why it fails, "" while it works; `on_change` is called when that changes."""
 
     def __init__(self, key: ObjectKey, clock: Clock, metrics: CloudEventMetrics, on_change: Callable[[], None]) -> None:
         self._key, self._metrics, self._on_change = key, metrics, on_change
@@ -43,11 +44,11 @@ class Delivery:
         self.failure = ""
 
     def __len__(self) -> int:
-        """Events that the sink does not have yet."""
+        """Number of events that the sink has not accepted yet."""
         return sum(map(len, self._lanes))
 
     def put(self, event: CloudEvent) -> None:
-        """Queue an event; never waits. The oldest gives way in a full queue."""
+        """Queue an event; never waits. A full queue drops its oldest event."""
         if len(self) >= QUEUE_LIMIT:
             self._drop_oldest()
         about = f"{event.kind}/{event.namespace}/{event.name}"
@@ -55,7 +56,7 @@ class Delivery:
         self._metrics.record_queued(self._key, len(self))
 
     def connect(self, sink: Sink | None) -> None:
-        """Another destination: what waits goes there, and nothing is held against it. None: events wait for one."""
+        """Use another destination for all queued events, with no failures counted. None: events wait for one."""
         self._sink, self.failure = sink, ""
         for lane in self._lanes:
             lane.hurry()
@@ -67,13 +68,13 @@ class Delivery:
                 tasks.create_task(lane.run())
 
     async def drain(self) -> None:
-        """One more attempt for what is left, until one fails; to be called when `run` has ended."""
+        """Try each remaining event once, until one fails; call it when `run` has ended."""
         async with asyncio.TaskGroup() as tasks:
             for lane in self._lanes:
                 tasks.create_task(lane.drain())
 
     def close(self) -> None:
-        """The source is gone, and with it its series; to be called when `run` has been cancelled."""
+        """Drop the metrics of a deleted source; call it when `run` has been cancelled."""
         if len(self):
             log.warning("cloudevents of a source that is gone were not sent", extra=self._about())
         self._metrics.forget(self._key)
@@ -104,7 +105,7 @@ class Delivery:
             self._on_change()
 
     def _fail(self, event: CloudEvent, sink: Sink, error: SinkError, attempts: int) -> float | None:
-        """How long to wait before another attempt; None for an event that is given up."""
+        """Return the seconds to wait before the next attempt; None for an event that is given up."""
         self._metrics.record_event(self._key, event.namespace, sink.label, "failed")
         about = self._about() | {"error": str(error), "attempts": attempts}
         if attempts < ATTEMPTS:

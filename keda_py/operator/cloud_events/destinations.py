@@ -1,6 +1,6 @@
-"""A CloudEventSource's spec -> the sink that it names, with the credentials that its authenticationRef leads to.
+"""A CloudEventSource's spec -> the sink that it names, with the credentials of its authenticationRef.
 
-As in KEDA an http destination uses no credentials. A changed credential makes its sources be opened anew.
+As in KEDA an http destination uses no credentials. A changed credential makes its sources be opened again.
 """
 
 from collections.abc import Callable
@@ -29,37 +29,37 @@ _REFERENCE = "spec.authenticationRef"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec(TriggersSpec):
-    """What the resolver needs to know of a source: it is one trigger without a scale target."""
+    """The part of a source that the resolver of credentials needs: one trigger without a scale target."""
 
     kind: ClassVar[str] = CLOUD_EVENT_SOURCES.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSourceSpec(SourceSpec):
-    """The same of a source that is in no namespace."""
+    """The same for a ClusterCloudEventSource, which is in no namespace."""
 
     kind: ClassVar[str] = CLUSTER_CLOUD_EVENT_SOURCES.kind
 
 
 def read_spec(live: Obj) -> CloudEventSourceSpec:
-    """Of either kind; they have the same shape. Raises ConfigError."""
+    """Parse the spec of either kind; they have the same shape. Raises ConfigError."""
     return parse_object(CloudEventSource, live).spec
 
 
 class Destinations:
-    """Opens sinks."""
+    """Opens the sinks of sources, with their credentials."""
 
     def __init__(self, http: httpx.AsyncClient, cluster: ClusterSettings, resolver: ClusterResolver) -> None:
         self._http, self._cluster, self._resolver = http, cluster, resolver
 
     def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
-        """Call `notify` with each object whose credentials may have changed; those of other kinds are among them."""
+        """Call `notify` with each object whose credentials may have changed, also objects of other kinds."""
         self._resolver.subscribe(lambda key, _: notify(key))
 
     async def open(self, live: Obj) -> Sink:
-        """The sink of a source.
+        """Open the sink of a source.
 
-        Raises ConfigError for a destination that cannot be used, KubeError, ScalerError where a vault does not answer.
+        Raises ConfigError for a destination that cannot be used, KubeError, and ScalerError if a vault does not answer.
         """
         spec = read_spec(live)
         origin = Origin(cluster=spec.cluster_name or self._cluster.name, namespace=self._cluster.object_namespace)
@@ -72,7 +72,6 @@ class Destinations:
         raise ConfigError("spec.destination: is empty; give http.uri or azureEventGridTopic", field="spec.destination")
 
     def forget(self, key: ObjectKey) -> None:
-        """The source is gone."""
         self._resolver.forget(key)
 
     async def _open_topic(self, topic: AzureEventGridTopic, source: SourceSpec, origin: Origin) -> EventGridSink:

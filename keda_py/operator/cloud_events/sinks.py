@@ -1,4 +1,4 @@
-"""Where events go: a CloudEventSource's destination, opened once, asked to take one event at a time.
+"""Sinks: the destination of a CloudEventSource, opened once, which takes one event at a time.
 
 `delivery.py` decides when, and how often. No error text repeats an address: it may hold a secret.
 """
@@ -16,7 +16,7 @@ from keda_py.net.redirect_rule import GUARDED, RedirectRule
 ANSWER_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 TRY_AGAIN = frozenset({408, 425, 429})
-"""The 4xx that speak of the moment, not of the event."""
+"""The 4xx that are temporary and not caused by the event."""
 
 # An event is no credential, and this kind of receiver is given none.
 _PUBLIC = RedirectRule(public=frozenset({"headers", "body"}))
@@ -26,7 +26,7 @@ ENDPOINT = "spec.destination.azureEventGridTopic.endpoint"
 
 
 class SinkError(KedaPyError):
-    """A sink did not take an event; `refused`: it said that it never will."""
+    """A sink did not accept an event; `refused`: a repeat would be refused as well."""
 
     def __init__(self, message: str, *, refused: bool = False) -> None:
         super().__init__(message)
@@ -34,21 +34,21 @@ class SinkError(KedaPyError):
 
 
 class Sink(Protocol):
-    """A destination."""
+    """Interface of an open destination that events are sent to."""
 
     @property
     def label(self) -> str:
-        """What the metrics call it, in KEDA's words."""
+        """Label of the metrics, in KEDA's words."""
         ...
 
     async def send(self, event: CloudEvent) -> None:
-        """Return once it has the event. Raises SinkError."""
+        """Return once the sink has accepted the event. Raises SinkError."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSink:
-    """A CloudEvents receiver over HTTP, in binary mode; any 2xx means that it has the event."""
+    """A CloudEvents receiver over HTTP, in binary mode; any 2xx means that it has accepted the event."""
 
     http: httpx.AsyncClient
     uri: str = field(repr=False)
@@ -56,7 +56,6 @@ class HttpSink:
     label: str = "http"
 
     async def send(self, event: CloudEvent) -> None:
-        """One POST."""
         headers, body = write_http(event, self.origin)
         await post(self.http, self.uri, headers, body, _PUBLIC)
 
@@ -72,14 +71,13 @@ class EventGridSink:
     label: str = "azureEventGridTopic"
 
     async def send(self, event: CloudEvent) -> None:
-        """One POST."""
         headers, body = write_batch(event, self.origin)
         url = str(httpx.URL(self.endpoint).copy_merge_params({"api-version": "2018-01-01"}))
         await post(self.http, url, headers | {"aeg-sas-key": self.access_key}, body)
 
 
 def check_address(uri: str, where: str) -> None:
-    """Raises ConfigError, without the address, for one that cannot be asked."""
+    """Raise ConfigError, without the address in its text, if it is not the URL of an HTTP server."""
     if not is_http_url(uri):
         message = f"{where}: is not the address of an HTTP server; write http://HOST/PATH or https://"
         raise ConfigError(message, field=where)
@@ -98,7 +96,7 @@ async def post(
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         raise SinkError(f"no answer: {_text(error)}") from None
     if answer.request.method != "POST":
-        # 301, 302 and 303 are followed with a GET, as every client does: no receiver has the event.
+        # Clients follow 301, 302 and 303 with a GET, so that no receiver has got the event.
         raise SinkError("the event was redirected to where it cannot be posted", refused=True)
     if not answer.is_success:
         refused = 400 <= answer.status_code < 500 and answer.status_code not in TRY_AGAIN

@@ -1,9 +1,9 @@
-"""CloudEventSources and ClusterCloudEventSources: each event to those that want it, and their Active condition.
+"""Controller of CloudEventSources and ClusterCloudEventSources: forwards Events to them, and writes condition Active.
 
-`subscribe`d to all Events that the leader tells of (`kube/events.py`), whatever their namespace; `core/cloud_events.py`
-knows which of them are CloudEvents, and for whom: a CloudEventSource, which a tenant may write, is told of its own
-namespace alone. Next: `delivery.py`, one queue a source. As in KEDA a source counts as active until shown otherwise. It
-has no finalizer; one that KEDA left is taken off. Behaviour reference, section 16.
+It subscribes to all Events that the leader records (`kube/events.py`) in any namespace; `core/cloud_events.py` decides
+which of them become CloudEvents, and for which sources: a CloudEventSource, which a tenant may write, gets those of its
+own namespace alone. Next: `delivery.py`, one queue a source. As in KEDA a source counts as active until shown
+otherwise. It has no finalizer; one that KEDA left is removed. Behaviour reference, section 16.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class _Source:
-    """A source as last heard of. `version` is the uid and generation that its sink was opened for."""
+    """An open source. `version` is the uid and generation that its sink was opened for."""
 
     delivery: Delivery
     running: asyncio.Task[None]
@@ -49,9 +49,11 @@ class _Source:
 
 
 class CloudEventSources:
-    """`run` while we lead, before anything happens; `drain` last. `everywhere`: namespaces do not matter.
+    """`run` while this replica leads, before any Event is recorded; `drain` last. `everywhere`: sources get all
+    namespaces' events.
 
-    Where several replicas are active each sends what it tells itself; `tells`: whether the statuses are ours to write.
+    With several active replicas each sends the Events that it records itself; `tells`: this replica writes the
+    statuses.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class CloudEventSources:
         destinations.subscribe(self._on_credentials)
 
     async def run(self) -> None:
-        """Send until cancelled; what waited when an earlier run ended is sent, too: no other component knows of it."""
+        """Send until cancelled. Events that an earlier run left in a queue are sent too: no other component knows of
+        them.
+        """
         self._queue = DueQueue(self._parts.clock, self._work)
         caches = self._parts.caches
         async with asyncio.TaskGroup() as tasks:
@@ -88,13 +92,13 @@ class CloudEventSources:
                 await self._queue.run()
 
     def take_over(self) -> None:
-        """Their statuses are ours to write from now on."""
+        """Make all sources due after this replica became the leader, which writes their statuses."""
         for informer in (self._parts.caches.event_sources, self._parts.caches.cluster_event_sources):
             for live in informer.objects():
                 self._queue.add(ObjectKey.of(informer.spec.resource.kind, live))
 
     async def drain(self) -> None:
-        """One more attempt for what is left, for DRAIN_SECONDS at most; to be called when `run` has ended."""
+        """Try the remaining events once, for DRAIN_SECONDS at most; call it when `run` has ended."""
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS), asyncio.TaskGroup() as tasks:
                 for source in self._sources.values():
@@ -103,7 +107,7 @@ class CloudEventSources:
             log.warning("cloudevents left unsent", extra={"events": left})
 
     def _on_event(self, regarding: Obj, reason: str, note: str) -> None:
-        """Something has happened; never waits."""
+        """Queue the CloudEvent of a Kubernetes Event for each source that wants it; never waits."""
         kind = TYPES.get((regarding.get("kind", ""), reason))
         if kind is None or not self._sources:
             return
@@ -124,7 +128,9 @@ class CloudEventSources:
                 source.delivery.put(event)
 
     def _on_source(self, kind: str, old: Obj | None, new: Obj | None) -> None:
-        """Events are queued from now on, even before the destination is known to be usable."""
+        """Open or drop a source. Events are queued from its first sight on, before its destination is known to be
+        usable.
+        """
         live = new or old or {}
         key = ObjectKey.of(kind, live)
         if new is None or new["metadata"].get("deletionTimestamp"):
@@ -134,7 +140,7 @@ class CloudEventSources:
             try:
                 source.subscription = read_spec(live).event_subscription
             except ConfigError:
-                log.debug("subscription cannot be read", extra=_about(live))  # told with the condition
+                log.debug("subscription cannot be read", extra=_about(live))  # reconcile writes it into the condition
         if new is not None:
             self._queue.add(key)
 
@@ -172,13 +178,13 @@ class CloudEventSources:
                 await remove_finalizer(self._parts.client, self._informer(key).spec.resource, live)
 
     async def _reconcile(self, key: ObjectKey, live: Obj) -> None:
-        """Open the sink anew if the spec has changed, then say whether it works."""
+        """Open the sink again if the spec has changed, then write whether it works."""
         source = self._sources.get(key)
         if source is None:
             return
         version = (live["metadata"]["uid"], live["metadata"].get("generation", 1))
         if source.version != version:
-            source.version = version  # what changes while the sink is opened makes it be opened once more
+            source.version = version  # set before the await: a change meanwhile makes it be opened once more
             await self._connect(source, live)
         if not self._tells():
             return
@@ -198,6 +204,7 @@ class CloudEventSources:
             source.delivery.connect(None)
             source.problem = str(error)
         except Exception:
+            # The work queue tries again: without a version the next attempt opens the sink.
             source.version = None
             raise
 
@@ -211,7 +218,7 @@ class CloudEventSources:
 
 
 def _condition(source: _Source) -> ConditionValue:
-    """What KEDA says of a sink that fails; it says nothing of one that cannot be used at all."""
+    """The Active condition: KEDA's text for a failing sink, with the reason for one that cannot be used at all."""
     if source.problem:
         return ConditionValue(FAILED.status, FAILED.reason, f"{FAILED.message}: {source.problem}")
     return FAILED if source.delivery.failure else ACTIVE

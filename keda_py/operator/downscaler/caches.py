@@ -1,4 +1,4 @@
-"""What is watched for the annotations: namespaces, and the kinds that are put down, trimmed to what matters."""
+"""Informers of namespaces and of the kinds that annotations can downscale, trimmed to what decisions read."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from keda_py.operator.downscaler.objects import DOWNSCALED, DOWNSCALED_BY_KIND, 
 
 
 class DownscalerCaches:
-    """`run` them; `workloads` by plural name. Of some namespaces alone each is watched by its name."""
+    """Informers to `run`; `workloads` by plural name. If only some namespaces are watched, each has its own."""
 
     def __init__(self, client: KubeClient, namespaces: Sequence[str], included: Sequence[str]) -> None:
         where = tuple(namespaces) or ("",)
@@ -25,7 +25,6 @@ class DownscalerCaches:
 
     @property
     def all(self) -> tuple[Informer, ...]:
-        """Every informer."""
         return (*self.namespaces, *self.workloads.values())
 
     async def run(self) -> None:
@@ -35,28 +34,26 @@ class DownscalerCaches:
                 tasks.create_task(informer.run(), name=f"informer downscaler {informer.spec.resource.plural}")
 
     async def tried(self) -> None:
-        """Return once each is known, or could not be listed."""
+        """Return once each kind is known, or could not be listed."""
         for informer in self.all:
             await informer.wait_tried()
 
     def known(self) -> bool:
-        """Each is known, and no watch has been out of contact for long."""
+        """Whether all caches have synced and no watch has been out of contact for long."""
         return all(one.synced and one.down_for() < BLIND_SECONDS for one in self.all)
 
     def problem(self) -> str:
-        """What cannot be watched, and why; "" where all can."""
+        """The first kind that cannot be watched, and why; "" if all can."""
         return next((f"{one.spec.resource.plural}: {one.error}" for one in self.all if one.error), "")
 
     def namespace(self, name: str) -> Obj | None:
-        """None if missing."""
         return next((found for one in self.namespaces if (found := one.get("", name)) is not None), None)
 
     def of_kind(self, kind: str) -> Informer:
-        """The watch of a kind that is put down."""
+        """The informer of a kind that annotations can downscale."""
         return self.workloads[DOWNSCALED_BY_KIND[kind].resource.plural]
 
     def every(self) -> Iterator[Obj]:
-        """All workloads."""
         for informer in self.workloads.values():
             yield from informer.objects()
 

@@ -1,7 +1,7 @@
-"""What the annotations make of one object now: the pure decision on what the caches know of its surroundings.
+"""Decide what the annotations make of one object now, from what the caches know of its surroundings.
 
-A workload under a ScaledObject is put down through it alone: its annotations count for the ScaledObject, below that
-one's own. Next: `sweep.py`, which writes.
+A workload under a ScaledObject is downscaled through it alone: the workload's annotations count for the ScaledObject,
+unless that has its own. Next: `sweep.py`, which writes.
 """
 
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ _OURS = ("ScaledObject", "ScaledJob")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """An object as it was asked about, and what came of it; None: no annotation is about it, or `governed_by` rules it.
+    """An object and the outcome for it; None: no annotation concerns it, or `governed_by` rules it.
 
-    `governed_by` is an Environment, where annotations are about one of its members.
+    `governed_by` is the Environment that owns an object with annotations.
     """
 
     before: Annotated
@@ -43,20 +43,22 @@ class Decided:
 
 
 class Deciding:
-    """Asks caches alone."""
+    """Makes decisions from caches, without any request."""
 
     def __init__(self, parts: DownscalerDependencies) -> None:
         self._parts = parts
 
     def decide(self, live: Obj, overrides: Overrides, now: datetime) -> Decided | None:
-        """None where it is not known what the object stands in, or it is on its way out. Raises ConfigError.
+        """Decide about one object; None if its namespace is not known, or the object is being deleted. Raises
+        ConfigError.
 
-        `overrides` are those of its namespace: one of the object itself goes before its annotations.
+        `overrides` are those of its namespace: one of the object itself outranks its annotations.
         """
         namespace = self._parts.caches.namespace(namespace_of(live))
         if namespace is None or live["metadata"].get("deletionTimestamp"):
             return None
         around, before = annotations_of(namespace), annotated(live, self._annotations(live))
+        # Jobs of ScaledJobs and HPAs of ScaledObjects are our own: they follow their owner, and are not downscaled.
         if not self._is_marked(live, around) or set(before.owner_kinds) & set(_OURS):
             return Decided(before=before)
         governed_by = self._parts.owners.by(before.namespace, before.labels, before.annotations)
@@ -65,11 +67,11 @@ class Deciding:
         override = _override(overrides.verdict(self._targets(live), now))
         outcome = decide(before, Surroundings(annotations=around, override=override), self._parts.settings, now)
         if self._is_scaled(live) and ORIGINAL in outcome.annotations:
-            return Decided(before=before)  # only ever given back: the ScaledObject rules its count
+            return Decided(before=before)  # only restored, never downscaled: the ScaledObject rules its count
         return Decided(before=before, outcome=outcome)
 
     def is_marked(self, live: Obj) -> bool:
-        """Whether annotations, its own or its namespace's, are about it."""
+        """Whether its own annotations or its namespace's concern it."""
         namespace = self._parts.caches.namespace(namespace_of(live))
         return namespace is not None and self._is_marked(live, annotations_of(namespace))
 
@@ -80,19 +82,21 @@ class Deciding:
 
     @staticmethod
     def _targets(live: Obj) -> list[Target]:
-        """What an Override may call it: itself, and of a ScaledObject its workload."""
+        """The targets by which an Override can name it: itself, and the workload of a ScaledObject."""
         own = Target(live["kind"], name_of(live))
         return [own, Target(*workload_of(live).split("/")[-2:])] if live["kind"] == SCALED_OBJECTS.kind else [own]
 
     def _sources(self, live: Obj) -> list[Obj]:
-        """The objects whose annotations count for this one; none where its kind is left out."""
+        """The objects whose annotations count for this one; none if its kind is excluded."""
         target = self._target(live) if live["kind"] == SCALED_OBJECTS.kind else live
         if target is None:
             return [live] if self._parts.includes_scaled_objects else []
         return [target, live]
 
     def _annotations(self, live: Obj) -> Mapping[str, str]:
-        """Of a ScaledObject what a pause or an earlier sleep left is its own alone."""
+        """Its annotations, over those of a ScaledObject's workload; a ScaledObject's pause and original count are never
+        inherited.
+        """
         if live["kind"] != SCALED_OBJECTS.kind:
             return annotations_of(live)
         target = self._target(live)
@@ -101,7 +105,7 @@ class Deciding:
         return inherited | annotations_of(live)
 
     def _target(self, live: Obj) -> Obj | None:
-        """The workload under a ScaledObject, where its kind is put down."""
+        """The workload of a ScaledObject, if its kind can be downscaled."""
         reference = map_at(live, "spec", "scaleTargetRef")
         kind = DOWNSCALED_BY_KIND.get(text_at(reference, "kind") or "Deployment")
         informer = self._parts.caches.workloads.get(kind.resource.plural) if kind is not None else None
@@ -116,7 +120,9 @@ class Deciding:
 
 
 def _override(verdict: Verdict) -> Override | None:
-    """A count is not for annotations: over a ScaledObject it lies by itself, and of a workload it is refused."""
+    """The Override's wake or sleep. A count does not concern annotations: on a ScaledObject it is an overlay, and for a
+    workload it is refused.
+    """
     if verdict.rules is None:
         return None
     ups = {OverrideState.AWAKE: True, OverrideState.ASLEEP: False}

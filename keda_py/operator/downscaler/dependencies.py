@@ -1,4 +1,4 @@
-"""What the downscaler works with, made once by `operator/assembly.py`."""
+"""The objects that the downscaler works with, made once by `operator/assembly.py`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ from keda_py.operator.environments.overlays import Overlays
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownscalerDependencies:
-    """`client` refuses to write while we do not lead; `includes_scaled_objects`: also where no workload is included.
+    """`client` refuses to write unless this replica leads; `includes_scaled_objects`: also those whose workload's kind
+    is excluded.
 
-    `acts`: whether writing is ours; another replica, where several are active, puts only ScaledObjects to sleep.
+    `acts`: this replica writes; with several active replicas the others only put ScaledObjects to sleep.
     """
 
     clock: Clock
@@ -38,5 +39,4 @@ class DownscalerDependencies:
 
     @property
     def scaled_objects(self) -> Informer:
-        """The operator's own cache of them."""
         return self.cluster.scaled_objects

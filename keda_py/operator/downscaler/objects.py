@@ -1,6 +1,6 @@
-"""Kinds that are put down, where their fields stand in an object, and what is written of a decision.
+"""The kinds that annotations can downscale, the paths of their fields, and the patch of a decision.
 
-Of an annotation no more is kept than the longest that can be read, and a little: one that is longer is refused as such.
+Annotations are cut at one character more than the longest readable one, so that longer ones are still refused as such.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ _SELECTOR = ("template", "spec", "nodeSelector")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Downscaled:
-    """A kind: where each field stands below `spec`, and what an object without it means."""
+    """A kind: the path of each field below `spec`, and the value that an absent field stands for."""
 
     resource: Resource
     paths: Mapping[str, tuple[str, ...]]
@@ -61,7 +61,7 @@ DOWNSCALED: Mapping[str, Downscaled] = {
 
 
 def keep(live: Obj) -> Obj:
-    """Of an object who it is, what its annotations say, and the fields of its kind."""
+    """Trim an object to its identity, the annotations that matter, and the fields of its kind."""
     meta, kind = live["metadata"], DOWNSCALED_BY_KIND[live["kind"]]
     names = ("name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp")
     owners = [{"kind": text_at(one, "kind")} for one in maps_at(meta, "ownerReferences")]
@@ -78,7 +78,7 @@ DOWNSCALED_BY_KIND: Mapping[str, Downscaled] = {kind.resource.kind: kind for kin
 
 
 def keep_namespace(live: Obj) -> Obj:
-    """Of a namespace its name and what its annotations say."""
+    """Trim a namespace to its name and the annotations that matter."""
     meta = live["metadata"]
     names = ("name", "uid", "resourceVersion")
     kept = {name: meta[name] for name in names if name in meta}
@@ -86,7 +86,7 @@ def keep_namespace(live: Obj) -> Obj:
 
 
 def annotations_of(live: Obj) -> dict[str, str]:
-    """Those that matter here, no longer than can be read."""
+    """The annotations that matter here, cut at KEPT_CHARACTERS."""
     found = texts_at(live, "metadata", "annotations")
     return {
         name: text[:KEPT_CHARACTERS]
@@ -103,7 +103,7 @@ def _field(live: Obj, kind: Downscaled, name: str) -> Any:
 
 
 def annotated(live: Obj, annotations: Mapping[str, str] | None = None) -> Annotated:
-    """As decisions know it; `annotations` instead of its own."""
+    """The object as decisions read it; `annotations` replace its own."""
     return Annotated(
         kind=live["kind"],
         namespace=namespace_of(live),
@@ -124,7 +124,7 @@ def _created(live: Obj) -> datetime:
 
 
 def patch_of(live: Obj, before: Annotated, outcome: Outcome) -> Obj:
-    """A merge patch that writes the outcome, on the very version that it was decided on."""
+    """Build the merge patch of an outcome, bound to the resourceVersion that was decided on."""
     spec: Obj = {}
     for name, value in _changes(before.fields, outcome.fields).items():
         *steps, last = DOWNSCALED_BY_KIND[before.kind].paths[name]
@@ -139,6 +139,6 @@ def patch_of(live: Obj, before: Annotated, outcome: Outcome) -> Obj:
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What differs; None takes away."""
+    """The entries that differ; None removes one."""
     names = dict.fromkeys([*before, *after])
     return {name: after.get(name) for name in names if before.get(name) != after.get(name)}

@@ -1,4 +1,4 @@
-"""Assembly of the downscaler; nothing of it is there where `--downscaler-annotations` is off.
+"""Assembly of the downscaler; not assembled if `--downscaler-annotations` is off.
 
 `operator/assembly.py` comes here; `app.py` runs it beside the environments.
 """
@@ -18,19 +18,19 @@ from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencie
 from keda_py.settings.settings import Settings
 
 NEVER_DOWN = ("kube-system",)
-"""Namespaces, beside our own: an operator that puts itself down wakes nothing."""
+"""Excluded namespaces, beside our own: an operator that puts itself to sleep wakes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownscalerParts:
-    """What `operator/assembly.py` has of the downscaler."""
+    """The parts of the downscaler that `operator/assembly.py` uses."""
 
     caches: DownscalerCaches
     sweep: Sweep
 
     @property
     def component(self) -> Component:
-        """What runs of it, and when."""
+        """The tasks to run, and when."""
         asked_again = (self.sweep.on_clock_step,)
         return Component(
             background=(self.caches.run,),
@@ -49,7 +49,7 @@ def assemble_downscaler(
     overlays: Overlays,
     leads: Callable[[], bool],
 ) -> DownscalerParts | None:
-    """Nothing runs yet. `overlays` stand in the source of specs, below those of Environments."""
+    """Assemble the parts; nothing runs yet. `overlays` are a layer of the specs, below those of Environments."""
     wanted = settings.environments
     if not wanted.downscaler_annotations:
         return None

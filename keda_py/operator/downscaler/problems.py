@@ -1,4 +1,4 @@
-"""What is wrong with annotations, told by an Event on the object that carries them, once until it changes."""
+"""Events about annotations that cannot be obeyed, on the object that carries them, once until the problem changes."""
 
 from keda_py.apis.foreign import name_of, namespace_of
 from keda_py.core.environment.downscaler.decision import PREFIX
@@ -12,27 +12,27 @@ INVALID, IGNORED = "DownscalerAnnotationInvalid", "DownscalerAnnotationsIgnored"
 
 
 def key_of(live: Obj) -> ObjectKey:
-    """Of a live object that says its kind; a Namespace has none above it."""
+    """Key of a live object that says its kind; that of a Namespace has an empty namespace."""
     return ObjectKey(live["kind"], namespace_of(live), name_of(live))
 
 
 class Problems:
-    """Remembers what was told."""
+    """Records each problem once."""
 
     def __init__(self, parts: DownscalerDependencies) -> None:
         self._parts = parts
         self._told: dict[ObjectKey, str] = {}
 
     def refuse(self, live: Obj, error: ConfigError) -> None:
-        """Something cannot be read: an annotation of the object, or of its namespace, which many objects share.
+        """Record that an annotation of the object, or of its namespace, which many objects share, cannot be read.
 
-        What a ScaledObject has of its workload is told on that.
+        An annotation that a ScaledObject inherits from its workload is recorded on the workload.
         """
         field = error.field.removesuffix(" of the namespace")
         self._tell(self._carrier(live, field), INVALID, f"{error}; nothing is scaled by it")
 
     def ignore(self, live: Obj, environment: str) -> None:
-        """Another rule has the object."""
+        """Record that the annotations have no effect, because an Environment rules the object."""
         note = f"Environment {environment} rules it; take the downscaler annotations off, or exclude it there"
         self._tell(self._carrier(live, PREFIX), IGNORED, note)
 
@@ -49,5 +49,5 @@ class Problems:
             self._parts.events.record(live, "Warning", reason, note)
 
     def clear(self, live: Obj) -> None:
-        """All is well with it, or it is gone."""
+        """Forget the problem of an object that has none any more, or is deleted."""
         self._told.pop(key_of(live), None)

@@ -1,9 +1,9 @@
-"""Obeys the annotations: at each full minute, to which their windows are precise, and as soon as an object changes.
+"""Obey the annotations: at each full minute, which is the precision of their windows, and as soon as an object changes.
 
-Nothing is kept here: the count of before stands in an annotation of the object, written with the count of the night in
-one patch, so that a killed operator, or the program itself, goes on. What another client writes is judged again at the
-next minute, never at once, so that no two write in turns. In: `deciding.py`. Out: patches, and overlays that put
-ScaledObjects to sleep. Rule: what is not known is left as it is.
+Nothing is kept here: the original count is stored in an annotation of the object, in the same patch as the downscaled
+count, so that after a kill the next process, or py-kube-downscaler itself, continues. Changes by other clients are
+judged again at the next minute, never at once, so that no two clients write in turns. In: `deciding.py`. Out: patches,
+and overlays that put ScaledObjects to sleep. Rule: an object of which something is not known keeps its count.
 """
 
 import asyncio
@@ -30,19 +30,19 @@ from keda_py.operator.environments.overlays import Laid, Removal
 
 MINUTE = 60.0
 PAUSE = 0.5
-"""Seconds between two sweeps: what flaps is decided about no more often."""
+"""Seconds between two sweeps, which bounds the work for objects that flap."""
 AT_ONCE = 20
 TURN = 4096
-"""Characters of annotations that are decided about before other work has its turn."""
+"""Characters of annotations that are processed before other tasks get the loop."""
 LEAST_COST, LONG = 200, 1000
-"""Characters that an object counts for at least; more than so many are decided about last."""
+"""The least that an object costs in characters; objects above LONG are processed last."""
 BECAUSE = "put to sleep by its downscaler annotations, or those of its workload or namespace"
 
 log = logging.getLogger(__name__)
 
 
 class Sweep:
-    """`caches.run` beside it from the start; `restore`, then `run`, while we lead."""
+    """Run `caches.run` beside it from the start; `restore`, then `run`, while this replica leads."""
 
     def __init__(self, parts: DownscalerDependencies) -> None:
         self._parts = parts
@@ -56,7 +56,7 @@ class Sweep:
         self._waiting = set[ObjectKey]()
 
     async def restore(self) -> None:
-        """Before any ScaledObject is worked on: which of them sleep."""
+        """Restore which ScaledObjects sleep, before any of them is reconciled."""
         await self._parts.caches.tried()
         self._every = True
         if self._parts.caches.known():
@@ -65,7 +65,7 @@ class Sweep:
                 self._lay(live, await self._decide(live, known))
 
     async def run(self) -> None:
-        """Put down and give back until cancelled."""
+        """Downscale and restore objects until cancelled."""
         clock = self._parts.clock
         self._writing.clear()
         self._waiting.clear()
@@ -84,7 +84,7 @@ class Sweep:
                     timer.cancel()
 
     def on_clock_step(self) -> None:
-        """A minute has begun, or the wall clock was set: every object is asked about again."""
+        """Process every object again: a minute has begun, or the wall clock was set."""
         self._every = True
         self._due.set()
 
@@ -98,7 +98,7 @@ class Sweep:
             self._forget(live)
         elif old is None or _matter(old) != _matter(new):
             if live["kind"] == NAMESPACES.kind:
-                self._problems.clear(live)  # a workload's are cleared by what is decided about it
+                self._problems.clear(live)  # those of a workload are cleared by its decision
             self._changed.add(key_of(live))
             self._due.set()
 
@@ -110,7 +110,7 @@ class Sweep:
             self._parts.overlays.put(ObjectKey.of(SCALED_OBJECTS.kind, live), None)
 
     async def _sweep(self, writes: asyncio.TaskGroup) -> None:
-        """Writes are not waited for: where one is slow, only its object is."""
+        """Process all or the changed objects. Writes run in tasks of their own: a slow one delays only its object."""
         if not self._parts.caches.known():
             self._tell_blind()
             return
@@ -124,13 +124,17 @@ class Sweep:
             if decided is None or outcome is None or not outcome.changed or not self._parts.acts():
                 self._withdraw(live)
                 continue
+            # An object that we wrote within the last minute waits for the full minute: if another client changes it
+            # back each time, writing at once would never end.
             is_due = key_of(live) not in self._writing and (every or not self._is_fresh(live))
             if is_due and self._has_turn(live, outcome):
                 self._writing.add(key_of(live))
                 writes.create_task(self._write(live, decided.before, outcome))
 
     def _has_turn(self, live: Obj, outcome: Outcome) -> bool:
-        """Whether it may be written now: what wakes from zero takes its turn in the cluster's budget (`on_turn`)."""
+        """Whether it may be written now: waking from zero takes a turn in the cluster's budget of activations
+        (`on_turn`).
+        """
         before, after = map_at(live, "fields").get("replicas"), outcome.fields.get("replicas")
         if before != 0 or not after:
             return True
@@ -148,17 +152,17 @@ class Sweep:
             self._parts.activations.withdraw(key)
 
     def on_turn(self, key: ObjectKey) -> None:
-        """It may wake now."""
+        """Process an object that waited for its turn to wake."""
         self._changed.add(key)
         self._due.set()
 
     def _on_override(self, namespace: str) -> None:
-        """What it is about may be any object there."""
+        """Process the whole namespace, since an Override may be about any object there."""
         self._changed.add(ObjectKey(NAMESPACES.kind, "", namespace))
         self._due.set()
 
     def remembers(self, namespace: str, target: Target) -> bool:
-        """Whether annotations rule that workload, and remember its count; also while that is not known."""
+        """Whether annotations rule that workload and remember its count; also true while that is not known."""
         kind = DOWNSCALED_BY_KIND[target.kind]
         if kind.resource.plural not in self._parts.caches.workloads:
             return False
@@ -176,7 +180,7 @@ class Sweep:
         yield from self._parts.scaled_objects.objects()
 
     def _of(self, changed: Iterable[ObjectKey]) -> Iterator[Obj]:
-        """What changed, and what depends on it: of a namespace all in it, of a workload its ScaledObject."""
+        """Changed objects and those that depend on them: all objects of a namespace, the ScaledObject of a workload."""
         caches, scaled_objects = self._parts.caches, self._parts.scaled_objects
         for key in changed:
             if key.kind == NAMESPACES.kind:
@@ -191,7 +195,9 @@ class Sweep:
                 yield live
 
     async def _decide(self, live: Obj, known: dict[str, Overrides]) -> Decided | None:
-        """None where it is left as it is: something is not known, or cannot be read. `known` Overrides by namespace."""
+        """Decide about one object; None keeps it as it is, if something is not known or unreadable. `known` caches
+        Overrides by namespace.
+        """
         namespace = namespace_of(live)
         if namespace not in known:
             known[namespace] = await self._parts.overriding.of_namespace(namespace)
@@ -239,7 +245,7 @@ class Sweep:
 
 
 async def _in_turns(objects: Iterable[Obj]) -> AsyncIterator[Obj]:
-    """Each object, with room for other work between. Long annotations come last: they make wait none but each other."""
+    """Yield each object, and yield the loop between them. Long annotations come last: they delay only each other."""
     spent, long = 0, list[Obj]()
     for live in objects:
         if (cost := _cost(live)) > LONG:
@@ -263,7 +269,7 @@ def _resource(kind: str) -> Resource:
 
 
 def _matter(live: Obj) -> tuple[object, ...]:
-    """What a decision depends on, besides time."""
+    """The fields that a decision depends on, besides time."""
     meta = live["metadata"]
     target = map_at(live, "spec", "scaleTargetRef") if live["kind"] == SCALED_OBJECTS.kind else live.get("fields")
     return (annotations_of(live), meta.get("labels"), meta.get("deletionTimestamp"), target)

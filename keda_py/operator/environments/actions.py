@@ -1,6 +1,6 @@
-"""What a decision does to workloads and CronJobs, each with the version that it was decided on.
+"""Apply decisions to workloads and CronJobs; each write carries the resourceVersion that the decision was based on.
 
-A Conflict is no error: another client wrote meanwhile, and what it wrote will be looked at.
+A Conflict is not an error: another client wrote meanwhile, and the next look takes its write into account.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ _TARGETS = {
 async def act(
     client: KubeClient, state: EnvironmentMemory, decisions: Iterable[MemberDecision], objects: Mapping[str, Obj]
 ) -> None:
-    """Do all of it, so many at once; the first KubeError is raised when all were tried.
+    """Apply all decisions, AT_ONCE at a time; raise the first KubeError after all were tried.
 
-    `state.write_error` tells the first one for as long as errors go on: what a status says does not flap.
+    `state.write_error` keeps the text of the first error while errors go on, so that the status does not flap.
     """
     at_once = asyncio.Semaphore(AT_ONCE)
     errors: list[KubeError] = []
@@ -80,6 +80,6 @@ async def _apply(client: KubeClient, state: EnvironmentMemory, decision: MemberD
 
 
 def _version(state: EnvironmentMemory, key: str, live: Obj) -> str:
-    """Of the cache, or of our own last write where that is newer."""
+    """Return the resourceVersion to write over: the cache's, or that of our own last write if it is newer."""
     known, written = version_of(live), state.written.get(key)
     return str(max(known, written.version if written is not None else 0))

@@ -1,4 +1,6 @@
-"""Calendars and ClusterCalendars: whether they are open now, what comes next, and whether they can be read at all."""
+"""Controller of Calendars and ClusterCalendars: writes whether they are open, what comes next, and whether they are
+valid.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,25 +19,26 @@ from keda_py.operator.environments.state import LONGEST_RETRY
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
-"""Holidays to come change at midnight, wherever that is; and a file may have changed."""
+"""The upcoming holidays in a status change at midnight of the calendar's zone, and files with holidays are not watched.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """There is a look at each change."""
+    """Stands for a spec in the controller; the looks themselves set when the next one is due."""
 
     polling_interval: timedelta = LONGEST_RETRY
 
 
 @dataclass(slots=True)
 class CalendarMemory(Remembered):
-    """Of one calendar; nothing has to survive."""
+    """State of one calendar between two looks; nothing of it has to survive a restart."""
 
     spec: Standing | None = None
 
 
 class CalendarObjects(Kind[CalendarMemory]):
-    """The kind for `Controller`, of either scope."""
+    """The kind for `Controller`; `live` has the objects of either scope."""
 
     new = CalendarMemory
 
@@ -43,11 +46,10 @@ class CalendarObjects(Kind[CalendarMemory]):
         self._parts, self.live = parts, live
 
     async def reconcile(self, state: CalendarMemory, live: Obj) -> None:
-        """There is nothing to prepare."""
         state.spec, state.next_look, state.fingerprint = Standing(), 0.0, fingerprint_of(live)
 
     async def look(self, state: CalendarMemory) -> None:
-        """What it says now. Raises KubeError."""
+        """Write what the calendar says now, and look again at its next change. Raises KubeError."""
         live = self.live.get(state.key.namespace, state.key.name)
         if live is None:
             return
@@ -65,9 +67,8 @@ class CalendarObjects(Kind[CalendarMemory]):
         state.next_look = self._parts.clock.monotonic() + wait.total_seconds() + LATE_SECONDS
 
     async def finalize(self, state: CalendarMemory, live: Obj) -> None:
-        """It has no finalizer of ours."""
+        """Stop the work; there is no finalizer of ours to remove."""
         state.stop()
 
     def forget(self, state: CalendarMemory) -> None:
-        """What was built of it."""
         self._parts.calendars.forget(state.key)

@@ -1,4 +1,4 @@
-"""What the controllers of environments work with, made once by `parts.py`."""
+"""The objects that the controllers of environments work with, made once by `parts.py`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ from keda_py.operator.environments.overlays import Overlays
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentDependencies(Dependencies):
-    """What they need beyond it. `cluster` has the ScaledObjects.
+    """Dependencies of environments beyond those of all controllers. `cluster` has the ScaledObjects.
 
-    `acts`: whether what is decided is ours to store and do; another replica, where several are active, only follows.
+    `acts` is true on the replica that stores and applies decisions: with several active replicas only the leader. The
+    others compute the same decisions, and apply only the overlays of ScaledObjects.
     """
 
     caches: EnvironmentCaches

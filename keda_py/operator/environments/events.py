@@ -1,4 +1,4 @@
-"""What is told about an Environment, from one decision to the next. Pure."""
+"""Kubernetes Events about an Environment, derived from two decisions in a row. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,11 +22,12 @@ _PHASES = {
 
 
 _NO_NEWS = (Reason.KEPT_UP, Reason.CONTESTED, Reason.PUT_TO_SLEEP, Reason.PUT_TO_SLEEP_AGAIN)
-"""Of a member that is up: it has an Event of its own, or is being scaled down."""
+"""A member that is up for one of these reasons needs no StillUp Event: it has one of its own, or is being scaled down.
+"""
 
 
 def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterator[tuple[EventType, str, str]]:
-    """Type, reason and note of each Event."""
+    """Yield type, reason and note of each Event."""
     after = decision.state
     yield from _phase_events(before, decision)
     late = before.transition.timed_out if before.transition is not None else ()
@@ -44,7 +45,9 @@ def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterat
 
 
 def _phase_events(before: EnvironmentState, decision: EnvironmentDecision) -> Iterator[tuple[EventType, str, str]]:
-    """A new phase, and what is up though no wave is at work any more, unless something is done or told of it anyway."""
+    """Yield an Event for a new phase, and one for members that are still up after the last wave without being scaled
+    down.
+    """
     after, status = decision.state, decision.status
     came_up = before.phase is Phase.ASLEEP and after.phase is Phase.FALLING_ASLEEP and after.rests
     if after.phase is not before.phase and after.phase in _PHASES and not came_up:
@@ -55,7 +58,7 @@ def _phase_events(before: EnvironmentState, decision: EnvironmentDecision) -> It
 
 
 def _not_done(before: EnvironmentState, decision: EnvironmentDecision) -> list[str]:
-    """The first members that had their turn already, and are not up, or down, yet."""
+    """The first members that have had their turn and are not up, or down, yet."""
     begun = {Reason.WOKEN: Stage.RISING, Reason.PUT_TO_SLEEP: Stage.FALLING}
     found = []
     for member in decision.members:
@@ -67,7 +70,7 @@ def _not_done(before: EnvironmentState, decision: EnvironmentDecision) -> list[s
 
 
 def condition_events(before: Iterable[object], after: Iterable[Condition]) -> Iterator[tuple[EventType, str, str]]:
-    """As `events_of`, of what is wrong with an Environment that was not so before; `before` is as it was stored."""
+    """Yield Events for conditions that became wrong since `before`, the conditions as stored."""
     known = {(text_at(one, "type"), text_at(one, "status")): text_at(one, "message") for one in before}
     for one in after:
         reason, stored = _WRONG.get((one.type, one.status)), known.get((one.type, one.status))
@@ -77,7 +80,7 @@ def condition_events(before: Iterable[object], after: Iterable[Condition]) -> It
 
 
 def turn_events(before: int, waiting: int) -> Iterator[tuple[EventType, str, str]]:
-    """As `events_of`, of members that wait for their turn to wake."""
+    """Yield an Event when the first members have to wait for their turn to wake."""
     if waiting and not before:
         note = f"{waiting} members wait: the operator wakes no more workloads a second (--activations-per-second)"
         yield "Normal", "ActivationsWait", note

@@ -1,7 +1,7 @@
 """CronJobs that never run because hours or schedules have changed: Events with the words of admission.
 
-Admission judges an Environment when it is applied. A Calendar that changes later, and a CronJob that comes later, are
-seen here. In: the members that were just seen. Out: a note for each job that has become one that never runs.
+Admission judges an Environment when it is applied; later changes of its Calendar and later CronJobs are judged here.
+In: the members that were just seen. Out: a note for each job that does not run any more.
 """
 
 import asyncio
@@ -18,14 +18,15 @@ from keda_py.kube.resources import Obj
 
 REASON = "JobNeverRuns"
 MOST_TOLD = 5
-"""Events of one change; a Calendar may make a hundred jobs useless."""
+"""Notes about one change; a Calendar may affect a hundred jobs."""
 
 
 @dataclass(slots=True)
 class JudgedJobs:
-    """What was judged last, and which of the jobs never run; None before the first time of this process.
+    """The last judgement: its calendar, its jobs, and those that never run; None before the first one of this process.
 
-    Then nothing is told: admission did when the Environment was applied, and a restart is no news.
+    The first judgement yields no notes: admission gave them when the Environment was applied, and a restart changes
+    nothing.
     """
 
     calendar: Calendar | None = None
@@ -35,7 +36,9 @@ class JudgedJobs:
     async def news(
         self, spec: EnvironmentSpec, calendar: Calendar | None, jobs: Sequence[JobSchedule], now: datetime
     ) -> list[str]:
-        """Notes about jobs that never run, and did before, or were not there."""
+        """Judge the jobs again if something has changed; return notes about those that never run and were not among
+        these before.
+        """
         if calendar is None or (self.never_run is not None and (calendar, jobs) == (self.calendar, self.jobs)):
             return []
         # A schedule that never falls into the hours costs 10 ms: in a thread, as the loop serves all namespaces.
@@ -50,7 +53,7 @@ class JudgedJobs:
 def running_jobs(
     found: Iterable[tuple[MemberSeen, Obj]], remembered: Mapping[str, MemberState]
 ) -> tuple[JobSchedule, ...]:
-    """The Environment's own CronJobs, without those that their owners have suspended, by name."""
+    """The Environment's own CronJobs by name, without those that their owners have suspended."""
     own = [
         read_job(live)
         for member, live in found

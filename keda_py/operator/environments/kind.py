@@ -1,10 +1,11 @@
-"""Environments, as the controller works on them: decide, write the status, then act, then wait for what comes next.
+"""Controller of Environments: decide, write the status, then scale, then wait for the next change.
 
-A status says what is remembered, so it is written before anything is scaled: killed after any one write, the next
-process goes on. What is remembered is written over the very version that was seen: a replica that takes over may be
-behind with its watch, and is not to forget a count that it has not heard of. Nothing is decided on a count that could
-be older than our own last write (`state.py`). Where several replicas are active (`--shards`) the leader does all that;
-each other one decides, too, and lays over ScaledObjects only what follows from what the leader has stored.
+The status is the memory, so it is written before anything is scaled: a process that is killed between any two writes
+leaves a state from which the next process continues. The status is written over the resourceVersion that was read,
+because a replica that takes over may have an old cache and would drop an original count that it has not seen yet. No
+decision uses a count that may be older than our own last write (`state.py`). With several active replicas (`--shards`)
+the leader does all of this; the others decide as well, but apply only overlays of ScaledObjects that follow from the
+stored status.
 
 In: `members.py` and `known/`; the decision is `core/environment/decision/`. Next: `actions.py`.
 """
@@ -57,11 +58,12 @@ from keda_py.operator.environments.state import EnvironmentMemory, Read
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
-"""Between two looks where nothing is known to change, and where files with holidays are to be read again."""
+"""The longest waits between two looks: without any known change, and while files with holidays have to be read again.
+"""
 LONGEST_NOTE = 1000
 """Characters of an Event's note; an API server takes 1 024."""
 BEHIND_SECONDS = 1.0
-"""Until the next trial, where our watch does not show yet what another replica, or a person, has written."""
+"""Pause before the next attempt while our cache does not show yet what another replica, or a person, has written."""
 
 ReadChange = Callable[[Obj | None, Obj | None], Change | None]
 
@@ -80,7 +82,9 @@ class Environments(Kind[EnvironmentMemory]):
         self._turns = Turns()
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
-        """Read it, and hold it so that it cannot go before its members are up. Raises StepError and KubeError."""
+        """Parse the object and add the finalizer, which keeps it until its members are up. Raises StepError and
+        KubeError.
+        """
         fingerprint = fingerprint_of(live)
         try:
             self._parts.owners.check_room(live)
@@ -93,19 +97,21 @@ class Environments(Kind[EnvironmentMemory]):
             state.remember(held)
         async with state.without_worker():
             await self._parts.caches.wait_members()
+        # Overlays that were restored from the stored status count as laid, so that the next look removes those of
+        # objects that are gone.
         state.laid |= self._parts.overlays.names_by(state.uid)
         state.spec, state.next_look = Read(written=written, spec=spec), 0.0
         state.fingerprint = fingerprint
 
     async def _refuse(self, state: EnvironmentMemory, message: str) -> None:
-        """It stays as it is."""
+        """Report an invalid spec and stop the work; all members keep their counts."""
         value = ConditionValue("False", "SpecInvalid", message)
         listed = with_condition(state.status.get("conditions") or (), "Valid", value)
         await self._parts.status.write(state, {"conditions": listed})
         state.stop()
 
     async def look(self, state: EnvironmentMemory) -> None:
-        """Decide, write, act. Raises KubeError."""
+        """Decide, write the status, then act. Raises KubeError."""
         if state.spec is None:
             return
         try:
@@ -115,7 +121,7 @@ class Environments(Kind[EnvironmentMemory]):
             log.debug("environment changed meanwhile", extra=about(state) | {"error": str(error)})
 
     async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
-        """Give every count back, and let go once that was seen. Raises KubeError."""
+        """Give every count back; remove the finalizer once all of them were seen. Raises KubeError."""
         try:
             await self._parts.caches.wait_members()
         except KubeError as error:
@@ -134,7 +140,7 @@ class Environments(Kind[EnvironmentMemory]):
             log.info("environment deleted", extra=about(state))
 
     async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
-        """Nothing can be decided yet; raises KubeError."""
+        """Report that the deletion waits because the counts cannot be read. Raises KubeError."""
         told = f"the counts of its members cannot be read: {problem}; it is deleted as soon as that works"
         self._tell_held_up(state, live, told)
         listed = with_condition(
@@ -144,7 +150,7 @@ class Environments(Kind[EnvironmentMemory]):
 
     def _tell_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
         if not self._parts.acts():
-            return  # the leader tells it
+            return  # the leader records it
         if live is not None and told and told != state.held_up:
             self._parts.events.record(live, "Warning", "EnvironmentHeldUp", told)
         state.held_up = told
@@ -154,13 +160,14 @@ class Environments(Kind[EnvironmentMemory]):
     ) -> EnvironmentDecision:
         clock = self._parts.clock
         state.looked = clock.monotonic()
-        state.next_look = state.looked + LONGEST_WAIT_SECONDS  # what changes from now on makes it sooner
+        state.next_look = state.looked + LONGEST_WAIT_SECONDS  # a change meanwhile sets an earlier time
         calendar, problem = await self._calendar(spec, written)
         state.next_look = min(state.next_look, clock.monotonic() + self._longest_wait(spec, written))
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         stored = read_stored(state.status)
         before = stored.state
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
+        # One decision of a namespace at a time: each reads all objects of the namespace, which takes milliseconds.
         async with self._turns.turn(spec.namespace):
             began = clock.monotonic()
             found = [
@@ -176,7 +183,7 @@ class Environments(Kind[EnvironmentMemory]):
             state.pause = self._members.pause_in(spec.namespace, clock.monotonic() - began)
         awaited = any(one.heir for one, _ in found)
         wait = READ_SOON_SECONDS if awaited or is_moving(decision.state) else READ_AGAIN_SECONDS
-        unseen = others.unwatched or stored.unreadable or awaited  # nothing tells of a change of these
+        unseen = others.unwatched or stored.unreadable or awaited  # no watch reports changes of these
         again = min(self._seconds_to(decision.look_again_at), wait if unseen else LONGEST_WAIT_SECONDS)
         state.next_look = min(state.next_look, clock.monotonic() + again)
         if self._parts.acts():
@@ -196,7 +203,7 @@ class Environments(Kind[EnvironmentMemory]):
         stored: StoredState,
         objects: Mapping[str, Obj],
     ) -> None:
-        """Store what is decided, then do it."""
+        """Store the decision, then apply it: killed in between, the next process still knows the original counts."""
         before = stored.state
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, self._parts.clock.monotonic())
@@ -213,22 +220,26 @@ class Environments(Kind[EnvironmentMemory]):
         fields = fields_of(EnvironmentStatus, status)
         if left := {key: state.status["members"][key] for key in stored.unreadable}:
             fields["members"] = left | (fields["members"] or {})
+        # `exactly` writes over the version that was read: a replica with an old cache gets a Conflict, instead of
+        # dropping an original count that another replica has just stored.
         await self._parts.status.write(state, fields, exactly=remembers)
         state.accounts = True
         if not self._parts.acts():
-            return  # not ours any more, and so not stored
+            return  # leadership was lost meanwhile: the status was not written, so nothing may be scaled
         self._tell_held_up(state, live, held_up(decision.status))
         for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
         await act(self._parts.client, state, acting, objects)
-        if self._parts.activations.has_turn(state.key):  # it came meanwhile
+        if self._parts.activations.has_turn(state.key):  # the turn came during this look
             state.next_look = 0.0
 
     @staticmethod
     def _tell_lost(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
-        """Once, what the status remembers and cannot be read; of members that stay so the Valid condition tells."""
+        """Report once per problem what the stored status has lost; the Valid condition reports entries that stay
+        unreadable.
+        """
         told = (*stored.lost, *stored.unreadable.values())
         for problem in told if told != state.lost else ():
             log.warning("part of the stored status cannot be read", extra=about(state) | {"error": problem})
@@ -239,8 +250,9 @@ class Environments(Kind[EnvironmentMemory]):
     def _follow(
         self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen, before: EnvironmentState
     ) -> None:
-        """Lay what follows from what is stored. What a decision would remember anew is not done before it is stored:
-        a member that is put to sleep without its count would be given back at 0."""
+        """Apply only those overlays that follow from the stored status: a member put to sleep before its original count
+        is stored would be given back at 0.
+        """
         self._parts.activations.withdraw(state.key)
         self._parts.instruments.environments.forget(state.key)
         stored = tuple(one for one in decision.members if one.state == before.members.get(one.key))
@@ -249,7 +261,7 @@ class Environments(Kind[EnvironmentMemory]):
     def _waiting(
         self, state: EnvironmentMemory, live: Obj | None, seen: EnvironmentSeen, decision: EnvironmentDecision
     ) -> frozenset[str]:
-        """Members at 0 that are to be scaled up, and wait for their turn in the cluster's budget."""
+        """Members at 0 that are to be scaled up but wait for their turn in the cluster's budget of activations."""
         down = {one.key for one in seen.members if one.count == 0 and one.role is Role.WORKLOAD}
         waking = [
             one.key
@@ -262,7 +274,9 @@ class Environments(Kind[EnvironmentMemory]):
         return frozenset(key for key in waking if not activations.ask(Ticket(state.key, key), priority))
 
     def _lay(self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen) -> None:
-        """Over ScaledObjects that are its own, and off those that are gone; another's are for that one to decide."""
+        """Set overlays on the ScaledObjects of this Environment and remove those of deleted ones; objects of another
+        Environment are left to that one.
+        """
         own = {one.key for one in seen.members if one.role is Role.SCALED_OBJECT and not one.owned_by}
         calendar = map_at(self.live.get(state.key.namespace, state.key.name), "spec", "calendarRef")
         told = ruler(state.key.name, decision.status, calendar)
@@ -283,7 +297,7 @@ class Environments(Kind[EnvironmentMemory]):
             return None, str(error)
 
     def _longest_wait(self, spec: EnvironmentSpec, written: Environment | None) -> float:
-        """Seconds until the next look for what no watch tells."""
+        """Seconds until the next look, for changes that no watch reports."""
         if not self._parts.caches.known():
             return READ_SOON_SECONDS
         if written is not None and self._parts.calendars.has_files(spec.namespace, spec.name, written.spec):
@@ -297,7 +311,7 @@ class Environments(Kind[EnvironmentMemory]):
         return min(max(seconds, 0.0) + LATE_SECONDS, LONGEST_WAIT_SECONDS)
 
     def forget(self, state: EnvironmentMemory) -> None:
-        """What was built for it."""
+        """Drop all that was cached for the Environment, and its overlays."""
         self._parts.owners.forget(state.uid)
         self._parts.caches.further.forget(state.uid)
         for key in state.laid:
@@ -305,7 +319,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._parts.calendars.forget(state.key)
 
     def watches(self, controller: Controller[EnvironmentMemory]) -> Iterable[Callable[[], None]]:
-        """Whatever may change what is to be done: members, calendars, Overrides, and other Environments."""
+        """Subscribe to everything that may change a decision: members, calendars, Overrides and other Environments."""
         caches = self._parts.caches
         of_member = partial(change_of_member, self._parts.owners)
         kinds: tuple[tuple[Informer | FurtherKinds, ReadChange], ...] = (
@@ -320,7 +334,9 @@ class Environments(Kind[EnvironmentMemory]):
             yield informer.on_restore(partial(_on_restore, controller))
 
     def _change_of_environment(self, old: Obj | None, new: Obj | None) -> Change | None:
-        """Another Environment takes members, or leaves them, or has given them back; or its leader has stored more."""
+        """A change of another Environment's spec, of the members that it remembers, or, on a follower, of any stored
+        status.
+        """
         if old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new):
             return Change(namespace_of(new or old))
         if not self._parts.acts() and old.get("status") != new.get("status"):
@@ -330,7 +346,7 @@ class Environments(Kind[EnvironmentMemory]):
     def _on_change(
         self, controller: Controller[EnvironmentMemory], read: ReadChange, old: Obj | None, new: Obj | None
     ) -> None:
-        """The Environments that it is about are due, each after its pause."""
+        """Make the affected Environments due, each after its pause."""
         if (change := read(old, new)) is None:
             return
         now = self._parts.clock.monotonic()
@@ -343,7 +359,7 @@ class Environments(Kind[EnvironmentMemory]):
 
 
 def _on_restore(controller: Controller[EnvironmentMemory]) -> None:
-    """Of no member is our own last write the newest any longer."""
+    """Forget our own last writes after a cluster was restored from a backup: its versions may be lower than ours."""
     for state in controller.states.values():
         state.written.clear()
         state.next_look = 0.0
@@ -355,7 +371,7 @@ def _remembered(live: Obj) -> set[str]:
 
 
 def _told_of(stored: StoredState) -> str:
-    """What is said of members whose entries cannot be read; "" where all can."""
+    """The status_error of a decision: members whose stored entries cannot be read; "" without any."""
     if not stored.unreadable:
         return ""
     problems = list(stored.unreadable.values())
@@ -365,7 +381,7 @@ def _told_of(stored: StoredState) -> str:
 
 
 def _accounts(state: EnvironmentMemory) -> Mapping[str, SavingsStatus]:
-    """As they are stored; what another client has made of them begins anew."""
+    """The stored accounts; accounts that another client has edited into something unreadable begin anew."""
     try:
         return EnvironmentStatus.model_validate({"savings": map_at(dict(state.status), "savings")}).savings
     except ValueError:
@@ -373,7 +389,7 @@ def _accounts(state: EnvironmentMemory) -> Mapping[str, SavingsStatus]:
 
 
 def _releasing(live: Obj) -> EnvironmentSpec:
-    """Of one that is being deleted: what could not be read is let go, too."""
+    """The spec of an Environment that is being deleted; an unreadable one selects nothing and releases all members."""
     try:
         return replace(build_environment(parse_manifest(Environment, live)), deleting=True)
     except ConfigError:

@@ -1,7 +1,7 @@
-"""Who the members of an environment are, and how they are now: from caches, and what `others.py` has asked for.
+"""The members of an Environment and their state, from caches and from the answers in `others.py`.
 
-A workload under a ScaledObject is a member through it, unless its owner has paused that. In: `known/caches.py` and the
-operator's ScaledObjects. Out: `MemberSeen`. Next: `kind.py`, which decides.
+A workload under a ScaledObject is a member through it, unless its owner has paused the ScaledObject. In:
+`known/caches.py` and the operator's ScaledObjects. Out: `MemberSeen`. Next: `kind.py`, which decides.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -32,7 +32,7 @@ _ASLEEP = (Stage.FALLING, Stage.DOWN)
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Of a workload or CronJob. `value` None: it is not known."""
+    """The count of a workload or CronJob. `value` None: it is not known."""
 
     value: int | None
     ready_pods: int
@@ -44,7 +44,7 @@ _UNKNOWN = Count(None, 0, "")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """A candidate, and whose it is; `text` is apiVersion/KIND/NAME of one of another kind."""
+    """A candidate and its owner; `text` is apiVersion/KIND/NAME for a workload of another kind."""
 
     key: str
     role: Role
@@ -57,12 +57,12 @@ class _Found:
 
 
 def key_of(kind: str, live: Obj) -> str:
-    """KIND/NAME."""
+    """Key of a member: KIND/NAME."""
     return f"{kind}/{name_of(live)}"
 
 
 class Members:
-    """Sees the members of environments."""
+    """Reads the members of Environments from the caches."""
 
     def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners) -> None:
         self._caches, self._cluster, self._owners = caches, cluster, owners
@@ -70,7 +70,7 @@ class Members:
     def see(
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written], others: Others
     ) -> Iterator[tuple[MemberSeen, Obj]]:
-        """Each member with its object; also those that are remembered and still there."""
+        """Yield each member with its object, including remembered ones that are no longer selected but still exist."""
         known_at_all = self._caches.known()
         for found in self._found(spec, state, others):
             key, role, live = found.key, found.role, found.live
@@ -78,7 +78,8 @@ class Members:
             known = state.members.get(key)
             count = self._count(workload, role, written.get(key)) if known_at_all else _UNKNOWN
             if not count.manager and known is not None and known.stage is Stage.FALLING:
-                count = replace(count, manager=OUR_MANAGER)  # not known: an HPA that has not gone yet is most likely
+                # The manager is unknown: most likely it is an HPA that is not deleted yet.
+                count = replace(count, manager=OUR_MANAGER)
             targets = [Target(*key.split("/", 1))]
             if workload is not None and workload is not live:
                 targets.append(Target(workload["kind"], name_of(workload)))
@@ -105,13 +106,15 @@ class Members:
             )
 
     def pause_in(self, namespace: str, took: float) -> float:
-        """Seconds between two looks there that changes ask for; the last one has reckoned for `took` seconds."""
+        """Seconds between two looks of the namespace that changes cause; the last look computed for `took` seconds."""
         kinds = (*self._caches.members.values(), self._cluster.scaled_objects)
         objects = sum(len(informer.objects(namespace)) for informer in kinds)
         return pause_between(objects, sum(1 for _ in self._owners.within(namespace)), took)
 
     def _found(self, spec: EnvironmentSpec, state: EnvironmentState, others: Others) -> Iterator[_Found]:
-        """Whose each candidate is. Of those that are not remembered no more than make a crowd, here and elsewhere."""
+        """Yield the candidates that belong here or are remembered. New ones are bounded by MOST_MEMBERS, counted here
+        and elsewhere.
+        """
         neighbours = by_age([*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec])
         heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
         held = self._owners.holds(spec.namespace, spec.uid)
@@ -128,6 +131,7 @@ class Members:
             inherited = self._inherited(spec, held.get(key, ""), key) if rules and key not in state.members else None
             holder = "" if inherited is not None else held.get(key)
             owned_by = "" if remembered else holder or ("" if rules or owner is None else owner.name)
+            # Candidates that others own are counted apart, so that many of them leave room for our own.
             fresh[not owned_by] += not remembered
             if remembered or fresh[not owned_by] <= MOST_MEMBERS + 1:
                 released = not taken or (remembered and not rules)
@@ -143,13 +147,15 @@ class Members:
                 )
 
     def _inherited(self, spec: EnvironmentSpec, holder: str, key: str) -> MemberState | None:
-        """What another Environment remembers of a ScaledObject that it has put to sleep, and has no longer."""
+        """Return the state in which another Environment put a ScaledObject to sleep that now belongs here; None without
+        one.
+        """
         live = self._caches.environments.get(spec.namespace, holder) if holder and _is_scaled_object(key) else None
         member = None if live is None else read_stored(map_at(live, "status")).state.members.get(key)
         return member if member is not None and member.stage in _ASLEEP else None
 
     def _heir(self, state: EnvironmentState, owner: EnvironmentSpec | None, key: str) -> Heir:
-        """Of a ScaledObject that is asleep and has another owner now."""
+        """Return HAS_IT once the new owner of a sleeping ScaledObject remembers it, AWAITED before, NONE for others."""
         known = state.members.get(key)
         if owner is None or known is None or known.stage not in _ASLEEP or not _is_scaled_object(key):
             return Heir.NONE
@@ -159,7 +165,7 @@ class Members:
     def _candidates(
         self, spec: EnvironmentSpec, remembered: Container[str], others: Others
     ) -> Iterator[tuple[str, Role, Obj, str]]:
-        """Key, role, object, and of one of another kind apiVersion/KIND/NAME."""
+        """Yield key, role and object of each candidate, and apiVersion/KIND/NAME for workloads of another kind."""
         for kind in MEMBERS:
             role = Role.CRON_JOB if kind == CRON_JOBS else Role.WORKLOAD
             for live in self._caches.members[kind.kind].objects(spec.namespace):
@@ -171,7 +177,7 @@ class Members:
                 yield key_of(live["kind"], live), Role.WORKLOAD, live, text
         for live in self._cluster.scaled_objects.objects(spec.namespace):
             key = key_of(SCALED_OBJECTS.kind, live)
-            # One that is being deleted has its workload to the end.
+            # A ScaledObject that is being deleted rules its workload to the end.
             if not paused_by_owner(live) and (key in remembered or not is_going(live)):
                 yield key, Role.SCALED_OBJECT, live, ""
 
@@ -211,7 +217,9 @@ def _kind_of(text: str) -> tuple[str, str]:
 
 
 def _ready_pods(workload: Obj, wanted: int) -> int:
-    """As many as are left where none is wanted; -1 while its controller has not seen the count that is wanted."""
+    """Ready pods, or all pods that are left when 0 are wanted; -1 while the controller has not observed the wanted
+    count.
+    """
     status = workload["status"]
     if status["observedGeneration"] < workload["metadata"].get("generation", 0):
         return -1
@@ -228,7 +236,7 @@ def _is_ready(live: Obj, role: Role, count: Count, *, asleep: bool) -> bool:
 
 
 def _minimum(scaled_object: Obj) -> int:
-    """How many it has at least when it is awake, even without work."""
+    """The least replicas while awake, even without work."""
     spec = map_at(scaled_object, "spec")
     found = spec.get("idleReplicaCount", spec.get("minReplicaCount"))
     return found if isinstance(found, int) else 0

@@ -1,7 +1,7 @@
-"""The workloads of one environment that are of other kinds than Deployment and StatefulSet, asked for before each look.
+"""The workloads of one Environment of kinds other than Deployment and StatefulSet, asked for before each look.
 
-Those of `spec.kinds`; the targets of its ScaledObjects; and those whose count is remembered, though neither holds (any
-more). In: `known/further.py`. Next: `members.py`, which sees them beside the usual ones.
+These are workloads of `spec.kinds`, targets of its ScaledObjects, and workloads whose count is remembered though they
+are neither any more. In: `known/further.py`. Next: `members.py`, which reads them beside the usual ones.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _MOVING = (Stage.FALLING, Stage.RISING, Stage.PINNED)
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """`members` are candidates, by apiVersion/KIND/NAME; `targets` those of ScaledObjects, None: not there.
+    """`members` are candidates by apiVersion/KIND/NAME; `targets` are those of ScaledObjects, None: does not exist.
 
     `error` says why some of `spec.kinds` are not seen. `unwatched`: some counts are only known by asking again.
     """
@@ -33,7 +33,7 @@ class Others:
 
 
 async def find_others(further: FurtherKinds, cluster: Caches, spec: EnvironmentSpec, state: EnvironmentState) -> Others:
-    """Asks for what is not known yet."""
+    """Read the counts of all further workloads that are not known yet."""
     error = await further.prepare(spec.uid, spec.namespace, spec.kinds)
     watched = {_text(one): one for one in further.watched(spec.kinds, spec.namespace)}
     targets = {text: _wanted(text, spec.namespace) for text in _targets(cluster, spec, state)}
@@ -47,7 +47,8 @@ async def find_others(further: FurtherKinds, cluster: Caches, spec: EnvironmentS
     bodies = {text: further.workload(one) for text, one in asked.items()}
     for text in remembered.keys() - watched.keys():
         if (body := bodies[text]) is not None and _kind(text) in spec.kinds:
-            body["spec"]["replicas"] = None  # not listed, so that its labels are not known either: it is left alone
+            # It is not listed, so its labels are unknown too: a count of None leaves it alone.
+            body["spec"]["replicas"] = None
     return Others(
         members={
             text: body
@@ -66,7 +67,7 @@ def is_moving(state: EnvironmentState) -> bool:
 
 
 def _targets(cluster: Caches, spec: EnvironmentSpec, state: EnvironmentState) -> Iterator[str]:
-    """Of the ScaledObjects that it has."""
+    """Targets of the Environment's ScaledObjects."""
     for live in cluster.scaled_objects.objects(spec.namespace):
         workload = workload_of(live)
         if _kind(workload) in _USUAL or workload.endswith("/"):

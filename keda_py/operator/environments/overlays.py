@@ -1,7 +1,7 @@
-"""What lies over the specs of ScaledObjects now: a part of the one source of specs.
+"""Overlays on the specs of ScaledObjects: the layers of the one source of specs above the manifest.
 
-`SpecOverlays.over` puts the layers above the manifest. An overlay that changes makes its object due, as a changed
-manifest does. After a start the stored statuses say what lay there, so that no first look goes without.
+`SpecOverlays.over` adds the layers. An overlay that changes makes its object due, as a changed manifest does. After a
+start the overlays are restored from stored statuses, so that no first look goes without them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -32,15 +32,15 @@ _KIND = SCALED_OBJECTS.kind
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """An overlay, or the bounds of a schedule, and whose it is: what the Paused condition tells."""
+    """An overlay, or the bounds of a schedule; `because` names who set it, for the Paused condition."""
 
     overlay: Overlay | BoundsSpec
     because: str
     active_reason: str = ""
-    """Of condition Active, where it stops all scaling."""
+    """Reason of condition Active while the overlay stops all scaling."""
 
     def over(self, spec: ScalingSpec) -> ScalingSpec:
-        """The spec under it."""
+        """The spec with the overlay applied."""
         overlay = self.overlay
         covered = lay_bounds_over(spec, overlay) if isinstance(overlay, BoundsSpec) else lay_over(spec, overlay)
         return ruled(spec, covered, self.because, self.active_reason)
@@ -48,15 +48,15 @@ class Laid:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Nothing lies over the object any more, and what took it off: that is why the object wakes."""
+    """The removal of an overlay; `because` says what removed it, which is why the object wakes."""
 
     because: str
 
 
 class Overlays:
-    """One layer: what lies over each ScaledObject, and the uid of the object that laid it.
+    """One layer: the overlay of each ScaledObject, and the uid of the object that set it.
 
-    `released` is shared by all layers: why what lay over an object was taken off last.
+    `released` is shared by all layers: the reason why an object's last overlay was removed.
     """
 
     def __init__(self, released: dict[ObjectKey, str] | None = None) -> None:
@@ -66,7 +66,7 @@ class Overlays:
         self._notify: Callable[[ObjectKey], None] = lambda _: None
 
     def clear(self) -> None:
-        """Nothing is known any more, as in a new process."""
+        """Drop everything, as in a new process."""
         self._laid.clear()
         self._by.clear()
 
@@ -75,15 +75,16 @@ class Overlays:
         self._notify = notify
 
     def lay(self, spec: ScalingSpec) -> ScalingSpec:
-        """The spec under what lies over it now."""
+        """The spec with this layer's overlay applied."""
         laid, released = self._laid.get(spec.key), self._released.get(spec.key, "")
         if released != spec.released_by:
             spec = replace(spec, released_by=released)
         return spec if laid is None else laid.over(spec)
 
     def put(self, key: ObjectKey, laid: Laid | Removal | None, by: str = "") -> None:
-        """From now on, by the object of that uid; None: the object is gone. Where another object has laid something,
-        only a layer of that one's takes it off."""
+        """Set or remove an overlay on behalf of the object of uid `by`; None: the ScaledObject is deleted. Only the
+        object that set an overlay can remove it.
+        """
         if not isinstance(laid, Laid):
             self._take_off(key, laid, by)
             return
@@ -93,6 +94,8 @@ class Overlays:
             self._notify(key)
 
     def _take_off(self, key: ObjectKey, released: Removal | None, by: str) -> None:
+        # While an object changes hands two Environments decide about it: the former one must not remove the overlay of
+        # the new one.
         if self._by.get(key, by) != by:
             return
         before = self._laid.pop(key, None)
@@ -106,15 +109,15 @@ class Overlays:
         self._notify(key)
 
     def names_by(self, environment: str) -> frozenset[str]:
-        """KIND/NAME of all over which the Environment of that uid lies."""
+        """KIND/NAME of all objects that have an overlay of the Environment of that uid."""
         return frozenset(f"{_KIND}/{key.name}" for key, by in self._by.items() if by == environment)
 
     def restore(self, environments: Iterable[Obj]) -> None:
-        """Take over what the stored statuses say; decisions follow."""
+        """Restore the overlays from stored statuses, until decisions replace them."""
         self.clear()
         for live in environments:
             meta = live["metadata"]
-            # What cannot be read is told by its controller, which leaves those members alone.
+            # The controller of an Environment reports unreadable entries and leaves those members alone.
             for name, member in read_stored(map_at(live, "status")).state.members.items():
                 kind, _, called = name.partition("/")
                 overlay = _stored(member)
@@ -124,8 +127,9 @@ class Overlays:
 
 
 class SpecOverlays:
-    """The layers above manifests, in this order: ScalingSchedules, py-kube-downscaler's annotations, Overrides outside
-    of Environments, Environments."""
+    """All layers above manifests, in this order: ScalingSchedules, py-kube-downscaler's annotations, Overrides outside
+    of Environments, Environments.
+    """
 
     def __init__(self) -> None:
         released: dict[ObjectKey, str] = {}
@@ -137,7 +141,7 @@ class SpecOverlays:
         return specs.over(*(layer.lay for layer in self._layers))
 
     def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
-        """Call `notify` on the loop with each object over which something else lies."""
+        """Call `notify` on the loop with each object of which any layer changes."""
         for layer in self._layers:
             layer.subscribe(notify)
 
@@ -147,7 +151,7 @@ class SpecOverlays:
 
 
 def because(ruler: str, member: MemberState | None) -> str:
-    """How a ScaledObject is ruled, by what, and until when."""
+    """Say how a ScaledObject is ruled, by what, and until when."""
     if member is not None and member.stage is Stage.KEPT:
         return f"kept up by {member.by}, held by {ruler}"
     return f"{'asleep' if _sleeps(member) else 'held'} by {ruler}"
@@ -163,13 +167,13 @@ def _laid(overlay: Overlay, ruler: str, member: MemberState | None) -> Laid:
 
 
 def ruler_of(live: Obj) -> str:
-    """`environment dev until 2026-11-23T07:30:00Z (Calendar office)`: as the object and its status have it."""
+    """Name the Environment and its next change: `environment dev until 2026-11-23T07:30:00Z (Calendar office)`."""
     at, override = text_at(live, "status", "nextChange", "at"), text_at(live, "status", "override", "name")
     return _ruler(live["metadata"]["name"], at, override, map_at(live, "spec", "calendarRef"))
 
 
 def ruler(name: str, status: EnvironmentStatus, calendar: Mapping[str, object]) -> str:
-    """The same of a status that is not stored yet; `calendar` is `spec.calendarRef`, {} for hours of its own."""
+    """Name an Environment whose status is not stored yet; `calendar` is `spec.calendarRef`, {} for hours of its own."""
     at, override = status.next_change.at if status.next_change else "", status.override.name if status.override else ""
     return _ruler(name, at, override, calendar)
 
@@ -181,21 +185,22 @@ def _ruler(name: str, at: str, override: str, calendar: Mapping[str, object]) ->
 
 
 def schedule_ruler(schedule: str, holds: InForce) -> str:
-    """`ruled by schedule nights until 2026-11-23T07:30:00Z (period closed)`."""
+    """Name a schedule and its next change: `ruled by schedule nights until 2026-11-23T07:30:00Z (period closed)`."""
     until = f" until {write_time(holds.changes_at)}" if holds.changes_at is not None else ""
     return f"ruled by schedule {schedule}{until} (period {holds.period})"
 
 
 def laid_by(ruler: str, decision: MemberDecision, released: str) -> Laid | Removal:
-    """What lies over a ScaledObject by a decision about its Environment; `released`: why nothing does any more."""
+    """Turn a decision about a member into its overlay, or into a removal for the reason `released`."""
     overlay = _overlay_of(decision)
     return Removal(released) if overlay is None else _laid(overlay, ruler, decision.state)
 
 
 def _overlay_of(decision: MemberDecision) -> Overlay | None:
-    """What lies over a ScaledObject by a decision.
+    """The overlay that a decision asks for.
 
-    One that was seen at 0 is only held: who scales it up then is for the next decision to judge, not undone at once.
+    A member seen at 0 is only held: if something scales it up then, the next decision judges that, instead of undoing
+    it at once.
     """
     match decision.action:
         case OverlayAsleep(triggers_wake=False) if decision.state is not None and decision.state.stage is Stage.DOWN:
@@ -207,7 +212,7 @@ def _overlay_of(decision: MemberDecision) -> Overlay | None:
 
 
 def _stored(member: MemberState) -> Overlay | None:
-    """Until the first decision nothing is woken by a trigger."""
+    """The overlay to restore for a stored member: until the first decision no trigger wakes anything."""
     if member.stage is Stage.FALLING:
         return OverlayAsleep()
     return OverlayHold() if member.stage in (Stage.DOWN, Stage.KEPT) else None

@@ -1,8 +1,8 @@
-"""Overrides: whether each rules, when it ends, who asked for it; a day after its end it is deleted.
+"""Controller of Overrides: whether each rules, when it ends, who asked for it; deletes it a day after its end.
 
-What an Override does is for the controller of its target's Environment, which reads them all (`known/`). Here
-its status is told, its end is fixed once (NextChange moves with the calendar otherwise), and its target hears of it;
-and over a ScaledObject that no Environment has it lies from here (`places.py`, `overlays.py`).
+The controller of the target's Environment applies Overrides, and reads them all (`known/`). This controller writes
+their status, stores their end once (that of NextChange would move with the calendar otherwise), and wakes their
+targets. For a ScaledObject outside of Environments it also sets the overlay (`places.py`, `overlays.py`).
 """
 
 import asyncio
@@ -37,8 +37,9 @@ from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
 LOOKED_AT_ONCE = 5
-"""Of one namespace, each with a status to write. A crowd that comes at once would open as many connections, and the
-API server's answers to all others, the Lease's among them, would come late."""
+"""Looks of one namespace at a time, each with a status to write. A burst of Overrides would open as many connections,
+and delay the API server's answers to all others, among them those for the Lease.
+"""
 
 _NO_COUNT = "spec.replicas: downscaler annotations rule the workload, and know no such count; use state"
 _OVER = "the end of its Override"
@@ -48,7 +49,9 @@ _TOLD = {"Active": "OverrideBegan", "Ended": "OverrideEnded"}
 
 @dataclass(slots=True)
 class OverrideMemory(Remembered):
-    """Of one Override; nothing has to survive. `alone` is the ScaledObject outside of Environments that it is about."""
+    """State of one Override between two looks; nothing of it has to survive. `alone`: its target, a ScaledObject
+    outside of Environments.
+    """
 
     spec: Looked | None = None
     target: Target | None = None
@@ -56,7 +59,7 @@ class OverrideMemory(Remembered):
 
 
 class OverrideObjects(Kind[OverrideMemory]):
-    """The kind for `Controller`. `direct` has what lies over ScaledObjects outside of Environments."""
+    """The kind for `Controller`. `direct` is the layer of overlays on ScaledObjects outside of Environments."""
 
     new = OverrideMemory
 
@@ -70,13 +73,13 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._aimed: dict[tuple[str, Target], dict[ObjectKey, OverrideMemory]] = {}
 
     def allow(self, remembers: Remembers) -> None:
-        """Also workloads outside of Environments whose count is remembered elsewhere (`places.py`)."""
+        """Accept workloads outside of Environments whose original count is stored elsewhere (`places.py`)."""
         self._places.allow(remembers)
 
     async def restore(self) -> None:
-        """Before any ScaledObject is worked on: what lies over those outside of Environments.
+        """Restore the overlays outside of Environments before any ScaledObject is reconciled.
 
-        One that cannot be read keeps nothing from beginning; its first look tells.
+        An unreadable Override does not prevent the start; its first look reports it.
         """
         self._direct.clear()
         self._restored.clear()
@@ -91,11 +94,10 @@ class OverrideObjects(Kind[OverrideMemory]):
                     await self._lay(place.alone)
 
     async def reconcile(self, state: OverrideMemory, live: Obj) -> None:
-        """There is nothing to prepare."""
         state.spec, state.next_look, state.fingerprint = Looked(), 0.0, fingerprint_of(live)
 
     async def look(self, state: OverrideMemory) -> None:
-        """How it fares; gone, a day after its end. Raises KubeError."""
+        """Update the status of the Override; delete it a day after its end. Raises KubeError."""
         async with self._looking.turn(state.key.namespace):
             await self._look(state)
 
@@ -154,7 +156,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         return None
 
     async def _write(self, state: OverrideMemory, live: Obj, status: OverrideStatus) -> None:
-        """All but who asked for it, which the admission records."""
+        """Write all fields but `requestedBy`, which the admission owns."""
         generation = live["metadata"].get("generation", 0)
         fields = fields_of(OverrideStatus, status.model_copy(update={"observed_generation": generation}))
         del fields["requestedBy"]
@@ -166,7 +168,7 @@ class OverrideObjects(Kind[OverrideMemory]):
             await self._lay(key)
 
     async def _lay(self, key: ObjectKey | None) -> None:
-        """What the Overrides of a ScaledObject outside of Environments make of it now."""
+        """Compute the overlay of a ScaledObject outside of Environments from its Overrides."""
         if key is None:
             return
         live = self._parts.cluster.scaled_objects.get(key.namespace, key.name)
@@ -178,7 +180,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._direct.put(key, off if overlay is None else Laid(overlay, f"by {verdict.because}", reason))
 
     def forget(self, state: OverrideMemory) -> None:
-        """It is gone: the next one for the same ScaledObject lies over it, or nothing does."""
+        """Drop a deleted Override: another one for the same ScaledObject takes its place, or the overlay is removed."""
         self._aim(state, None)
         if state.alone is None:
             return
@@ -189,7 +191,7 @@ class OverrideObjects(Kind[OverrideMemory]):
             self._direct.put(state.alone, Removal(f"with {_OVER}"))
 
     def _aim(self, state: OverrideMemory, target: Target | None) -> None:
-        """It is found by what it is about."""
+        """Index the Override by its target."""
         if state.target is not None and (known := self._aimed.get((state.key.namespace, state.target))) is not None:
             known.pop(state.key, None)
             if not known:
@@ -210,7 +212,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         state.next_look = min(state.next_look, at_latest)
 
     def watches(self, controller: Controller[OverrideMemory]) -> Iterable[Callable[[], None]]:
-        """The others of a namespace: a newer one for the same target goes before. And what they are about."""
+        """Subscribe to the other Overrides, since a newer one for the same target outranks this one, and to targets."""
         self._states, self._due = controller.states, partial(_make_due, controller)
         self._aimed.clear()
         yield self.live.subscribe(Neighbours(self._states, self._due, self._parts.overriding.room).hear)
@@ -226,7 +228,9 @@ class OverrideObjects(Kind[OverrideMemory]):
             yield informer.subscribe(partial(self._on_target, kind))
 
     def _on_target(self, kind: str, old: Obj | None, new: Obj | None) -> None:
-        """It has come, or gone, or belongs elsewhere; with an Environment or ScaledObject so may others."""
+        """Make Overrides due whose target came, went or changed its owner; a changed Environment or ScaledObject
+        affects all with a target.
+        """
         if old is not None and new is not None and _placing(old) == _placing(new):
             return
         namespace, name = namespace_of(new or old), name_of(new or old)
@@ -238,7 +242,7 @@ class OverrideObjects(Kind[OverrideMemory]):
             self._due(state)
 
     async def finalize(self, state: OverrideMemory, live: Obj) -> None:
-        """It has no finalizer of ours."""
+        """Stop the work; there is no finalizer of ours to remove."""
         state.stop()
 
 
@@ -253,12 +257,12 @@ def _make_due(controller: Controller[OverrideMemory], state: OverrideMemory) -> 
 
 
 Room = Callable[[str], Set[str] | None]
-"""The uids of the Overrides of a namespace that are read; None: all are."""
+"""Returns the uids of the Overrides of a namespace that are read; None: all are."""
 
 
 @dataclass(slots=True)
 class _Change:
-    """What became of Overrides of one namespace: targets of those that came, names of those that went."""
+    """Changes of Overrides in one namespace: targets of those that came, names of those that went."""
 
     keys: set[ObjectKey] = field(default_factory=set)
     targets: set[Target | None] = field(default_factory=set)
@@ -267,10 +271,10 @@ class _Change:
 
 
 class Neighbours:
-    """Only those are looked at that a change is about; of a crowd that changes at once they are found once.
+    """Make only those Overrides due that a change of another one affects; a burst of changes is answered once.
 
-    Who ruled the same target is outranked by a new one; who was outranked by one that goes may rule; and one that had
-    no room may have some.
+    A new Override outranks the one that ruled the same target; those that a deleted one outranked may rule now; and one
+    that was beyond the limit may be read now.
     """
 
     def __init__(
@@ -280,7 +284,7 @@ class Neighbours:
         self._changes: dict[str, _Change] = {}
 
     def hear(self, old: Obj | None, new: Obj | None) -> None:
-        """An Override has changed."""
+        """Collect a change of an Override; all changes of one pass of the loop are answered together."""
         before, after = _phase(old), _phase(new)
         edited = old is not None and new is not None and old.get("spec") != new.get("spec")
         comes = old is None or edited or before != after == "Active"
@@ -324,7 +328,7 @@ class Neighbours:
 
 
 def _named_in(because: str) -> str:
-    """The Override by which one is outranked; "" if none."""
+    """The name of the outranking Override in a status text; "" if none."""
     return because.removeprefix("Override ").partition(" ")[0] if because.startswith("Override ") else ""
 
 
@@ -333,13 +337,13 @@ def _phase(live: Obj | None) -> str:
 
 
 def _target_of(live: Obj) -> Target | None:
-    """None where it is left out."""
+    """The written target; None if it is left out."""
     written = map_at(live, "spec", "target")
     return Target(text_at(written, "kind"), text_at(written, "name")) if written else None
 
 
 def _placing(live: Obj) -> tuple[object, ...]:
-    """What decides which Environment has an object, and which ScaledObject a workload."""
+    """The fields that decide which Environment owns an object, and which ScaledObject scales a workload."""
     meta, spec = live["metadata"], map_at(live, "spec")
     chooses = [spec.get(name) for name in ("scaleTargetRef", "selector", "exclude", "calendar", "calendarRef")]
     return (meta.get("labels"), meta.get("annotations"), meta.get("deletionTimestamp"), *chooses)

@@ -32,10 +32,10 @@ WORKERS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentParts:
-    """What `operator/assembly.py` has of environments.
+    """The parts of environments that `operator/assembly.py` uses.
 
-    Every active replica follows what lies over ScaledObjects; the leader alone stores it, does it, and says what
-    calendars say.
+    Every active replica computes the overlays of ScaledObjects; only the leader stores and applies decisions and writes
+    the statuses of calendars.
     """
 
     caches: EnvironmentCaches
@@ -50,14 +50,14 @@ class EnvironmentParts:
     overlays: Overlays
 
     async def restore(self) -> None:
-        """Before any ScaledObject is worked on: what lies over it."""
+        """Restore all overlays, before any ScaledObject is reconciled."""
         await self.schedule_kind.restore()
         await self.override_kind.restore()
         self.overlays.restore(self.caches.environments.objects())
 
     @property
     def component(self) -> Component:
-        """What runs of it, and when."""
+        """The tasks to run, and when."""
         followed: tuple[Controller[Any], ...] = (self.environments, self.overrides, self.schedules)
         looked_at_again = tuple(controller.on_clock_step for controller in followed)
         return Component(
@@ -72,7 +72,7 @@ class EnvironmentParts:
         )
 
     def take_over(self) -> None:
-        """What was only followed is ours to store and do from now on."""
+        """Make everything due after this replica became the leader: it has to store and apply what it only followed."""
         for controller in (self.environments, self.overrides, self.schedules):
             for key in tuple(controller.states):
                 controller.on_overlay(key)
@@ -85,8 +85,9 @@ def assemble_environments(
     tenures: Tenures,
     answers: AnswerBounds,
 ) -> EnvironmentParts:
-    """Put them together; nothing runs yet. `tenures` are those of the leader, who writes about all of them; `answers`
-    reads iCalendar files."""
+    """Assemble the parts; nothing runs yet. `tenures` are those of the leader, who writes about all of them; `answers`
+    reads iCalendar files.
+    """
     caches = EnvironmentCaches(shared.client, settings.cluster.watch_namespaces)
     files = Files(shared.clock, answers)
     calendars = Calendars(shared.clock, caches, shared.reader, files, settings.cluster.object_namespace)

@@ -1,8 +1,8 @@
-"""What an Override is about: an Environment, a member of one, or a ScaledObject outside of any.
+"""The target of an Override: an Environment, a member of one, or a ScaledObject outside of any.
 
-A Deployment or StatefulSet outside of any Environment cannot be overridden, as nothing would remember its count; but
-for one that annotations of py-kube-downscaler put down, which remember it (`allow`). Nor can a workload that the
-operator itself runs in: nothing would wake it.
+A Deployment or StatefulSet outside of any Environment cannot be overridden, since nothing would remember its count. The
+exception are workloads that annotations of py-kube-downscaler put down, as those remember it (`allow`). The operator's
+own workload cannot be overridden either: nothing would wake it.
 """
 
 from collections.abc import Callable
@@ -19,15 +19,15 @@ from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.known.targets import paused_by_owner, workload_of
 
 Remembers = Callable[[str, Target], bool]
-"""Of a namespace and a workload there, whether its count is remembered elsewhere."""
+"""Whether the count of a workload, given its namespace, is remembered elsewhere."""
 _WORKLOADS = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SETS)}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`live` is what Events are about; `alone` is a ScaledObject that no Environment has.
+    """`live` is the object for Events; `alone` is a ScaledObject that no Environment owns.
 
-    `annotated`: its count is remembered by annotations, which know no other than that of before and that of the night.
+    `annotated`: annotations remember the count; they know only (original replicas, downscaled replicas).
     """
 
     live: Obj
@@ -36,18 +36,18 @@ class Place:
 
 
 class Places:
-    """Finds them in caches."""
+    """Finds the targets of Overrides in caches."""
 
     def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners) -> None:
         self._caches, self._cluster, self._owners = caches, cluster, owners
         self._remembers: Remembers = lambda namespace, target: False
 
     def allow(self, remembers: Remembers) -> None:
-        """Also workloads outside of Environments that `remembers` says something else remembers the count of."""
+        """Accept workloads outside of Environments for which `remembers` is true."""
         self._remembers = remembers
 
     def find(self, namespace: str, target: Target) -> Place:
-        """Raises ConfigError where nothing would come of an Override of it."""
+        """Find the target. Raises ConfigError if an Override of it could have no effect."""
         if target.kind == ENVIRONMENTS.kind:
             return Place(self._there(target, self._caches.environments.get(namespace, target.name)))
         if target.kind == SCALED_OBJECTS.kind:
@@ -92,7 +92,7 @@ class Places:
         return live
 
     def targets_of(self, key: ObjectKey) -> tuple[Target, ...]:
-        """What an Override may call a ScaledObject: itself, and its workload."""
+        """The targets by which an Override can name a ScaledObject: itself, and its workload."""
         own = Target(key.kind, key.name)
         live = self._cluster.scaled_objects.get(key.namespace, key.name)
         if live is None:

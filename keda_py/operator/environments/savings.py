@@ -1,8 +1,8 @@
-"""What the sleep of an Environment's own workloads saves: an account of each, in the Environment's status.
+"""Savings of an Environment's own workloads: an account of each, in the Environment's status.
 
-A ScaledObject accounts for itself, and a CronJob has no replicas. An account moves when its workload goes to 0 or comes
-back, with the write that this causes anyhow; another count of one that is up is noted once an hour at most. What goes
-to 0 without the Environment saves nothing here: there is no count to come back.
+A ScaledObject has its own account, and a CronJob has no replicas. An account is updated when its workload goes to 0 or
+comes back, with the status write of that moment; other changes of the count at most once an hour. A workload that is
+scaled to 0 by others saves nothing here, because no count to come back to is known.
 """
 
 from collections.abc import Mapping
@@ -16,18 +16,18 @@ from keda_py.core.environment.decision.state import EnvironmentState
 from keda_py.core.savings.ledger import Held, Ledger, note, read_ledger, write_ledger
 
 UP_SECONDS = timedelta(hours=1)
-"""Between two notes of counts that are all above 0."""
+"""Shortest time between two updates while counts stay above 0."""
 LONGEST = timedelta(days=7)
-"""Without a note: an account loses what is longer ago than a month."""
+"""Longest time without an update: an account drops what is older than a month."""
 Stored = Mapping[str, SavingsStatus]
 
 
 def account(
     stored: Stored, seen: EnvironmentSeen, state: EnvironmentState, now: datetime, *, first: bool
 ) -> dict[str, SavingsStatus]:
-    """The accounts after a look, by member; those that have not moved are as they were stored.
+    """Return the accounts after a look by member; unchanged ones are as stored.
 
-    `first`: of this process. Then it is not known since when a count is another one than was stored.
+    `first`: the first look of this process, which cannot know since when a count differs from the stored one.
     """
     own = [one for one in seen.members if one.role is Role.WORKLOAD and not one.owned_by and not one.released]
     found = {}
@@ -45,7 +45,7 @@ def account(
 def _moved(
     stored: SavingsStatus | None, member: MemberSeen, state: EnvironmentState, now: datetime, *, first: bool
 ) -> Ledger | None:
-    """None where nothing is to be noted."""
+    """The updated account of one member; None if there is nothing to update."""
     if member.count is None:
         return None
     ledger = None if stored is None else read_ledger(stored.model_dump(by_alias=True))

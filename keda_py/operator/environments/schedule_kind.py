@@ -1,7 +1,7 @@
-"""ScalingSchedules: the bounds of ScaledObjects by time, laid over their specs below what Environments lay.
+"""Controller of ScalingSchedules: the bounds of ScaledObjects by time, in a layer below that of Environments.
 
-Each look finds the period in force, tells it, and makes the chosen ScaledObjects due where their bounds changed. In:
-`known/calendars.py`, `core/environment/scaling/schedules.py`. Next: `overlays.py`, the overlay itself.
+Each look finds the period in force, writes it into the status, and makes the selected ScaledObjects due if their bounds
+changed. In: `known/calendars.py`, `core/environment/scaling/schedules.py`. Next: `overlays.py`, the overlay itself.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,13 +39,15 @@ from keda_py.operator.environments.overlays import Laid, Removal, schedule_ruler
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(minutes=10)
-"""A calendar that it names may be edited, or its file."""
+"""Longest time between two looks: a calendar that a period names may have been edited, or its file."""
 _MOST_NAMED = 5
 
 
 @dataclass(slots=True)
 class ScheduleMemory(Remembered):
-    """Of one ScalingSchedule; nothing has to survive. `known` was read at its last look, None: it cannot be."""
+    """State of one ScalingSchedule between two looks; nothing of it has to survive. `known` None: the spec was
+    unreadable.
+    """
 
     spec: Standing | None = None
     known: ScheduleSpec | None = None
@@ -62,11 +64,10 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         self._states: dict[tuple[str, str], ScheduleMemory] = {}
 
     async def reconcile(self, state: ScheduleMemory, live: Obj) -> None:
-        """There is nothing to prepare."""
         state.spec, state.next_look, state.fingerprint = Standing(), 0.0, fingerprint_of(live)
 
     async def look(self, state: ScheduleMemory) -> None:
-        """Which period holds. Raises KubeError."""
+        """Find the period in force, write it, and set the bounds. Raises KubeError."""
         live = self.live.get(state.key.namespace, state.key.name)
         if live is None:
             return
@@ -79,7 +80,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
             state.known = None
             valid = Condition(type="Valid", status="False", reason="ScheduleInvalid", message=str(error))
             await self._write(state, ScalingScheduleStatus(conditions=[valid]))
-            return  # what it laid stays, until it can be read again or is gone
+            return  # its bounds stay until the spec can be read again or is deleted
         holds = in_force(state.known, now)
         await self._write(state, self._status(state, state.known, holds))
         self._lay(state, state.known, holds)
@@ -95,17 +96,20 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         return build_schedule(written, found.__getitem__)
 
     async def restore(self) -> None:
-        """Before any ScaledObject is worked on: the bounds of now. What cannot be read is told by its first look."""
+        """Restore the bounds in force before any ScaledObject is reconciled. The first look reports unreadable
+        schedules.
+        """
         self._states.clear()
         self._parts.bounds.clear()
         memories = []
         for live in self.live.objects():
             key = ObjectKey.of(self.live.spec.resource.kind, live)
             memory = ScheduleMemory(resource=self.resource, key=key, uid=live["metadata"]["uid"])
-            with suppress(Exception):  # one that cannot be read keeps nothing from beginning
+            with suppress(Exception):  # an unreadable schedule must not prevent the start
                 memory.known = await self._read(live)
             self._states[key.namespace, key.name] = memory
             memories.append(memory)
+        # Bounds are set after all schedules were read: which one rules an object depends on all of them.
         for memory in memories:
             if memory.known is not None:
                 self._lay(memory, memory.known, in_force(memory.known, self._parts.clock.now()))
@@ -119,7 +123,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         return [state.known for state in states if state.known is not None]
 
     def _lay(self, state: ScheduleMemory, known: ScheduleSpec, holds: InForce) -> None:
-        """Over those that it rules, and off those that it rules no longer."""
+        """Set the bounds of the ScaledObjects that it rules, and remove them from those that it no longer rules."""
         every = self._all(known.namespace)
         ruled = {
             name
@@ -154,17 +158,17 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         await self._parts.status.write(state, fields_of(ScalingScheduleStatus, status))
 
     async def finalize(self, state: ScheduleMemory, live: Obj) -> None:
-        """It has no finalizer of ours."""
+        """Stop the work; there is no finalizer of ours to remove."""
         state.stop()
 
     def forget(self, state: ScheduleMemory) -> None:
-        """It is gone: the manifests hold again."""
+        """Drop a deleted schedule and its bounds: the manifests' own bounds apply again."""
         self._states.pop((state.key.namespace, state.key.name), None)
         for name in state.ruled:
             self._parts.bounds.put(_scaled_object(state.key.namespace, name), None, state.uid)
 
     def watches(self, controller: Controller[ScheduleMemory]) -> Iterable[Callable[[], None]]:
-        """ScaledObjects that come, go or change their labels; calendars; and other schedules."""
+        """Subscribe to ScaledObjects that come, go or change their labels, to calendars, and to other schedules."""
         due = partial(_on_change, controller)
         caches = self._parts.caches
         for informer in (self._parts.cluster.scaled_objects, caches.calendars, caches.cluster_calendars, self.live):
@@ -186,7 +190,7 @@ def _scaled_object(namespace: str, name: str) -> ObjectKey:
 
 
 def _choosing(live: Obj) -> tuple[object, ...]:
-    """What a schedule depends on: of a ScaledObject its labels alone."""
+    """The fields that a schedule depends on; of a ScaledObject only its labels."""
     spec = None if live["kind"] == "ScaledObject" else live.get("spec")
     return (live["metadata"].get("labels"), spec)
 

@@ -1,4 +1,4 @@
-"""What the operator remembers of one Environment between two looks; what must survive a restart is in its status."""
+"""The operator's memory of one Environment between two looks; what must survive a restart is in its status."""
 
 from collections.abc import Container
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ LONGEST_RETRY: Final = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """An Environment as it is written and as decisions know it.
+    """An Environment as written and as decisions use it.
 
-    `written` None: it is being deleted, so that no calendar is asked.
+    `written` None: it is being deleted, and needs no calendar.
     """
 
     written: Environment | None
@@ -27,7 +27,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Our last write of a member's count: until the cache shows that version, this is its count."""
+    """Our last write of a member's count, which is taken for its count until the cache shows that version."""
 
     version: int
     count: int
@@ -35,12 +35,12 @@ class Written:
 
 @dataclass(slots=True)
 class EnvironmentMemory(Remembered):
-    """`written` by member; `laid` are the ScaledObjects that something was decided of.
+    """`written` is by member; `laid` are the ScaledObjects that the last decision was about.
 
-    `foreign` are members that another Environment has, whose counts are not asked for. `looked` is when the last look
-    began (monotonic), and `pause` the seconds from then to the next one that a change asks for (`known/changes.py`).
-    `write_error` is why a member's count was not written at the last try; `held_up` what was told of a deletion, `lost`
-    what was told of a status that cannot be read. `accounts`: this process has noted what sleep saves since its start.
+    `foreign` are members that another Environment owns, whose counts are not asked for. `looked` is when the last look
+    began (monotonic), and `pause` the seconds from then to the next look that a change causes (`known/changes.py`).
+    `write_error` says why the last write of a member's count failed; `held_up` and `lost` are the last reports about a
+    deletion and about unreadable parts of the status. `accounts`: this process has updated the savings since its start.
     """
 
     spec: Read | None = None
@@ -56,6 +56,6 @@ class EnvironmentMemory(Remembered):
     jobs: JudgedJobs = field(default_factory=JudgedJobs)
 
     def forget_all_but(self, members: Container[str]) -> None:
-        """Our writes of members that are gone: names come and go."""
+        """Drop our writes of deleted members: names come and go without bound."""
         for key in [key for key in self.written if key not in members]:
             del self.written[key]

@@ -1,4 +1,4 @@
-"""A status as the fields of a write: every field is named, so that what no longer holds is taken away."""
+"""A status as the fields of a patch: every field is named, so that fields that no longer apply are removed."""
 
 from typing import Any
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel
 
 
 def fields_of(model: type[BaseModel], status: BaseModel) -> dict[str, Any]:
-    """By its name on the wire; None takes a field away. What is as if left out is left out."""
+    """Fields by their wire names; None removes a field. A field that equals its absence becomes None."""
     dumped = status.model_dump(by_alias=True, exclude_defaults=True)
     return {info.alias or name: dumped.get(info.alias or name) for name, info in model.model_fields.items()}

@@ -1,6 +1,6 @@
-"""Formula text -> tokens, as expr-lang 1.17 cuts them; `syntax/parser.py` reads them.
+"""Formula text -> tokens, as expr-lang 1.17 cuts them; `syntax/parser.py` parses them.
 
-Pure. A character, literal or escape that does not belong raises FormulaError, which knows its place in the text.
+Pure. An invalid character, literal or escape raises FormulaError with its place in the text.
 """
 
 import enum
@@ -21,7 +21,7 @@ _CODE_LENGTHS = {"x": 2, "u": 4, "U": 8}
 
 
 class TokenKind(enum.Enum):
-    """What a token is; NAME includes true, false and nil."""
+    """The kinds of tokens; NAME includes true, false and nil."""
 
     NAME = "name"
     NUMBER = "number"
@@ -44,7 +44,7 @@ class Token:
 
 
 def tokenise(source: str) -> list[Token]:
-    """All tokens and an END. Raises FormulaError."""
+    """Return all tokens and an END. Raises FormulaError."""
     half = next((at for at, char in enumerate(source) if "\ud800" <= char <= "\udfff"), -1)
     if half >= 0:
         raise FormulaError("half of a pair of surrogates is no character", half)
@@ -52,7 +52,7 @@ def tokenise(source: str) -> list[Token]:
 
 
 def is_letter(char: str) -> bool:
-    """May a name begin with it?"""
+    """Whether a name may begin with the character."""
     return char == "_" or char == "$" or char.isalpha()
 
 

@@ -1,4 +1,4 @@
-"""What a formula may use up, and how it fails: every bound on time and memory is here.
+"""The bounds on time and memory of a formula, and the error of one that exceeds them.
 
 Pure. A formula is a user's program inside the operator: it ends within its budget or with a FormulaError. The memory
 budget is expr-lang's own (1e6 elements); the others are ours and far beyond what a scaling rule needs.
@@ -17,9 +17,9 @@ MAX_ELEMENTS = 1_000_000
 MAX_PATTERN = 1_000
 """Characters of a regular expression."""
 PATTERN_STEPS = 1_000
-"""What a regular expression costs that is made while the formula runs."""
+"""Steps that a regular expression costs that is compiled while the formula runs."""
 DATE_STEPS, ZONE_STEPS, DURATION_STEPS = 250, 250, 20
-"""What reading a date in one of the usual forms costs, a time zone from a file, and a duration."""
+"""Steps for parsing a date in one of the usual forms, loading a time zone from a file, and parsing a duration."""
 
 
 class FormulaError(KedaPyError):
@@ -30,12 +30,12 @@ class FormulaError(KedaPyError):
         self.message, self.at = message, at
 
     def located(self, at: int) -> "FormulaError":
-        """The same error, with its place where it had none."""
+        """Return the error with a place, unless it has one."""
         return self if self.at >= 0 else FormulaError(self.message, at)
 
 
 class Meter:
-    """Counts what one evaluation uses."""
+    """Counts the steps and elements that one evaluation uses."""
 
     __slots__ = ("_elements", "_steps")
 
@@ -43,20 +43,20 @@ class Meter:
         self._steps = self._elements = 0
 
     def work(self, steps: int) -> None:
-        """Raises FormulaError when the formula has worked enough."""
+        """Count steps. Raises FormulaError beyond MAX_STEPS."""
         self._steps += steps
         if self._steps > MAX_STEPS:
             raise FormulaError(f"the formula needs more than {MAX_STEPS} steps; make it simpler")
 
     def make(self, elements: int) -> None:
-        """Call before making an array or a text of this size. Raises FormulaError."""
+        """Count elements; call it before making an array or a text of this size. Raises FormulaError."""
         self._elements += elements
         self.work(elements >> 4)
         if self._elements >= MAX_ELEMENTS:
             raise FormulaError(f"the formula makes {MAX_ELEMENTS} or more array elements or characters of text")
 
     def descend(self, depth: int) -> None:
-        """One more element of a value within values. Raises FormulaError."""
+        """Count one element of nested values at this depth. Raises FormulaError."""
         self.work(1)
         if depth > MAX_DEPTH:
             raise FormulaError(f"arrays lie more than {MAX_DEPTH} deep in each other")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Literal:
-    """nil, true, 5, 2.5 or "text"."""
+    """A constant: nil, true, 5, 2.5 or "text" (in quotes)."""
 
     value: bool | int | float | str | None
     at: int
@@ -51,7 +51,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditional:
-    """`c ? a : b`, or if and else."""
+    """A choice: `c ? a : b`, or the same as if and else."""
 
     condition: "Node"
     then: "Node"
@@ -61,7 +61,7 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """`base.key`, `base[key]`; optional: `?.`."""
+    """An element: `base.key` or `base[key]`; optional: `?.`."""
 
     base: "Node"
     key: "Node"
@@ -71,7 +71,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """Where a `?.` on nil ends: the whole chain is nil."""
+    """The end of a chain with `?.`: the whole chain is nil if a base is."""
 
     inner: "Node"
     at: int
@@ -79,7 +79,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """`base[start:end]`."""
+    """A part of an array or a text: `base[start:end]`."""
 
     base: "Node"
     start: "Node | None"
@@ -89,7 +89,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A builtin by its name; an argument that is a predicate is a Predicate."""
+    """A call of a builtin by its name; an argument that is a predicate is a Predicate."""
 
     name: str
     arguments: "tuple[Node, ...]"
@@ -98,7 +98,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodCall:
-    """`base.name(arguments)`; only points in time and durations have methods."""
+    """A call `base.name(arguments)`; only points in time and durations have methods."""
 
     callee: Member
     name: str
@@ -108,7 +108,7 @@ class MethodCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predicate:
-    """`{# > 1}`, or without braces."""
+    """The predicate of a builtin: `{# > 1}`, or without braces."""
 
     body: "Node"
     at: int
@@ -116,7 +116,7 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Let:
-    """`let name = value; body`."""
+    """A variable and the expression that may use it: `let name = value; body`."""
 
     name: str
     value: "Node"
@@ -126,7 +126,7 @@ class Let:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sequence:
-    """`a; b`: the last counts."""
+    """Two expressions `a; b` of which the last is the result."""
 
     parts: "tuple[Node, ...]"
     at: int
@@ -134,7 +134,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Array:
-    """`[a, b]`."""
+    """An array literal of any number of elements: `[a, b]`."""
 
     items: "tuple[Node, ...]"
     at: int
@@ -142,7 +142,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Map:
-    """`{key: value}`."""
+    """A map literal: `{key: value}`, with constant or computed keys."""
 
     pairs: "tuple[tuple[Node, Node], ...]"
     at: int

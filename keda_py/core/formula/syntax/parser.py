@@ -53,11 +53,11 @@ PREDICATES = {
     **dict.fromkeys(("count", "sum"), "eP"),
     **dict.fromkeys(("sortBy", "reduce"), "epE"),
 }
-"""Builtins that take a predicate, and their arguments: e an expression, p a predicate; a capital may be left out."""
+"""Builtins that take a predicate, and their arguments: e an expression, p a predicate; capitals are optional."""
 
 
 def parse(source: str) -> Node:
-    """The tree of a whole formula. Raises FormulaError."""
+    """Parse a whole formula. Raises FormulaError."""
     parser = _Parser(tokenise(source))
     node = parser.sequence()
     parser.expect_end()
@@ -189,7 +189,7 @@ class _Parser:
         return Binary(operator=SPELLINGS.get(operator, operator), left=left, right=right, at=token.at)
 
     def _comparison(self, left: Node, token: Token) -> Node:
-        """`1 < x < 3` means `1 < x and x < 3`."""
+        """Parse comparisons; a chain such as `1 < x < 3` means `1 < x and x < 3`."""
         chain: Node | None = None
         while True:
             right = self.expression(BINARY[token.text] + 1)
@@ -250,7 +250,7 @@ class _Parser:
         return Call(name=name.text, arguments=tuple(arguments), at=name.at)
 
     def _listed(self, closing: str, item: Callable[[], None]) -> None:
-        """Items between commas up to the closing bracket; one comma may follow the last."""
+        """Parse items between commas up to the closing bracket; one comma may follow the last."""
         if not self._accept(closing):
             item()
             while not self._accept(closing):

@@ -1,7 +1,7 @@
-"""What environments are made of: informers of their own kinds, and of workloads as far as their counts are concerned.
+"""Informers of environments' own kinds, and of workloads trimmed to their counts.
 
-Where the CRDs are not installed nothing is watched, and one log line says so. Workloads are watched from the first
-Environment on: a cluster without any pays nothing for them.
+Without the CRDs nothing is watched, and one log line says so. Workloads are watched once a first Environment exists: a
+cluster without any pays nothing for them.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from keda_py.operator.environments.known.further import FurtherKinds
 MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
 ASK_AGAIN_SECONDS = 60.0
 MOST_FAILURES = 5
-"""Of the question whether the CRDs are there; then work begins without an answer."""
+"""Failed requests for the CRDs after which work begins without knowing whether they are installed."""
 _KEPT = (
     "name",
     "namespace",
@@ -52,9 +52,10 @@ log = logging.getLogger(__name__)
 
 
 def keep_member(live: Obj) -> Obj:
-    """Of a workload or CronJob who it is, its count or whether it is suspended, how far it is, and who wrote that.
+    """Trim a workload or CronJob to its identity, its count or suspension, its progress, and the field manager of the
+    count.
 
-    Of a CronJob also its schedule, which admission compares with the hours.
+    A CronJob also keeps its schedule, which admission compares with the hours.
     """
     meta, spec, status = live["metadata"], map_at(live, "spec"), map_at(live, "status")
     kept = {name: meta[name] for name in _KEPT if name in meta}
@@ -74,13 +75,13 @@ def keep_member(live: Obj) -> Obj:
 
 
 def _manager_of(meta: Obj, field: str) -> str:
-    """Who wrote that field of the spec last, as `managedFields` have it; "" if that is not known."""
+    """The manager that wrote the field of the spec last, according to `managedFields`; "" if that is not known."""
     entries = [one for one in maps_at(meta, "managedFields") if field in map_at(one, "fieldsV1", "f:spec")]
     return max(((text_at(one, "time"), text_at(one, "manager")) for one in entries), default=("", ""))[1]
 
 
 class EnvironmentCaches:
-    """`run` them from the start; `tried` returns once it is known what is stored, or that nothing can be."""
+    """Run the informers from the start; `tried` returns once all stored objects are known, or could not be listed."""
 
     def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
         self._client, where = client, tuple(namespaces) or ("",)
@@ -99,7 +100,7 @@ class EnvironmentCaches:
 
     @property
     def own(self) -> tuple[Informer, ...]:
-        """Of the kinds of `keda-py.dev`."""
+        """Informers of the kinds of `keda-py.dev`."""
         return (self.environments, self.calendars, self.cluster_calendars, self.overrides, self.schedules)
 
     async def run(self) -> None:
@@ -116,7 +117,7 @@ class EnvironmentCaches:
                 tasks.create_task(informer.run(), name=f"informer members {informer.spec.resource.plural}")
 
     async def _wait_installed(self) -> None:
-        """Ask for the CRDs until they are there; what leads waits for the first answer, or for a few failures."""
+        """Ask for the CRDs until they are installed; `tried` waits for the first answer or MOST_FAILURES failures."""
         backoff, told, failures = Backoff(), False, 0
         request = Request(method="GET", path=ENVIRONMENTS.collection().rpartition("/")[0], resource="apis")
         while True:
@@ -141,19 +142,19 @@ class EnvironmentCaches:
             await asyncio.sleep(ASK_AGAIN_SECONDS)
 
     async def tried(self) -> None:
-        """Return once everything stored is known, or could not be listed."""
+        """Return once every stored object is known, or could not be listed."""
         await self._asked.wait()
         if self.installed:
             for informer in self.own:
                 await informer.wait_tried()
 
     async def wait_members(self) -> None:
-        """Return once every member can be known. Raises Unavailable where one kind cannot be listed."""
+        """Return once the caches of members have synced. Raises Unavailable if a kind cannot be listed."""
         for informer in self.members.values():
             await informer.wait_tried()
             if not informer.synced:
                 raise Unavailable(f"{informer.spec.resource.plural} cannot be listed: {informer.error}")
 
     def known(self) -> bool:
-        """No watch has been out of contact for so long that a count may have changed unseen."""
+        """Whether all watches have had contact so recently that no change of a count can have been missed."""
         return all(one.synced and one.down_for() < BLIND_SECONDS for one in (*self.own, *self.members.values()))

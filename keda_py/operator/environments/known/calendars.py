@@ -1,8 +1,8 @@
 """Calendars with their holidays: of countries, looked up in a thread, and of iCalendar files, read by a worker process.
 
 In: a Calendar, a ClusterCalendar or an Environment's own hours. Out: `core/environment/calendar`, or a ConfigError that
-names field, value and remedy. What was built, or could not be, is kept for as long as it says the same: each look of
-each Override and Environment asks. Of one namespace one is built at a time.
+names field, value and remedy. A built calendar, or its error, is kept until its sources change, because each look of
+each Override and Environment asks for it. A namespace builds one calendar at a time.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from keda_py.operator.environments.known.turns import Turns
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """A calendar, or what is wrong with it, and all that it was made of."""
+    """A calendar or its error, with the sources that it was built from."""
 
     source: tuple[object, ...]
     calendar: Calendar | ConfigError
@@ -40,7 +40,7 @@ class _Built:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The object that a file is in, and where; `version` changes with it."""
+    """A file's object and its key there; `version` changes with the object. Empty for holidays without a file."""
 
     version: tuple[object, ...] = ()
     live: Obj | None = None
@@ -49,7 +49,9 @@ class _File:
 
 
 class Calendars:
-    """Finds calendars; of a ClusterCalendar files are read in `object_namespace`, where it names no other."""
+    """Finds and builds calendars; a ClusterCalendar's files are in `object_namespace` unless it names another
+    namespace.
+    """
 
     def __init__(
         self, clock: Clock, caches: EnvironmentCaches, reader: ClusterReader, files: Files, object_namespace: str
@@ -61,7 +63,7 @@ class Calendars:
         self._turns = Turns()
 
     async def of_environment(self, namespace: str, name: str, spec: EnvironmentSpec) -> Calendar:
-        """The calendar of an Environment. Raises ConfigError, and KubeError for a file that cannot be read now."""
+        """Build an Environment's calendar. Raises ConfigError, and KubeError for a file that cannot be read now."""
         if spec.calendar_ref is not None:
             return await self.find(namespace, spec.calendar_ref)
         if spec.calendar is None:
@@ -69,7 +71,7 @@ class Calendars:
         return await self._build(ObjectKey("Environment", namespace, name), spec.calendar, "spec.calendar")
 
     async def find(self, namespace: str, reference: CalendarRef) -> Calendar:
-        """The calendar of that name. Raises ConfigError and KubeError."""
+        """Build the calendar that a reference names. Raises ConfigError and KubeError."""
         kind = reference.kind or WireCalendar.__name__
         is_cluster_wide = kind == CLUSTER_CALENDARS.kind
         informer = self._caches.cluster_calendars if is_cluster_wide else self._caches.calendars
@@ -82,16 +84,16 @@ class Calendars:
         return await self.of_live(live)
 
     async def of_live(self, live: Obj) -> Calendar:
-        """Of a Calendar or ClusterCalendar. Raises ConfigError and KubeError."""
+        """Build a Calendar or ClusterCalendar. Raises ConfigError and KubeError."""
         key = ObjectKey.of(live["kind"], live)
         return await self._build(key, self._calendars.of(key, live).spec, "spec")
 
     def spec_of(self, live: Obj) -> EnvironmentSpec:
-        """Of an Environment as it is stored. Raises ConfigError."""
+        """Parse an Environment as it is stored. Raises ConfigError."""
         return self._environments.of(ObjectKey.of(ENVIRONMENTS.kind, live), live).spec
 
     def has_files(self, namespace: str, name: str, spec: EnvironmentSpec) -> bool:
-        """Whether an Environment's calendar is made of files, which are not watched, or could not be built yet."""
+        """Whether an Environment's calendar reads files, which are not watched, or could not be built yet."""
         reference = spec.calendar_ref
         key = ObjectKey("Environment", namespace, name)
         if reference is not None:
@@ -101,7 +103,6 @@ class Calendars:
         return built is None or built.has_files
 
     def forget(self, key: ObjectKey) -> None:
-        """It is gone."""
         self._built.pop(key, None)
         self._calendars.forget(key)
         self._environments.forget(key)
@@ -113,10 +114,11 @@ class Calendars:
         found = (spec, today if has_files else today.year, *(one.version for one in files))
         if (known := self._known(key, found)) is None:
             async with self._turns.turn(key.namespace):
+                # Another look may have built it while this one waited for its turn.
                 if (known := self._known(key, found)) is None:
                     known = await self._build_anew(key.namespace, spec, files, field)
                     self._built[key] = _Built(found, known, has_files)
-        return given(known)  # not what is kept now: it may have been forgotten while the turn ended
+        return given(known)  # not what is kept now: `forget` may have dropped it while the turn ended
 
     def _known(self, key: ObjectKey, found: tuple[object, ...]) -> Calendar | ConfigError | None:
         built = self._built.get(key)
@@ -146,7 +148,9 @@ class Calendars:
         return await self._files.holidays(namespace, file, today, zone, f"{field}.ics")
 
     async def _find_files(self, key: ObjectKey, spec: CalendarSpec, field: str) -> list[_File]:
-        """Of each source, an empty one where it is none; one that is named often is found once."""
+        """One file for each source of holidays, empty for a source without a file; a file that is named twice is read
+        once.
+        """
         found: dict[IcsSource | None, _File] = {None: _File()}
         for number, source in enumerate(spec.holidays):
             if source.ics is not None and source.ics not in found:
@@ -174,7 +178,9 @@ class Calendars:
 
 
 def _texts_of(files: list[_File], field: str) -> list[bytes]:
-    """Of a calendar's files, empty where a source is none. Raises ConfigError, also for too many bytes together."""
+    """The contents of a calendar's files, empty for a source without a file. Raises ConfigError, also above MOST_BYTES
+    in all.
+    """
     texts, left = [], MOST_BYTES
     for number, file in enumerate(files):
         texts.append(_text_of(file, f"{field}[{number}].ics"))

@@ -1,8 +1,8 @@
-"""Which Environments the change of an object is about, and how soon they look for it.
+"""The Environments that a changed object affects, and how soon they look again.
 
-Each look of an Environment is about all objects of its namespace, of which a tenant may have thousands change in a
-second. So a change that changes no answer wakes none; and two looks that changes ask for have a pause between them, by
-which they take a fifth of a CPU at most, however many Environments the namespace has. What is due by time has no pause.
+Each look of an Environment reads all objects of its namespace, and a tenant may change thousands of them in a second.
+So a change that cannot change a decision wakes no Environment, and looks that are caused by changes keep a pause that
+limits them to a fifth of a CPU, however many Environments the namespace has. Looks that are due by time have no pause.
 
 In: watch events. Out: a `Change`. Next: `kind.py`, which makes Environments due.
 """
@@ -16,18 +16,19 @@ from keda_py.operator.environments.known.caches import MEMBERS
 from keda_py.operator.environments.known.owners import Owners
 
 _OBJECT_SECONDS = 20e-6
-"""Of CPU, that a look takes at least for each object of the namespace."""
+"""CPU seconds that a look takes at least for each object of the namespace."""
 _SHARE = 0.2
-"""Of a CPU, for the looks of one namespace that changes ask for."""
+"""Share of a CPU for the looks of one namespace that are caused by changes."""
 _SHORTEST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.01, 10.0
 _COUNTED = frozenset(resource.kind for resource in MEMBERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What may have another answer: all Environments of a namespace ("": of every one), or those that have `member`.
+    """Environments that may decide otherwise now: all of a namespace ("": all of the cluster), or those that have
+    `member`.
 
-    `member` is KIND/NAME of a workload whose count alone has changed.
+    `member` is KIND/NAME of a workload of which only the count has changed.
     """
 
     namespace: str
@@ -35,23 +36,23 @@ class Change:
 
 
 def pause_between(objects: int, environments: int, took: float = 0.0) -> float:
-    """Seconds between two looks that changes ask for, in a namespace of so many; 0.0 where they cost very little.
+    """Seconds between two looks caused by changes in a namespace of that size; 0.0 if the looks cost very little.
 
-    `took` are the seconds that the last one has reckoned: more on a machine that is short of CPU.
+    `took` is how long the last look computed: longer than estimated on a machine that is short of CPU.
     """
     pause = environments * max(objects * _OBJECT_SECONDS, took) / _SHARE
     return min(pause, _LONGEST_PAUSE_SECONDS) if pause >= _SHORTEST_PAUSE_SECONDS else 0.0
 
 
 def change_of(old: Obj | None, new: Obj | None) -> Change | None:
-    """Of an object of any kind; None if nothing has changed that an Environment asks about."""
+    """The change of any object; None if no Environment depends on what has changed."""
     if old is None or new is None or [_said(old), *_marks(old)] != [_said(new), *_marks(new)]:
         return Change(namespace_of(new or old))
     return None
 
 
 def change_of_member(owners: Owners, old: Obj | None, new: Obj | None) -> Change | None:
-    """The same of a workload or ScaledObject, whose labels only matter to selectors."""
+    """The change of a workload or ScaledObject; its labels matter only to selectors."""
     namespace = namespace_of(new or old)
     if old is None or new is None or _is_chosen_otherwise(owners, old, new):
         return Change(namespace)
@@ -63,7 +64,7 @@ def change_of_member(owners: Owners, old: Obj | None, new: Obj | None) -> Change
 
 
 def _is_chosen_otherwise(owners: Owners, old: Obj, new: Obj) -> bool:
-    """Whether it has changed in what decides which Environment of its namespace has it, and in which wave."""
+    """Whether labels or annotations have changed that decide the object's Environment or its wave."""
     (labels, annotations), (labels_now, annotations_now) = _marks(old), _marks(new)
     if labels == labels_now:
         return bool(annotations != annotations_now)

@@ -16,27 +16,31 @@ from keda_py.errors import AnswerTooCostly, ConfigError, ScalerError, Unavailabl
 from keda_py.operator.environments.known.parsed import given, kept
 
 BEFORE, AHEAD = timedelta(days=7), timedelta(days=400)
-"""Days that are read, around today."""
+"""The window of days around today for which holidays are read from a file."""
 MOST_KEPT = 32
-"""Files of all namespaces that are kept; the least recently used one is dropped. A kept file has 408 names at most."""
+"""Files of all namespaces that are kept; the least recently used one is dropped. A kept file has at most 408 names (one
+a day).
+"""
 SECONDS = 60.0
-"""A worker has two seconds of CPU for a file; the rest is for waiting until other tenants' texts have been read."""
+"""Time-out. A worker spends two seconds of CPU on a file; the rest is waiting for files of other tenants."""
 
 _Key = tuple[bytes, date, str, str]
 
 
 class Files:
-    """Reads each file once a day, by its content; an error is kept for each field, since its text names the field."""
+    """Reads each file once a day, by its content; errors are kept for each field, since their texts name the field."""
 
     def __init__(self, clock: Clock, answers: AnswerBounds) -> None:
         self._clock, self._answers = clock, answers
         self._read: dict[_Key, Holidays | ConfigError] = {}
 
     async def holidays(self, namespace: str, file: bytes, today: date, time_zone: str, field: str) -> Holidays:
-        """The file's holidays; `namespace` waits for the worker. Raises ConfigError that names `field`, and KubeError
-        if the file cannot be read now.
+        """Read the holidays of a file; `namespace` queues for the worker. Raises ConfigError that names `field`, and
+        KubeError if the file cannot be read now.
         """
         contents = (sha256(file).digest(), today, time_zone)
+        # All calendars share the holidays of a file, while an error belongs to one field. A used entry moves to the end
+        # of the dict, whose first entry is therefore the least recently used one.
         for key in ((*contents, ""), (*contents, field)):
             if (known := self._read.pop(key, None)) is not None:
                 self._read[key] = known

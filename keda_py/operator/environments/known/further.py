@@ -1,8 +1,8 @@
 """Workloads of other kinds with a scale subresource: those of `spec.kinds`, watched, and targets of ScaledObjects.
 
-A count is what /scale says of it, asked for once for each version of an object that is watched. Of one that is not
-watched it is asked for every minute, and every few seconds while its environment wakes or falls asleep. In: names of
-kinds. Out: bodies in the form of `caches.keep_member`, with the target to scale.
+Their counts come from /scale: read once for each version of a watched object; for an unwatched one every minute, and
+every few seconds while its Environment wakes or falls asleep. In: names of kinds. Out: bodies in the form of
+`caches.keep_member`, with the target to scale.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ AT_ONCE = 20
 MOST_WATCHED, MOST_READ = 20, 50_000
 READ_AGAIN_SECONDS, READ_SOON_SECONDS = 60.0, 3.0
 TARGET = "scaleTarget"
-"""Key of a body: its ScaleTarget."""
+"""Key of a body under which its ScaleTarget is stored."""
 
 Kind = tuple[str, str]
 """apiVersion and kind."""
 Place = tuple[Kind, str]
-"""A kind and the namespace that it is watched in, "" for all."""
+"""A kind and the namespace in which it is watched, "" for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A workload to be known: `live` as it is watched, None where it is not."""
+    """A workload whose count is needed: `live` is the watched object, None if its kind is not watched."""
 
     kind: Kind
     namespace: str
@@ -48,7 +48,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What /scale said; `scale` None: it is not there. `error`: it is not known."""
+    """The answer of /scale. `scale` None: the object does not exist. `error`: the count is not known."""
 
     version: str
     at: float
@@ -57,7 +57,7 @@ class _Read:
 
 
 def keep_further(live: Obj) -> Obj:
-    """As `keep_member`, without counts, which /scale has."""
+    """Trim an object as `keep_member` does, but without counts, which come from /scale."""
     meta, status = live["metadata"], map_at(live, "status")
     kept = {name: meta[name] for name in _KEPT if name in meta}
     excluded = texts_at(meta, "annotations").get(EXCLUDE, "")
@@ -76,7 +76,7 @@ _KEPT = ("name", "namespace", "uid", "resourceVersion", "labels", "creationTimes
 
 
 class FurtherKinds:
-    """`run` them as long as the other caches; `prepare`, then `read`, then ask `workload`."""
+    """Runs the watches of further kinds: `prepare`, then `read`, then ask `workload`."""
 
     def __init__(self, client: KubeClient, clock: Clock, namespaces: Sequence[str]) -> None:
         self._client, self._clock, self._everywhere = client, clock, not namespaces
@@ -91,12 +91,12 @@ class FurtherKinds:
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     def subscribe(self, notify: Notify) -> Callable[[], None]:
-        """Call `notify` with each change of what is watched; what is returned ends that."""
+        """Call `notify` with each change of a watched object; the returned function unsubscribes."""
         self._listeners.append(notify)
         return lambda: self._listeners.remove(notify)
 
     async def run(self) -> None:
-        """Watch what is asked for until cancelled."""
+        """Run the watches that are asked for until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 place = await self._begun.get()
@@ -105,9 +105,9 @@ class FurtherKinds:
                     self._tasks[place] = tasks.create_task(informer.run(), name=name)
 
     async def prepare(self, uid: str, namespace: str, kinds: Sequence[Kind]) -> str:
-        """Watch those of `spec.kinds` of the Environment of that uid, and none that it named before.
+        """Watch the kinds that the Environment of that uid names, and stop watching those that only it named before.
 
-        What prevents the first, with field, value and remedy; "" where nothing does.
+        Returns what prevents the first kind that cannot be watched, with field, value and remedy; "" if all can.
         """
         places = [self._place(kind, namespace) for kind in kinds]
         self._use(uid, set(places))
@@ -115,7 +115,7 @@ class FurtherKinds:
         return next(filter(None, problems), "")
 
     def forget(self, uid: str) -> None:
-        """An Environment is gone: what it alone named is watched no longer."""
+        """Drop a deleted Environment; stop the watches that only it needed."""
         self._use(uid, set())
 
     def _use(self, uid: str, places: set[Place]) -> None:
@@ -130,7 +130,7 @@ class FurtherKinds:
                 task.cancel()
 
     def _place(self, kind: Kind, namespace: str) -> Place:
-        """What one watch is of: every namespace, or where only some are watched that one."""
+        """The scope of one watch: the whole cluster, or the namespace if the operator watches only some."""
         return kind, "" if self._everywhere else namespace
 
     async def _problem(self, place: Place, field: str) -> str:
@@ -159,7 +159,7 @@ class FurtherKinds:
         others = {other for other, _ in self._informers}
         if len(others) >= MOST_WATCHED and kind not in others:
             raise ConfigError(f"{field}: {MOST_WATCHED} kinds are watched for others already; take it out", field=field)
-        if place not in self._informers:  # nor has another look come first
+        if place not in self._informers:  # another look may have added it during the await
             spec = InformerSpec(resource=served.resource, namespaces=(namespace,), transform=keep_further)
             informer = self._informers[place] = Informer(self._client, spec)
             informer.subscribe(partial(self._tell, kind))
@@ -176,7 +176,8 @@ class FurtherKinds:
     def watched(self, kinds: Iterable[Kind], namespace: str) -> list[Wanted]:
         """The workloads of those kinds, as far as they can be listed.
 
-        What has a controller, as a ReplicaSet has its Deployment, is scaled by that, which would put it up again.
+        An object with a controller is left out, as a ReplicaSet of a Deployment: its controller would scale it up
+        again.
         """
         found: list[Wanted] = []
         for kind in kinds:
@@ -189,7 +190,7 @@ class FurtherKinds:
         return found
 
     async def read(self, wanted: Iterable[Wanted], *, soon: bool) -> None:
-        """Ask for the counts that are not known, or old. `soon`: something is being changed."""
+        """Read the counts that are not known or too old. `soon`: the Environment is waking or falling asleep."""
         oldest = self._clock.monotonic() - (READ_SOON_SECONDS if soon else READ_AGAIN_SECONDS)
         async with asyncio.TaskGroup() as tasks:
             for one in wanted:
@@ -202,6 +203,7 @@ class FurtherKinds:
 
     async def _ask(self, key: tuple[Kind, str, str], version: str) -> None:
         kind, namespace, name = key
+        # Names come and go without bound. Above the limit all entries are dropped; the next looks read what they need.
         if len(self._read) > MOST_READ:
             self._read.clear()
         scale, problem = None, ""
@@ -216,7 +218,7 @@ class FurtherKinds:
         self._read[key] = _Read(version, self._clock.monotonic(), scale, problem)
 
     def workload(self, wanted: Wanted) -> Obj | None:
-        """As it was read; None where it is not there. `spec.replicas` None: its count is not known."""
+        """The workload as last read; None if it does not exist. Its `spec.replicas` is None if that is not known."""
         known = self._read.get((wanted.kind, wanted.namespace, wanted.name))
         informer = self._informers.get(self._place(wanted.kind, wanted.namespace))
         if known is None or (known.scale is None and not known.error):

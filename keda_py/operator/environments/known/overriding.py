@@ -1,7 +1,7 @@
-"""The Overrides of a namespace as decisions ask them; one that cannot be read rules nothing.
+"""The Overrides of a namespace as decisions need them; unreadable ones have no effect.
 
-What was read of one is kept for as long as it says the same, so that a namespace with many of them costs as much as
-those that change. Of more than `MOST_OVERRIDES` that have not ended the oldest are read.
+A parsed Override is kept until it changes, so that a look costs as much as the Overrides that changed, not as all of
+them. Above `MOST_OVERRIDES` that have not ended, only the oldest are read.
 """
 
 from collections.abc import Callable, Set
@@ -25,12 +25,12 @@ from keda_py.operator.environments.known.turns import Turns
 _Said = tuple[object, ...]
 _Age = tuple[str, str]
 Asked = dict[CalendarRef | str, Calendar | ConfigError]
-"""Calendars by what an Environment names, or by the name of one that has hours of its own."""
+"""Calendars by the reference of an Environment, or by the name of an Environment with hours of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """Which are read; `last` is the youngest that goes on, None while there is a place for another one."""
+    """The uids of the Overrides that are read; `last` is the youngest of them, None while there is room for more."""
 
     uids: frozenset[str]
     last: _Age | None
@@ -45,7 +45,7 @@ def _room_of(lives: list[Obj]) -> _Room:
 
 
 class Overriding:
-    """Reads Overrides."""
+    """Reads the Overrides of namespaces, and keeps them until they change."""
 
     def __init__(self, clock: Clock, caches: EnvironmentCaches, calendars: Calendars) -> None:
         self._clock, self._caches, self._calendars = clock, caches, calendars
@@ -64,9 +64,9 @@ class Overriding:
         return self._caches.overrides.subscribe(hear)
 
     async def of_namespace(self, namespace: str) -> Overrides:
-        """All that have not ended and can be read.
+        """Return all Overrides that have not ended and can be read.
 
-        Asked for by each look of each Override: built anew only when one has changed, and for one look at a time.
+        Each look of each Override asks for this: it is built again only after a change, and by one look at a time.
         """
         async with self._turns.turn(namespace):
             return await self._of_namespace(namespace)
@@ -86,25 +86,25 @@ class Overriding:
             try:
                 found.append(await self.read(live, asked))
             except (ConfigError, KubeError):
-                continue  # told by its own status
+                continue  # its own status says why
         built = Overrides(found)
+        # An end that a calendar decides may change while no Override does, so the result must not be kept.
         if settled:
             self._known[namespace] = (said, built)
         return built
 
     def check_room(self, live: Obj) -> None:
-        """Raises ConfigError for one that comes after too many others, as a crowd may pass the admission at once."""
+        """Raise ConfigError for an Override beyond MOST_OVERRIDES: many at once may pass the admission."""
         if not self.has_room(live["metadata"]["namespace"], live["metadata"]["uid"]):
             text = f"the namespace has {MOST_OVERRIDES} older Overrides that have not ended, which is the most"
             raise ConfigError(f"{text}; delete some of them", field="metadata.namespace")
 
     def has_room(self, namespace: str, uid: str) -> bool:
-        """Whether that Override is one of those that are read."""
         room = self.room(namespace)
         return room is None or uid in room
 
     def room(self, namespace: str) -> Set[str] | None:
-        """The uids of those that are read; None: all are. Reckoned when one has come that may have a place, or gone."""
+        """The uids of the Overrides that are read; None: all are. Computed again after a change that may affect it."""
         lives = self._caches.overrides.objects(namespace)
         if len(lives) <= MOST_OVERRIDES:
             return None
@@ -113,7 +113,9 @@ class Overriding:
         return known.uids
 
     def _hear(self, old: Obj | None, new: Obj | None) -> None:
-        """Who is read may have changed; not by one that comes after all that have a place, as a crowd does."""
+        """Invalidate the room if it may have changed; an addition after the youngest does not change it, which keeps a
+        burst cheap.
+        """
         namespace = namespace_of(new or old)
         if (known := self._room.get(namespace)) is None:
             return
@@ -127,7 +129,7 @@ class Overriding:
             del self._room[namespace]
 
     def _going_on(self, namespace: str) -> list[Obj]:
-        """Those that have not ended and have a place, the oldest first."""
+        """The Overrides that are read and have not ended, the oldest first."""
         room = self.room(namespace)
         lives = self._caches.overrides.objects(namespace)
         return sorted(
@@ -142,9 +144,9 @@ class Overriding:
             self._known.pop(namespace, None)
 
     async def read(self, live: Obj, asked: Asked | None = None) -> OverrideSpec:
-        """One; `asked` has calendars for those that are read at the same time.
+        """Read one Override; `asked` caches calendars for Overrides that are read together.
 
-        Raises ConfigError, and KubeError where its calendar cannot be read now.
+        Raises ConfigError, and KubeError if its calendar cannot be read now.
         """
         namespace, uid = live["metadata"]["namespace"], live["metadata"]["uid"]
         only = self._only_environment(namespace)
@@ -192,7 +194,7 @@ def _has_ended(live: Obj) -> bool:
 
 
 def _is_told(live: Obj, status: Obj) -> bool:
-    """Whether its status is of its spec, and not of one before an edit."""
+    """Whether the status is about the current spec, not about one before an edit."""
     return is_told(status.get("observedGeneration", 0), live["metadata"].get("generation", 0))
 
 
@@ -205,12 +207,12 @@ def _age(live: Obj) -> _Age:
 
 
 def _environment_of(live: Obj) -> str:
-    """Which it is about; "" if it names none."""
+    """The name of the Environment that is its target; "" for another target."""
     target = map_at(live, "spec", "target")
     return text_at(target, "name") if text_at(target, "kind") == ENVIRONMENTS.kind else ""
 
 
 def _moves(live: Obj) -> bool:
-    """Whether it says more than its own text: an end that a calendar is still to fix."""
+    """Whether its end still depends on a calendar: `until: NextChange` without a stored end."""
     is_fixed = text_at(live, "status", "ends") and _is_told(live, live["status"])
     return text_at(live, "spec", "until") == NEXT_CHANGE and not is_fixed

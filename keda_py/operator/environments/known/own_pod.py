@@ -1,7 +1,7 @@
-"""The operator's own pod, and which workload it is of: no Environment puts that to sleep, for nothing would wake it.
+"""The workload of the operator's own pod: no Environment puts it to sleep, since nothing would wake it.
 
-Told by names alone, so that it costs no request and no right: a Deployment's pod is called NAME-HASH-XXXXX, a
-StatefulSet's NAME-0, and the API server cuts what stands before the last five characters to 58.
+It is found by names alone, without a request or a right: a Deployment's pod is named NAME-HASH-XXXXX, a StatefulSet's
+NAME-0, and the API server cuts the part before the last five characters to 58.
 """
 
 import socket
@@ -16,13 +16,13 @@ _RANDOM, _LONGEST_BASE = 5, 58
 
 @dataclass(frozen=True, slots=True)
 class OwnPod:
-    """`name` "" where it is not known."""
+    """Namespace and name of the pod; `name` is "" if it is not known."""
 
     namespace: str = ""
     name: str = ""
 
     def is_of(self, kind: str, namespace: str, name: str) -> bool:
-        """Whether that workload made it."""
+        """Whether the pod belongs to that workload."""
         if not self.name or namespace != self.namespace:
             return False
         if kind == STATEFUL_SETS.kind:
@@ -37,10 +37,10 @@ class OwnPod:
 
 
 def _is_hash(text: str) -> bool:
-    """Of a pod template."""
+    """Whether the text can be the hash of a pod template."""
     return text.isalnum()
 
 
 def own_pod(settings: ClusterSettings) -> OwnPod:
-    """As its installation says, else as the container calls itself."""
+    """The pod as the settings name it, or else by the host name of the container."""
     return OwnPod(service_account_namespace() or settings.pod_namespace, settings.pod_name or socket.gethostname())

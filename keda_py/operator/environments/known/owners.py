@@ -1,4 +1,4 @@
-"""Which Environment has an object: the oldest of its namespace that takes it."""
+"""The owner of an object: the oldest Environment of its namespace that selects it."""
 
 from collections.abc import Iterator, Mapping
 from heapq import nsmallest
@@ -15,11 +15,11 @@ from keda_py.operator.environments.known.own_pod import OwnPod
 from keda_py.operator.environments.known.targets import workload_of
 
 MOST_ENVIRONMENTS = 20
-"""Of a namespace: each asks for every member whether another one has it."""
+"""Environments of a namespace that are read: each of them asks for every member whether another one owns it."""
 
 
 class Owners:
-    """Reads Environments, each once for each generation."""
+    """Parses each generation of each Environment once, and finds the owners of objects."""
 
     def __init__(self, environments: Informer, own: OwnPod) -> None:
         self._environments, self._own = environments, own
@@ -29,29 +29,32 @@ class Owners:
         environments.subscribe(self._hear)
 
     def of(self, live: Obj) -> str:
-        """The name of the Environment that has this object; "" if none has."""
+        """The name of the Environment that owns this object; "" if none does."""
         if self.is_own(live):
             return ""
         labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
         return self.by(live["metadata"]["namespace"], labels, annotations)
 
     def is_own(self, live: Obj) -> bool:
-        """Whether the operator itself runs in that workload, or in that of this ScaledObject: it is no one's member."""
+        """Whether the operator itself runs in that workload, or in that of this ScaledObject: no Environment may own
+        it.
+        """
         kind, namespace, name = text_at(live, "kind"), live["metadata"]["namespace"], name_of(live)
         if kind == SCALED_OBJECTS.kind:
             _, kind, name = workload_of(live).rsplit("/", 2)
         return self._own.is_of(kind, namespace, name)
 
     def by(self, namespace: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
-        """The same for an object of which no more is known."""
+        """The owner of an object of which only labels and annotations are known."""
         owner = owner_of(list(self.within(namespace)), labels, annotations)
         return "" if owner is None else owner.name
 
     def holds(self, namespace: str, uid: str) -> Mapping[str, str]:
-        """KIND/NAME of what other Environments than that one still remember -> their names.
+        """Map KIND/NAME of members that other Environments still remember to the names of those Environments.
 
-        They give it back first: a count that is taken over in between would be the 0 of a sleeping workload. Those that
-        come after `MOST_ENVIRONMENTS` never ruled, and remember nothing: the oldest stay the oldest.
+        They give a member back first: an original count that is taken over before would be the 0 of a sleeping
+        workload. Environments beyond `MOST_ENVIRONMENTS` never ruled and remember nothing, since the oldest stay the
+        oldest.
         """
         found: dict[str, str] = {}
         for live in self._oldest(namespace):
@@ -63,13 +66,13 @@ class Owners:
         return found
 
     def within(self, namespace: str) -> Iterator[EnvironmentSpec]:
-        """Those that can be read: the others have no members."""
+        """The Environments that can be parsed; unreadable ones have no members."""
         for live in self._oldest(namespace):
             if (spec := self._read(live)) is not None:
                 yield spec
 
     def labels(self, namespace: str) -> frozenset[str]:
-        """The keys of all labels that decide there who has an object, and in which wave."""
+        """The label keys that decide which Environment of the namespace owns an object, and its wave."""
         if (known := self._labels.get(namespace)) is None:
             known = frozenset(key for spec in self.within(namespace) for key in spec.label_keys())
             if self._known.get(namespace):
@@ -77,7 +80,7 @@ class Owners:
         return known
 
     def check_room(self, live: Obj) -> None:
-        """Raises ConfigError for one that comes after too many others."""
+        """Raise ConfigError for an Environment beyond MOST_ENVIRONMENTS."""
         uids = {one["metadata"]["uid"] for one in self._oldest(live["metadata"]["namespace"])}
         if len(uids) == MOST_ENVIRONMENTS and live["metadata"]["uid"] not in uids:
             text = f"the namespace has {MOST_ENVIRONMENTS} older Environments, which is the most"
@@ -109,7 +112,6 @@ class Owners:
         return known[1]
 
     def forget(self, uid: str) -> None:
-        """An Environment is gone."""
         self._specs.pop(uid, None)
 
 

@@ -1,4 +1,4 @@
-"""Manifests that are asked for more often than they change, each parsed once: one may be a megabyte long."""
+"""Cache of parsed manifests: they are asked for more often than they change, and one may be a megabyte long."""
 
 from typing import Generic, TypeVar
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 class Parsed(Generic[M]):
-    """Of one model, by key; what cannot be parsed is kept, too."""
+    """Parsed manifests of one model by key; the error of an unreadable one is kept as well."""
 
     def __init__(self, model: type[M]) -> None:
         self._model = model
         self._known: dict[ObjectKey, tuple[tuple[object, ...], M | ConfigError]] = {}
 
     def of(self, key: ObjectKey, live: Obj) -> M:
-        """Raises ConfigError."""
+        """Return the parsed manifest, from the cache if its generation is unchanged. Raises ConfigError."""
         meta = live["metadata"]
         version = (meta["uid"], meta.get("generation", meta["resourceVersion"]))
         known = self._known.get(key)
@@ -35,17 +35,16 @@ class Parsed(Generic[M]):
             return kept(error)
 
     def forget(self, key: ObjectKey) -> None:
-        """It is gone."""
         self._known.pop(key, None)
 
 
 def kept(error: ConfigError) -> ConfigError:
-    """The same without the frames that raised it, which hold whatever they worked on."""
+    """Copy an error without its traceback, whose frames would keep everything alive that they worked on."""
     return ConfigError(str(error), field=error.field)
 
 
 def given(found: T | ConfigError) -> T:
-    """What was kept; an error is raised as a new one."""
+    """Return a cached value; raise a copy of a cached error."""
     if isinstance(found, ConfigError):
         raise kept(found)
     return found

@@ -1,4 +1,4 @@
-"""What a ScaledObject says of its workload, read from its manifest as it is stored."""
+"""Fields of a stored ScaledObject that concern its workload."""
 
 from keda_py.apis.foreign import map_at, text_at, texts_at
 from keda_py.core.spec import PAUSED, PAUSED_REPLICAS, parse_bool_annotation
@@ -6,18 +6,18 @@ from keda_py.kube.resources import Obj
 
 
 def is_going(live: Obj) -> bool:
-    """Whether it is being deleted."""
+    """Whether the object has a deletionTimestamp."""
     return bool(live["metadata"].get("deletionTimestamp"))
 
 
 def workload_of(scaled_object: Obj) -> str:
-    """apiVersion/KIND/NAME."""
+    """The target of a ScaledObject as apiVersion/KIND/NAME."""
     reference = map_at(scaled_object, "spec", "scaleTargetRef")
     api_version, kind = text_at(reference, "apiVersion") or "apps/v1", text_at(reference, "kind") or "Deployment"
     return f"{api_version}/{kind}/{text_at(reference, 'name')}"
 
 
 def paused_by_owner(scaled_object: Obj) -> bool:
-    """Whether its own annotations stop it."""
+    """Whether its own annotations pause it."""
     annotations = texts_at(scaled_object, "metadata", "annotations")
     return PAUSED_REPLICAS in annotations or parse_bool_annotation(annotations, PAUSED)
