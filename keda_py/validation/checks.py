@@ -5,7 +5,7 @@ An object that the schema refuses is judged beside the refused fields. Of a work
 where a ScaledObject sets it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -20,7 +20,7 @@ from keda_py.apis.foreign import list_at, map_at, namespace_of, text_at, texts_a
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
-from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
+from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.apis.trigger_authentication import TriggerAuthentication
 from keda_py.calendars.countries import check_countries
 from keda_py.core.admission import codes
@@ -35,7 +35,7 @@ from keda_py.core.meaning.kinds import check_kind_meaning
 from keda_py.core.meaning.notes import notes_of
 from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.meaning.target import check_target
-from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TriggersSpec
+from keda_py.core.spec import ScalingSpec, TriggersSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES
 from keda_py.sdk.checks import check_trigger, context_of
@@ -47,10 +47,7 @@ from keda_py.validation.refused import is_beside, mend
 from keda_py.validation.release import Release, completed
 from keda_py.validation.schemas import check_schema, our_kinds
 
-_SOURCES: Mapping[str, Callable[[Mapping[str, Any]], TriggersSpec]] = {
-    "ScaledObject": AS_WRITTEN.read,
-    "ScaledJob": JOBS_AS_WRITTEN.read,
-}
+_WITH_TRIGGERS = ("ScaledObject", "ScaledJob")
 _WITH_HOLIDAYS = tuple(one.kind for one in (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS))
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -70,8 +67,8 @@ class Validation:
     ) -> None:
         self._documents, self._shared_context = documents, shared_context
         self._now = now = now or shared_context.clock.now()
-        self._release = Release(documents)
-        self._environments = EnvironmentsOfFiles(self._release.bodies, self._release.scaled(), now)
+        self.release = Release(documents)
+        self._environments = EnvironmentsOfFiles(self.release.bodies, self.release.scaled(), now)
         self._checks: dict[str, Check] = {
             **{kind.name: check_of(kind.model) for kind in KINDS},
             "ScaledObject": self._check_scaled_object,
@@ -84,26 +81,30 @@ class Validation:
 
     def problems(self) -> Iterator[Problem]:
         """Everything found, errors and warnings."""
-        for document in self._documents:
-            found = self._findings(document.body) if is_ours(document) else self._check_foreign(document.body)
+        for document, body in zip(self._documents, self.release.completed, strict=True):
+            found = self._findings(document.body, body) if is_ours(document) else self._check_foreign(body)
             ignored = document.ignored | ignored_codes(map_at(document.body, "metadata", "annotations"))
             for finding in without_ignored(found, ignored):
                 yield _problem(document, finding)
 
     def notes(self) -> Iterator[Problem]:
         """Of the objects with triggers that can be read: windows in words, and what a deletion leaves."""
-        for document in self._documents:
-            source = _SOURCES.get(document.body["kind"]) if is_ours(document) else None
-            if source is None:
+        for document, body in zip(self._documents, self.release.completed, strict=True):
+            if body["kind"] not in _WITH_TRIGGERS or not is_ours(document):
                 continue
             try:
-                notes = list(notes_of(source(completed(document.body))))
+                notes = list(notes_of(self._spec_of(body)))
             except ConfigError:
                 continue  # told as a problem
             for note in notes:
                 yield _placed(document, "note", note.message, note.field)
 
-    def _findings(self, body: dict[str, Any]) -> Iterator[Finding]:
+    def _spec_of(self, body: dict[str, Any]) -> TriggersSpec:
+        is_job = body["kind"] == "ScaledJob"
+        return JOBS_AS_WRITTEN.read(body) if is_job else self.release.scaled_object(body).spec
+
+    def _findings(self, body: dict[str, Any], whole: dict[str, Any]) -> Iterator[Finding]:
+        """The findings about an object as it is written, and completed."""
         api_version, kind = body["apiVersion"], body["kind"]
         if (api_version, kind) not in our_kinds():
             yield _deny_kind(api_version, kind)
@@ -115,24 +116,25 @@ class Validation:
             yield from self._check_readable_triggers(body, refused)
             yield from self._check_rest(body, refused)
             return
-        yield from self._check_readable(kind, body)
+        yield from self._check_readable(kind, body, whole)
 
-    def _check_readable(self, kind: str, body: dict[str, Any]) -> Iterator[Finding]:
+    def _check_readable(self, kind: str, body: dict[str, Any], whole: dict[str, Any]) -> Iterator[Finding]:
         try:
-            yield from self._checks[kind](completed(body))
+            yield from self._checks[kind](whole)
             if kind in _WITH_HOLIDAYS:
                 check_countries(body)
-            yield from check_kind_meaning(kind, completed(body))
+            yield from check_kind_meaning(kind, whole)
             if kind == "ScaledObject":
-                yield from check_target(AS_WRITTEN.read(completed(body)), namespace_of(body), self._release.located)
+                spec = self.release.scaled_object(whole).spec
+                yield from check_target(spec, namespace_of(body), self.release.located)
         except ConfigError as error:
             for one in error.each:
                 yield Denial(message=str(one), reason="invalid-object", field=one.field)
 
     def _check_scaled_object(self, body: Mapping[str, object]) -> Iterator[Finding]:
-        obj = parse_object(ScaledObject, body)
-        spec = AS_WRITTEN.of(obj)
-        yield from check_scaled_object(obj, self._release.neighbourhood(spec))
+        written = self.release.scaled_object(body)
+        spec = written.spec
+        yield from check_scaled_object(written.obj, spec, self.release.neighbourhood(spec))
         yield from self._check_triggers(spec.triggers, spec.namespace, spec)
         yield from check_meaning(spec)
 
@@ -152,11 +154,11 @@ class Validation:
     ) -> Iterator[Finding]:
         for index, trigger in enumerate(triggers):
             context = context_of(trigger, index, self._shared_context, spec)
-            yield from check_trigger(trigger, self._release.parameters(trigger, namespace), context, spec)
+            yield from check_trigger(trigger, self.release.parameters(trigger, namespace), context, spec)
 
     def _check_readable_triggers(self, body: dict[str, Any], refused: Sequence[str]) -> Iterator[Finding]:
         """Of an object that the schema refuses: the triggers that it does not, so that one run tells their mistakes."""
-        if body["kind"] not in _SOURCES:
+        if body["kind"] not in _WITH_TRIGGERS:
             return
         for index, trigger in enumerate(list_at(body, "spec", "triggers")):
             at = f"spec.triggers[{index}]"
@@ -169,15 +171,15 @@ class Validation:
             except ConfigError:
                 continue  # a value that the schema has room for, and no trigger
             context = context_of(written, index, self._shared_context, None)
-            yield from check_trigger(written, self._release.parameters(written, namespace_of(body)), context, None)
+            yield from check_trigger(written, self.release.parameters(written, namespace_of(body)), context, None)
 
     def _check_rest(self, body: dict[str, Any], told: Sequence[str]) -> Iterator[Finding]:
         """Of an object without triggers that the schema refuses: the mistakes of its other fields."""
-        mended = None if body["kind"] in _SOURCES else mend(body, our_kinds()[body["apiVersion"], body["kind"]])
+        mended = None if body["kind"] in _WITH_TRIGGERS else mend(body, our_kinds()[body["apiVersion"], body["kind"]])
         if mended is None:
             return
         readable, touched = mended
-        for finding in self._check_readable(body["kind"], readable):
+        for finding in self._check_readable(body["kind"], readable, completed(readable)):
             if isinstance(finding, Denial) and finding.field not in told and is_beside(finding.field, touched):
                 yield finding
 
@@ -192,7 +194,7 @@ class Validation:
             ("configMapTargetRef", "ConfigMap", obj.spec.config_map_target_ref),
         ):
             for index, reference in enumerate(references):
-                keys = self._release.keys_of(kind, obj.metadata.namespace, reference.name)
+                keys = self.release.keys_of(kind, obj.metadata.namespace, reference.name)
                 if keys is not None and reference.key not in keys:
                     path = f"spec.{field}[{index}].key"
                     there = ", ".join(sorted(keys)) or "none"
@@ -211,17 +213,17 @@ class Validation:
         """As the admission of a new one; what was read from a cluster may have ended."""
         new = parse_object(Override, body)
         old = new if new.metadata.uid else None
-        there = [one for one in self._release.bodies[OVERRIDES.kind] if namespace_of(one) == new.metadata.namespace]
+        there = [one for one in self.release.bodies[OVERRIDES.kind] if namespace_of(one) == new.metadata.namespace]
         yield from check_new_override(new, old, self._now, len(there) - 1)
 
     def _check_foreign(self, body: dict[str, Any]) -> Iterator[Finding]:
         if is_job(body):
-            return self._environments.check_job(completed(body))
+            return self._environments.check_job(body)
         return self._check_count(body)
 
     def _check_count(self, body: dict[str, Any]) -> Iterator[Finding]:
         """Of a workload: `kubectl apply` and GitOps tools would fight with the autoscaler over its count."""
-        owner = self._release.owner_of(body)
+        owner = self.release.owner_of(body)
         if owner is not None and map_at(body, "spec").get("replicas") is not None and not _is_servers_own(body):
             text = f'spec.replicas: ScaledObject "{owner.name}" sets this count; each apply would set it back'
             text = f"{text}: remove the line"

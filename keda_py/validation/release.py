@@ -5,7 +5,8 @@ people's objects that cannot be read are passed over: they are not what is valid
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -42,16 +43,34 @@ class Data(Wire):
         return {key for part in (self.data, self.string_data, self.binary_data) for key in part or ()}
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenScaledObject:
+    """A ScaledObject of the files, and the spec that it is."""
+
+    obj: ScaledObject
+    spec: ScalingSpec
+
+    @classmethod
+    def read(cls, body: Mapping[str, object]) -> "WrittenScaledObject":
+        """Raises ConfigError for one that cannot be read."""
+        obj = parse_object(ScaledObject, body)
+        return cls(obj, AS_WRITTEN.of(obj))
+
+
 class Release:
     """The objects of all files that others depend on, by kind, namespace and name."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
+        self.completed: list[dict[str, Any]] = []
+        """Every object as the API server would hand it on, in the order of the documents."""
         self.located: defaultdict[str, list[Located]] = defaultdict(list)
         """Every object, by name."""
         self.bodies: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         """Every object completed, by kind."""
         for document in documents:
-            self.bodies[document.body["kind"]].append(completed(document.body))
+            body = completed(document.body)
+            self.completed.append(body)
+            self.bodies[body["kind"]].append(body)
             place = _located(document.body)
             self.located[place.name].append(place)
         self._hpas = self._grouped("HorizontalPodAutoscaler", HorizontalPodAutoscaler)
@@ -62,8 +81,17 @@ class Release:
         self._cluster_authentications = self._named("ClusterTriggerAuthentication", ClusterTriggerAuthentication)
         self._by_target: dict[tuple[str, str, str], Rival] = {}
         self._by_hpa: dict[NamespacedName, Rival] = {}
-        for found in self._grouped("ScaledObject", ScaledObject).values():
-            self._index(found)
+        self._scaled_objects: dict[int, WrittenScaledObject] = {}
+        self._index_scaled_objects()
+
+    def scaled_object(self, body: Mapping[str, object]) -> WrittenScaledObject:
+        """Read one of `completed`, once for every check of it. Raises ConfigError."""
+        return self._scaled_objects.get(id(body)) or WrittenScaledObject.read(body)
+
+    def spec_of(self, body: Mapping[str, object]) -> ScalingSpec | None:
+        """The spec of one of `completed`; None for other kinds, and for a ScaledObject that cannot be read."""
+        found = self._scaled_objects.get(id(body))
+        return None if found is None else found.spec
 
     def neighbourhood(self, spec: ScalingSpec) -> Neighbourhood:
         """What shares the namespace of a ScaledObject; of the ScaledObjects, the first that could collide."""
@@ -77,8 +105,8 @@ class Release:
         )
 
     def owner_of(self, body: dict[str, Any]) -> Rival | None:
-        """The first ScaledObject that scales this object."""
-        metadata = completed(body)["metadata"]
+        """The first ScaledObject that scales this one of `completed`."""
+        metadata = body["metadata"]
         kind_name = TargetSpec(name="", api_version=body["apiVersion"], kind=body["kind"], container="").kind_name
         return self._by_target.get((metadata["namespace"], kind_name, metadata["name"]))
 
@@ -108,12 +136,14 @@ class Release:
         found = self._workloads.get(target.kind, {}).get((namespace, target.name))
         return found.spec.template.spec.containers if found is not None else None
 
-    def _index(self, scaled_objects: Iterable[ScaledObject]) -> None:
-        for found in scaled_objects:
+    def _index_scaled_objects(self) -> None:
+        for body in self.bodies["ScaledObject"]:
             try:
-                spec = AS_WRITTEN.of(found)
+                found = WrittenScaledObject.read(body)
             except ConfigError:
                 continue
+            # The key is an identity: two files may have objects of one name. `bodies` keeps each body alive.
+            self._scaled_objects[id(body)], spec = found, found.spec
             self._by_target.setdefault(_target(spec), rival_of(spec))
             self._by_hpa.setdefault((spec.namespace, spec.hpa_name), rival_of(spec))
 

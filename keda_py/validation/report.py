@@ -8,15 +8,21 @@ from keda_py.sdk.offline import shared_context
 from keda_py.validation.checks import Validation, is_ours
 from keda_py.validation.documents import Document, DocumentError, read_documents
 from keda_py.validation.problems import Problem
+from keda_py.validation.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`objects` counts those that were checked; problems and notes are in the order of files and lines."""
+    """`objects` counts those that were checked; problems and notes are in the order of files and lines.
+
+    `documents` are all that could be read, and `release.completed` runs parallel to them.
+    """
 
     objects: int
     problems: tuple[Problem, ...]
-    notes: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...]
+    documents: tuple[Document, ...]
+    release: Release
 
 
 async def validate_texts(texts: Mapping[str, str], now: datetime | None = None) -> Report:
@@ -37,6 +43,8 @@ async def validate_texts(texts: Mapping[str, str], now: datetime | None = None) 
         objects=sum(map(is_ours, documents)),
         problems=tuple(sorted(problems, key=place)),
         notes=tuple(sorted(validation.notes(), key=place)),
+        documents=tuple(documents),
+        release=validation.release,
     )
 
 

@@ -1,8 +1,7 @@
 """iCalendar files: the days they mean, against a plain walk of `dateutil.rrule`, and what hostile ones cost."""
 
 import json
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -15,6 +14,7 @@ from keda_py.calendars.countries import country_holidays
 from keda_py.calendars.ics import MOST_BYTES, answer_with_holidays, read_ics
 from keda_py.calendars.recurrence import days_of_rule, parse_rule
 from keda_py.errors import ConfigError
+from tests.calls import calls_of
 from tests.properties import examples
 
 PRAGUE = ZoneInfo("Europe/Prague")
@@ -116,23 +116,6 @@ def test_a_file_that_cannot_be_read_in_little_time_is_refused(text: bytes, told:
 def test_lines_that_the_library_reads_as_another_type_are_refused(lines: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="event 1 cannot be read"):
         read(event(*lines, start=":20261224T090000Z"))
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """Count the calls of functions during `work`."""
-    calls = 0
-
-    def count(_frame: object, event: str, _arg: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from keda_py.core.cron.zones import load_zone
 from keda_py.preview.pages.svg import svg_of
-from keda_py.preview.reading.files import sources_of
+from keda_py.preview.reading.files import read_sources
 from keda_py.replay.previews import preview
 from keda_py.replay.reading.manifests import read_plans
 from tests.places import ROOT
@@ -20,7 +20,8 @@ def draw() -> bytes:
     """The week of the example's environments."""
     texts = {name: (ROOT / FOLDER / f"{name}.yaml").read_text(encoding="utf-8") for name in _MANIFESTS}
     ends = _BEGINS + timedelta(days=7)
-    return svg_of(preview(read_plans(sources_of(texts), _BEGINS, ends), _BEGINS, ends), load_zone("Asia/Seoul"))
+    sources, _ = read_sources(texts)
+    return svg_of(preview(read_plans(sources, _BEGINS, ends), _BEGINS, ends), load_zone("Asia/Seoul"))
 
 
 if __name__ == "__main__":

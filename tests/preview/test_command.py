@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from keda_py.cli import main
+from keda_py.core.spec import build_spec
 from tests.builders import GROUP, cron, obj
+from tests.calls import calls_of
 from tests.preview.builders import app, dev
 
 WEEK = ["--from", "2026-11-23"]
@@ -94,3 +96,10 @@ def test_a_picture_and_a_calendar_are_written(
 ) -> None:
     assert main(["preview", *WEEK, "-o", output, written(tmp_path, app())]) == 0
     assert capsysbinary.readouterr().out.startswith(b"<svg" if output == "svg" else b"BEGIN:VCALENDAR")
+
+
+def test_each_object_is_read_into_a_spec_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, app(cron(desired=1)), app(cron(desired=1), name="other"))
+    calls = calls_of(lambda: main(["preview", *WEEK, file]), build_spec)
+    assert "ScaledObject shop/other" in capsys.readouterr().out
+    assert calls == 2

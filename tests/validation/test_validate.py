@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from keda_py.cli import main
+from keda_py.core.spec import build_spec
+from tests.calls import calls_of
 
 GOOD = """\
 apiVersion: keda.sh/v1alpha1
@@ -176,3 +178,11 @@ def test_a_field_at_the_wrong_place_is_told_its_place(tmp_path: Path, capsys: py
     told = capsys.readouterr().out
     assert "spec.hours: unknown field; write it below calendar" in told
     assert "spec.calendar.grace: unknown field; write it below spec" in told
+
+
+def test_each_object_is_read_into_a_spec_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "both.yaml"
+    file.write_text(f"{GOOD}---\n{GOOD.replace('web', 'other')}")
+    calls = calls_of(lambda: main(["validate", "--notes", str(file)]), build_spec)
+    assert "2 objects checked" in capsys.readouterr().out
+    assert calls == 2

@@ -58,15 +58,14 @@ def run(arguments: list[str]) -> int:
 
 def _read(files: Sequence[str], since: str) -> "list[Source]":
     """Raises Refused."""
-    from keda_py.preview.reading.files import errors_of, sources_of
+    from keda_py.preview.reading.files import read_sources
 
-    texts = dict(read_texts(files))
-    errors = errors_of(texts, since)
+    sources, errors = read_sources(dict(read_texts(files)), since)
     for problem in errors:
         sys.stderr.write(f"{foreign(problem.file)}:{problem.line}: error: {foreign(problem.sentence)}\n")
     if errors:
         raise Refused
-    return sources_of(texts)
+    return sources
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

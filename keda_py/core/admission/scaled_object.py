@@ -12,7 +12,7 @@ from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood, deny, deny_triggers
 from keda_py.core.admission.modifiers import check_modifiers
 from keda_py.core.admission.resources import check_requests
-from keda_py.core.spec import AS_WRITTEN, NAME_LABEL, ScalingSpec, TargetSpec
+from keda_py.core.spec import NAME_LABEL, ScalingSpec, TargetSpec
 from keda_py.core.spec_rules import check_bounds
 from keda_py.errors import ConfigError
 
@@ -25,9 +25,10 @@ _HPA_NAME = "spec.advanced.horizontalPodAutoscalerConfig.name"
 _TARGET = "spec.scaleTargetRef"
 
 
-def check_scaled_object(obj: ScaledObject, around: Neighbourhood, *, dry_run: bool = False) -> Iterator[Finding]:
-    """Yield every finding, denials and warnings. Raises ConfigError for metadata that no API server would write."""
-    spec = AS_WRITTEN.of(obj)
+def check_scaled_object(
+    obj: ScaledObject, spec: ScalingSpec, around: Neighbourhood, *, dry_run: bool = False
+) -> Iterator[Finding]:
+    """Yield every finding, denials and warnings; `spec` is the object's own (`AS_WRITTEN`)."""
     yield from _check_names(spec)
     yield from deny_triggers(spec.triggers)
     yield from _check_bounds(spec)

@@ -47,10 +47,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A manifest; `ignored` are the codes that a comment switches off for it."""
+    """A manifest; `ignored` are the codes that a comment switches off for it.
+
+    `spec` is that of a ScaledObject that was read before; without it the body is read.
+    """
 
     body: Obj
     ignored: frozenset[str] = frozenset()
+    spec: ScalingSpec | None = None
 
 
 @dataclass(slots=True)
@@ -84,22 +88,25 @@ def read_plans(sources: Iterable[Source], begins: datetime, ends: datetime) -> l
     """By name; namespaces without an object that is previewed are left out."""
     namespaces: defaultdict[str, _Namespace] = defaultdict(_Namespace)
     objects = {}
-    for number, source in enumerate(sources):
-        body = _dated(source.body, number, begins)
+    for number, written in enumerate(sources):
+        source = _dated(written, number, begins)
+        body = source.body
         namespace = "" if body["kind"] == "ClusterCalendar" else namespace_of(body)
         objects[body["kind"], namespace, name_of(body)] = body
         if not value_at(body, "metadata", "deletionTimestamp"):
-            namespaces[namespace].by_kind[body["kind"]].append(Source(body=body, ignored=source.ignored))
+            namespaces[namespace].by_kind[body["kind"]].append(source)
     calendars = Calendars(objects=objects, begins=begins, ends=ends)
     plans = [_read_namespace(name, found, calendars) for name, found in sorted(namespaces.items())]
     return [plan for plan in plans if plan.objects or plan.environments or plan.problems or plan.warnings]
 
 
-def _dated(body: Obj, number: int, begins: datetime) -> Obj:
+def _dated(source: Source, number: int, begins: datetime) -> Source:
+    body = source.body
     if text_at(body, "metadata", "creationTimestamp"):
-        return body
+        return source
     created = begins if body["kind"] == "Override" else _EPOCH + timedelta(seconds=number)
-    return {**body, "metadata": {**map_at(body, "metadata"), "creationTimestamp": write_time(created)}}
+    dated = {**body, "metadata": {**map_at(body, "metadata"), "creationTimestamp": write_time(created)}}
+    return replace(source, body=dated, spec=source.spec and replace(source.spec, created=created))
 
 
 def _read_namespace(name: str, found: _Namespace, calendars: Calendars) -> NamespacePlan:
@@ -167,7 +174,7 @@ def _warn_of_jobs(
 
 
 def _object(source: Source) -> ObjectPlan:
-    spec = AS_WRITTEN.read(source.body)
+    spec = source.spec or AS_WRITTEN.read(source.body)
     check_bounds(spec)
     check_triggers(spec.triggers)
     spec.pause.replica_count()

@@ -55,7 +55,7 @@ def modifiers(**fields: str) -> dict[str, Any]:
 
 
 def findings(obj: ScaledObject, around: Neighbourhood = NOBODY, *, dry_run: bool = False) -> list[Any]:
-    return list(check_scaled_object(obj, around, dry_run=dry_run))
+    return list(check_scaled_object(obj, build_spec(obj), around, dry_run=dry_run))
 
 
 def denials(obj: ScaledObject, around: Neighbourhood = NOBODY, *, dry_run: bool = False) -> list[tuple[str, str]]:

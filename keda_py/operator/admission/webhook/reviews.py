@@ -169,13 +169,9 @@ class Reviewer:
 
     async def _judge_scaled_object(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
         obj = parse_object(ScaledObject, body)
-        around = await self._operator.around(AS_WRITTEN.of(obj))
-        return self._check_scaled_object(obj, around, dry_run=bool(request.dry_run))
-
-    def _check_scaled_object(self, obj: ScaledObject, around: Neighbourhood, *, dry_run: bool) -> Iterator[Finding]:
-        yield from check_scaled_object(obj, around, dry_run=dry_run)
-        yield from self._warn(obj.spec.triggers)
-        yield from check_meaning(AS_WRITTEN.of(obj))
+        spec = AS_WRITTEN.of(obj)
+        admission = check_scaled_object(obj, spec, await self._operator.around(spec), dry_run=bool(request.dry_run))
+        return chain(admission, self._warn(obj.spec.triggers), check_meaning(spec))
 
     async def _judge_override(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
         """By itself, by who writes it (no author is named by another user), by the time, and by how many there are."""

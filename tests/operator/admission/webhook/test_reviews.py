@@ -1,5 +1,6 @@
 """Whatever a body holds: a verdict, or the refusal of something malformed; never anything else, never for long."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keda_py.apis.scaled_object import MOST_TRIGGERS
+from keda_py.core.spec import build_spec
 from keda_py.operator.admission.webhook.extent import DEEPEST, LONGEST_TEXT, MOST_VALUES
 from keda_py.operator.admission.webhook.paths import SCALED_JOB, WEBHOOKS
 from keda_py.operator.admission.webhook.reviews import (
@@ -22,6 +24,7 @@ from keda_py.operator.admission.webhook.reviews import (
     read_review,
 )
 from tests.builders import cron
+from tests.calls import calls_of
 from tests.operator.admission.webhook.reviews import CRON, PATH, UID, Obj, a_reviewer, review, written
 
 
@@ -301,3 +304,12 @@ async def test_a_country_that_is_known_is_let_in(reviewer: Reviewer) -> None:
     body = review({"metadata": {"name": "office"}, "spec": calendar_spec("UTC", country="DE", subdivision="BY")})
     verdict = await judge(reviewer, body, "/validate-keda-py-dev-v1alpha1-calendar")
     assert verdict.response["response"] == {"uid": UID, "allowed": True}
+
+
+def test_a_scaled_object_is_read_into_a_spec_once_a_review() -> None:
+    async def reviewed() -> None:
+        async with a_reviewer() as reviewer:
+            verdict = await judge(reviewer, review(written(triggers=[CRON])))
+            assert verdict.judged
+
+    assert calls_of(lambda: asyncio.run(reviewed()), build_spec) == 1
