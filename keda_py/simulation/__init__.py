@@ -1,6 +1,6 @@
 """What would happen: a ScaledObject replayed over metrics, with the operator's own decisions and the HPA's arithmetic.
 
-In: versions of an object (`subject.py`), what its triggers would read (`sources.py`), a plan (`plan.py`). Out: counts
-over time (`recording.py`) and figures made of them. `engine.py` moves time; every decision is the core's. Pure: no
-clock, no files, no sockets.
+In: versions of an object (`subject.py`) and what its triggers would read (`sources.py`). Out: counts over time
+(`recording.py`) and figures made of them. `replay/engine` moves time; every decision is the core's. Pure: no clock, no
+files, no sockets.
 """

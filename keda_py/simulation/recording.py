@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from keda_py.core.hpa.controller import choose_tolerance
 from keda_py.core.hpa.manifest import target_milli
-from keda_py.simulation.world import World
+from keda_py.replay.engine.world import World
 
 FLAP_SECONDS = 600.0
 MOST_CHANGES = 100_000

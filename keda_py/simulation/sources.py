@@ -7,31 +7,18 @@ import math
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from keda_py.clock import Timer
 from keda_py.core.reading import Outcome, Reading
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.replay.engine.source import Sample
 from keda_py.sdk.registry import AnyScaler
 
 _MOST_PASSED = 1000
 T = TypeVar("T")
-Sample = float | ScalerError
-"""What a trace says: a value, or that the source does not answer."""
 Row = tuple[float, Sequence[Sample]]
 """Seconds, and a sample for each column; it holds until the next row."""
-
-
-class Source(Protocol):
-    """One trigger's."""
-
-    def read(self, at: float) -> Sample | Outcome:
-        """What a reading at that moment gives."""
-        ...
-
-    def rose(self, above: float) -> float:
-        """When, since the reading before the last, the value was first above that; the last reading is."""
-        ...
 
 
 class Rows:

@@ -5,19 +5,17 @@ are not needed and not known: where a trigger asks for one, a placeholder stands
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import SecretStr
 
-from keda_py.core.hpa.controller import HpaSpec
 from keda_py.core.hpa.manifest import build_hpa
-from keda_py.core.hpa.metrics import MetricTarget
 from keda_py.core.hpa.wire import read_spec, read_target
-from keda_py.core.metric_names import MetricSet, name_metrics
+from keda_py.core.metric_names import name_metrics
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError
+from keda_py.replay.engine.subject import HpaMetric, Subject
 from keda_py.sdk import registry
 from keda_py.sdk.checks import context_of
 from keda_py.sdk.context import EngineContext, SharedContext
@@ -27,28 +25,6 @@ from keda_py.simulation.sources import finish
 
 _PLACEHOLDER = "placeholder"
 _MOST_PLACEHOLDERS = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HpaMetric:
-    """One metric of the HPA: what it is called, what it should be, and of which container."""
-
-    external: bool
-    name: str
-    target: MetricTarget
-    container: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """`activations` run parallel to `metrics.external`, `scalers` to the triggers."""
-
-    spec: ScalingSpec
-    metrics: MetricSet
-    scalers: tuple[AnyScaler, ...]
-    activations: tuple[float, ...]
-    hpa: HpaSpec
-    hpa_metrics: tuple[HpaMetric, ...]
 
 
 def build_subject(body: Mapping[str, Any], lent: SharedContext) -> Subject:

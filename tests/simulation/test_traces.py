@@ -2,8 +2,8 @@
 
 import pytest
 
-from keda_py.simulation.engine import simulate
-from keda_py.simulation.world import World
+from keda_py.replay.engine.engine import simulate
+from keda_py.replay.engine.world import World
 from tests.simulation.traces import SCENARIOS, Path, apart, plan_of
 
 CREATED = (-20.0, -26.1, -33.3, -44.9)

@@ -7,10 +7,12 @@ from typing import Any
 
 from keda_py.core.hpa.controller import ControllerOptions
 from keda_py.errors import ScalerError
+from keda_py.replay.engine.plan import Cluster, Plan
+from keda_py.replay.engine.source import Source
+from keda_py.replay.engine.subject import Subject
 from keda_py.sdk.offline import shared_context
-from keda_py.simulation.plan import Cluster, Plan
-from keda_py.simulation.sources import Column, Moment, OwnReading, Row, Rows, Source
-from keda_py.simulation.subject import Subject, build_subject
+from keda_py.simulation.sources import Column, Moment, OwnReading, Row, Rows
+from keda_py.simulation.subject import build_subject
 from tests.places import GOLDEN
 
 Json = dict[str, Any]

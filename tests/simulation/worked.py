@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from keda_py.replay.engine.plan import Cluster
+from keda_py.replay.engine.source import Source
 from keda_py.simulation.loads.load import Need
-from keda_py.simulation.plan import Cluster
 from keda_py.simulation.recording import Figures
 from keda_py.simulation.runs.run import Run, carry_out
-from keda_py.simulation.sources import Column, Row, Rows, Source
+from keda_py.simulation.sources import Column, Row, Rows
 
 MONDAY = datetime(2026, 11, 2, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from keda_py.errors import ConfigError
-from keda_py.simulation.sources import Source
+from keda_py.replay.engine.source import Source
 
 RESOURCE_UNITS: Mapping[str, str] = {"cpu": "cores", "memory": "bytes"}
 """What all pods use together of each resource that the HPA reads by itself."""

@@ -13,8 +13,9 @@ from zoneinfo import ZoneInfo
 
 from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError
+from keda_py.replay.engine.source import Source
 from keda_py.simulation.loads.load import Need
-from keda_py.simulation.sources import Column, Row, Rows, Source
+from keda_py.simulation.sources import Column, Row, Rows
 
 _STEP_SECONDS = 60.0
 _NOISE = 0.15

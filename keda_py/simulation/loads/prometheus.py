@@ -12,8 +12,9 @@ from typing import Any
 import httpx
 
 from keda_py.errors import ConfigError, KedaPyError
+from keda_py.replay.engine.source import Source
 from keda_py.simulation.loads.load import Need
-from keda_py.simulation.sources import Column, Row, Rows, Source
+from keda_py.simulation.sources import Column, Row, Rows
 
 _MOST_POINTS = 10_000
 _MOST_ALL = 2_000_000

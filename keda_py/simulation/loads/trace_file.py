@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from typing import Literal, TextIO
 
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.replay.engine.source import Sample, Source
 from keda_py.simulation.loads.load import Need, match_columns
-from keda_py.simulation.sources import Column, Row, Rows, Sample, Source
+from keda_py.simulation.sources import Column, Row, Rows
 
 FAILED = "error"
 Gaps = Literal["refuse", "hold", "fail"]

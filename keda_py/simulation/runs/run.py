@@ -11,13 +11,15 @@ from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.meaning.windows import windows_of
 from keda_py.core.mistakes import Mistakes
 from keda_py.errors import ConfigError
+from keda_py.replay.engine.engine import simulate
+from keda_py.replay.engine.plan import Cluster, Plan
+from keda_py.replay.engine.source import Source
+from keda_py.replay.engine.subject import Subject
 from keda_py.sdk.offline import shared_context
-from keda_py.simulation.engine import simulate
 from keda_py.simulation.loads.load import RESOURCE_UNITS, Load, Need
-from keda_py.simulation.plan import Cluster, Plan
 from keda_py.simulation.recording import Figures, Recording
-from keda_py.simulation.sources import Moment, OwnReading, Source, reads_by_itself
-from keda_py.simulation.subject import Subject, build_subject
+from keda_py.simulation.sources import Moment, OwnReading, reads_by_itself
+from keda_py.simulation.subject import build_subject
 
 _PEAK_PODS = 10
 _REQUESTS = {"cpu": "cpu=500m", "memory": "memory=512Mi"}

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from keda_py.core.hpa.controller import ControllerOptions
-from keda_py.simulation.sources import Source
-from keda_py.simulation.subject import Subject
+from keda_py.replay.engine.source import Source
+from keda_py.replay.engine.subject import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

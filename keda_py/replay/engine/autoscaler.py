@@ -13,9 +13,9 @@ from keda_py.core.hpa.resources import ResourceSample
 from keda_py.core.hpa.walk import Rhythm, Walk
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.values.quantity import to_milli
-from keda_py.simulation.pods import Load, listed
-from keda_py.simulation.subject import HpaMetric
-from keda_py.simulation.world import World
+from keda_py.replay.engine.pods import Load, listed
+from keda_py.replay.engine.subject import HpaMetric
+from keda_py.replay.engine.world import World
 
 _REFUSED = "the metric encountered an error"
 _LONG_AGO = timedelta(days=1)

@@ -14,7 +14,7 @@ from keda_py.core.decision import Decision, Reason, ScaleTo
 from keda_py.core.fallback import needs_ready_pods
 from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.round import Facts, Outcome, conclude, judge
-from keda_py.simulation.world import World
+from keda_py.replay.engine.world import World
 
 _LATE_SECONDS = 0.001
 """A look at a boundary comes after it."""

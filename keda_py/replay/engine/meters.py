@@ -12,8 +12,8 @@ from keda_py.core.metric_names import NamedMetric
 from keda_py.core.reading import MetricReading, Reading, Round
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.readings.tracked_metrics import SHARED_SECONDS
-from keda_py.simulation.sources import Sample, Source
-from keda_py.simulation.subject import Subject
+from keda_py.replay.engine.source import Sample, Source
+from keda_py.replay.engine.subject import Subject
 
 Raw = Sample | Reading
 

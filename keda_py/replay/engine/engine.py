@@ -5,12 +5,12 @@ The order at one moment: an edit, pods that become Ready, a look, a sync. What h
 
 from typing import Protocol
 
-from keda_py.simulation.autoscaler import Autoscaler
-from keda_py.simulation.looks import Looks
-from keda_py.simulation.meters import Meters
-from keda_py.simulation.plan import Plan
-from keda_py.simulation.pods import Pods
-from keda_py.simulation.world import World
+from keda_py.replay.engine.autoscaler import Autoscaler
+from keda_py.replay.engine.looks import Looks
+from keda_py.replay.engine.meters import Meters
+from keda_py.replay.engine.plan import Plan
+from keda_py.replay.engine.pods import Pods
+from keda_py.replay.engine.world import World
 
 
 class Recorder(Protocol):

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from keda_py.simulation.meters import Meters
-from keda_py.simulation.plan import Plan
-from keda_py.simulation.pods import Pods
-from keda_py.simulation.subject import Subject
+from keda_py.replay.engine.meters import Meters
+from keda_py.replay.engine.plan import Plan
+from keda_py.replay.engine.pods import Pods
+from keda_py.replay.engine.subject import Subject
 
 Changed = Callable[[float, str], None]
 """Told the second, and why, after each change of the count that was asked for."""
