@@ -5,7 +5,7 @@ schedules lie below what Environments and Overrides lay.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from keda_py.core.environment.decision.members import OverlayAsleep, OverlayHold, OverlayReplicas
@@ -14,6 +14,7 @@ from keda_py.core.environment.scaling.overlays import overlay_of, paused_by_owne
 from keda_py.core.environment.scaling.schedules import in_force, schedule_of
 from keda_py.core.environment.spec import owner_of
 from keda_py.core.meaning.causes import by_schedule
+from keda_py.core.spec import ScalingSpec
 from keda_py.replay.environments import EnvironmentReplay
 from keda_py.replay.objects import ScaledObjectReplay
 from keda_py.replay.plan import NamespacePlan, Now
@@ -34,13 +35,9 @@ class NamespaceReplay:
         warm_up = timedelta() if plan.now is not None else min(WARM_UP + cooldown, LONGEST_WARM_UP)
         self.start, self.ends = begins - warm_up, ends
         self._schedules, self._overrides = plan.schedules, Overrides(plan.overrides)
-        known, length = plan.now or {}, ends - self.start
+        known = plan.now or {}
         self.objects = [
-            Governed(
-                ScaledObjectReplay(
-                    one.spec, known.get(f"ScaledObject/{one.spec.name}", Now(replicas=first_count(one.spec))), length
-                )
-            )
+            Governed(ScaledObjectReplay(one.spec, _standing(one.spec, known), self.start, ends - self.start))
             for one in plan.objects
         ]
         self.members = [
@@ -187,3 +184,7 @@ class NamespaceReplay:
             each = decided[key]
             changed |= member.act(each.action, now, each.reason.value, each.because or environment.because)
         return changed
+
+
+def _standing(spec: ScalingSpec, known: Mapping[str, Now]) -> Now:
+    return known.get(f"ScaledObject/{spec.name}", Now(replicas=first_count(spec)))

@@ -1,145 +1,119 @@
-"""One ScaledObject over time: looks and HPA syncs at the instants at which they may change something.
+"""One ScaledObject over time: the engine runs it, and each change of its count becomes a step with its reason. Pure.
 
-Pure: `core/round.py` decides and remembers, `autoscaler.py` scales between 1 and N. The spec is
-given anew at each instant, with what schedules, Environments and Overrides lay over it. Polls at which nothing can
-have changed are left out.
+The spec is given anew at each instant, with what schedules, Environments and Overrides lay over it.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import isfinite
 
 from keda_py.core.activity import ActivityState
-from keda_py.core.decision import Decision, Reason, ScaleTo
-from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.decision import Reason
+from keda_py.core.hpa.walk import Rescaled
 from keda_py.core.meaning.causes import cause_of
-from keda_py.core.reading import Round
-from keda_py.core.round import Facts, Outcome, conclude, judge
+from keda_py.core.round import Judgement
 from keda_py.core.spec import ScalingSpec
-from keda_py.replay.autoscaler import Autoscaler
+from keda_py.replay.engine.engine import ObjectEngine
+from keda_py.replay.engine.setting import Setting
+from keda_py.replay.engine.subject import Subject, subject_of
+from keda_py.replay.engine.world import Cause, World
 from keda_py.replay.plan import Now
 from keda_py.replay.reasons import by_hpa, by_pause
 from keda_py.replay.timeline import Step
 from keda_py.replay.triggers import Triggers, read_triggers
 
 FEWEST_STEPS, STEPS_A_DAY = 400, 48
-"""So many may one object take; what changes more often does not settle, and nothing is told behind them."""
+"""Most steps of one object. One that changes more often does not settle, and has no steps after them."""
 READINGS_A_STEP = 50
-"""So many readings of windows may one step cost, on the average."""
+"""Readings of windows that one step may cost, on the average: a bound on the time that a preview takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """The spec of an instant, and what changed it last; "" where nothing did."""
+    """The spec of an instant, and what changed it last; "" if nothing did."""
 
     spec: ScalingSpec
     because: str = ""
 
 
 class ScaledObjectReplay:
-    """`due` is when to step next; None: not before its spec changes. Raises ConfigError for triggers that are wrong."""
+    """`due` is when to step next; None: not before its spec changes. Raises ConfigError for triggers that are wrong.
 
-    def __init__(self, written: ScalingSpec, now: Now, period: timedelta) -> None:
-        self.written, self.replicas = written, now.replicas
-        self._most = max(FEWEST_STEPS, period.days * STEPS_A_DAY)
-        self._readings_left = self._most * READINGS_A_STEP
-        self._seen: Round | None = None
-        self.first = now.replicas
-        self.triggers: Triggers = read_triggers(written)
+    It stands at `now` when `start` comes, and is followed for `period`.
+    """
+
+    def __init__(self, written: ScalingSpec, now: Now, start: datetime, period: timedelta) -> None:
+        self.written, self.first = written, now.replicas
         self.steps: list[Step] = []
-        self.active = False
-        self._laid: Laid | None = None
-        self._hpa: Autoscaler | None = None
-        active = now.last_active
-        self._activity = None if active is None else ActivityState(last=active.timestamp())
-        self._changed: datetime | None = None
-        self._next_look: datetime | None = None
+        self.triggers: Triggers = read_triggers(written)
+        self._start, self._most = start, max(FEWEST_STEPS, period.days * STEPS_A_DAY)
+        self._laid, self._changed = Laid(written), start
+        setting = Setting(sources=self.triggers.sources(start), origin=start, replicas=now.replicas, foreseen=True)
+        last = now.last_active
+        activity = ActivityState(last=None if last is None else (last - start).total_seconds())
+        self._engine = ObjectEngine(self._subject(written), setting, self, activity)
+        self._begun = False
+
+    @property
+    def replicas(self) -> int:
+        """The count that is asked for now."""
+        return self._engine.world.pods.replicas
+
+    @property
+    def active(self) -> bool:
+        """Whether its triggers, or the annotation that forces it, keep it up."""
+        judgement = self._engine.world.judgement
+        return judgement is not None and (judgement.evaluation.active or judgement.spec.force_activation)
 
     @property
     def due(self) -> datetime | None:
-        """The next look or sync."""
-        if not self.settles:
-            return None
-        syncs = self._hpa.due if self._hpa is not None else None
-        return min((at for at in (self._next_look, syncs) if at is not None), default=None)
+        """The next look or sync that may change something."""
+        at = self._engine.next
+        return self._start + timedelta(seconds=at) if self.settles and isfinite(at) else None
 
     @property
     def settles(self) -> bool:
         """False for one that its own bounds, or its windows, move up and down all the time."""
-        return len(self.steps) < self._most and self._readings_left > 0
+        readings = self._engine.looks.taken * (len(self.triggers.metrics.external) or 1)
+        return len(self.steps) < self._most and readings < self._most * READINGS_A_STEP
 
     def step(self, laid: Laid, now: datetime) -> None:
-        """All that is due."""
-        if self._laid is None or laid.spec != self._laid.spec:
-            self._begin(laid, now)
+        """Do all that is due."""
+        at, changes = (now - self._start).total_seconds(), not self._begun or laid.spec != self._laid.spec
         self._laid = laid
-        if laid.spec.pause.stopped:
-            return
-        if self._next_look is not None and self._next_look <= now:
-            self._look(laid, now)
-        if self._hpa is not None and self._hpa.due is not None and self._hpa.due <= now:
-            self._sync(self._hpa, now)
+        if changes:
+            self._begun, self._changed = True, now
+            self._engine.adopt(self._subject(laid.spec), at)
+        while self._engine.next <= at:
+            self._engine.step(at)
+            if not self.settles:
+                break
 
-    def _begin(self, laid: Laid, now: datetime) -> None:
-        """Under another spec."""
-        spec, self._changed = laid.spec, now
-        if spec.pause.stopped:
-            self._hpa, self._next_look, self.active = None, None, False
-            wanted = spec.pause.replica_count()
-            if wanted is not None:
-                self._set(wanted, now, "Paused", laid.because or by_pause(spec), ruled=bool(laid.because))
-            return
-        manifest = build_hpa(spec, self.triggers.metrics)
-        if self._hpa is None:
-            self._hpa = Autoscaler(manifest, now)
-        else:
-            self._hpa.change(manifest, now)
-        self._next_look = now
-
-    def _look(self, laid: Laid, now: datetime) -> None:
-        spec, monotonic = laid.spec, now.timestamp()
-        seen = self._seen = self.triggers.read(now, self._seen)
-        self._readings_left -= len(seen.readings) or 1
-        facts = Facts(
-            now=now,
-            monotonic=monotonic,
-            metrics=self.triggers.metrics,
-            readings=seen,
-            replicas=self.replicas,
-            activity=self._activity,
+    def changed(self, at: float, world: World, cause: Cause) -> None:
+        """Write a step; the engine calls it after each change of the count."""
+        laid, before = self._laid, self.steps[-1].replicas if self.steps else self.first
+        match cause:
+            case Judgement():
+                ruled, reason = self._is_ruled(cause, world.now(at)), cause.decision.reason.value
+                because = laid.because if ruled else cause_of(cause.decision, cause.evaluation, cause.spec)
+            case Rescaled():
+                reason, because = "Scaled", by_hpa(cause, before, laid.because)
+                ruled = because == laid.because
+            case _:
+                reason, because, ruled = cause, laid.because or by_pause(laid.spec), bool(laid.because)
+        step = Step(
+            at=world.now(at), before=before, replicas=world.pods.replicas, reason=reason, because=because, ruled=ruled
         )
-        judgement = judge(spec, facts)
-        decision, evaluation, before = judgement.decision, judgement.evaluation, self.replicas
-        if isinstance(decision.action, ScaleTo):
-            ruled = self._is_ruled(decision, laid, now)
-            because = laid.because if ruled else cause_of(decision, evaluation, spec)
-            self._set(decision.action.replicas, now, decision.reason.value, because, ruled=ruled)
-        self._activity = conclude(judgement, Outcome(before=before)).activity
-        self.active = evaluation.active or spec.force_activation
-        self._next_look = decision.look_again_at
-        if self.replicas != before:
-            self._poll_again(spec, now)
-        if self._hpa is not None:
-            self._hpa.wake(evaluation, self.replicas, now)
+        self.steps.append(step)
 
-    def _sync(self, hpa: Autoscaler, now: datetime) -> None:
-        rescaled = hpa.sync(now)
-        if rescaled is not None and self._laid is not None:
-            because = by_hpa(rescaled, self.replicas, self._laid.because)
-            self._set(rescaled.replicas, now, "Scaled", because, ruled=because == self._laid.because)
-            self._poll_again(self._laid.spec, now)
+    def passed(self, at: float, world: World) -> None:
+        """Write nothing: steps are changes of the count."""
 
-    def _poll_again(self, spec: ScalingSpec, now: datetime) -> None:
-        """After a change of the count: the next poll finds another one."""
-        polled = now + spec.polling_interval
-        self._next_look = polled if self._next_look is None else min(self._next_look, polled)
-
-    def _is_ruled(self, decision: Decision, laid: Laid, now: datetime) -> bool:
+    def _is_ruled(self, judgement: Judgement, now: datetime) -> bool:
         """Whether it follows from a spec that changed this instant, or raises to the minimum that a rule gives."""
-        return bool(laid.because) and (self._changed == now or decision.reason is Reason.RAISED_TO_MIN)
+        raised = judgement.decision.reason is Reason.RAISED_TO_MIN
+        return bool(self._laid.because) and (self._changed == now or raised)
 
-    def _set(self, replicas: int, now: datetime, reason: str, because: str, *, ruled: bool = False) -> None:
-        if replicas != self.replicas:
-            before = self.replicas
-            step = Step(at=now, before=before, replicas=replicas, reason=reason, because=because, ruled=ruled)
-            self.steps.append(step)
-            self.replicas = replicas
+    def _subject(self, spec: ScalingSpec) -> Subject:
+        metrics = self.triggers.metrics
+        return subject_of(spec, metrics, (0.0 for _ in metrics.external))

@@ -1,20 +1,23 @@
 """The triggers of a ScaledObject at an instant of the future: a window is known then, all else is not. Pure.
 
-What cannot be known is taken to have no work, and is named: what schedules do alone is what is previewed. cpu and
-memory are left out of the HPA's question: they ask for what their pods use.
+A trigger that cannot be known is taken to have no work, and is named: a preview shows what schedules alone do. cpu and
+memory have no source: what pods will use is not known either.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_window
 from keda_py.core.meaning.windows import CRON
-from keda_py.core.metric_names import MetricSet, NamedMetric, name_metrics
+from keda_py.core.metric_names import MetricSet, name_metrics
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
-from keda_py.core.reading import MetricReading, Reading, Round
+from keda_py.core.reading import Reading
 from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError
+from keda_py.replay.engine.source import Silence, Source
 
 _LONGEST_NUMBER = 9
 
@@ -27,36 +30,47 @@ class Window:
     replicas: int
 
 
+class WindowSource:
+    """The readings of a window; each holds until the change that it names, so that a cron expression is walked once."""
+
+    def __init__(self, window: Window, origin: datetime) -> None:
+        self._window, self._origin = window, origin
+        self._reading, self._since, self._until = Reading(value=0.0), -math.inf, -math.inf
+
+    def read(self, at: float) -> Reading:
+        """Read whether the window is open, and when that changes."""
+        if at >= self._until:
+            now, times = self._origin + timedelta(seconds=at), self._window.times
+            inside, changes_at = is_open(times, now), next_change(times, now)
+            value = float(self._window.replicas) if inside else 0.0
+            self._reading = Reading(value=value, active=inside, changes_at=changes_at)
+            self._since = at
+            # A window that never changes is asked again at each look, of which there are few.
+            self._until = at if changes_at is None else (changes_at - self._origin).total_seconds()
+        return self._reading
+
+    def rose(self, above: float) -> float:
+        """Return when the reading was made, which is a boundary of the window."""
+        return self._since
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triggers:
     """`windows` by trigger index; `unknown` are the types that no preview can know."""
 
     metrics: MetricSet
-    windows: dict[int, Window]
+    windows: Mapping[int, Window]
     unknown: tuple[str, ...]
 
-    def read(self, now: datetime, last: Round | None = None) -> Round:
-        """What a poll finds then, if only the windows have work. What `last` found holds until the change it knows."""
-        known = last.readings if last is not None else (None,) * len(self.metrics.external)
-        pairs = zip(self.metrics.external, known, strict=True)
-        return Round(readings=tuple(self._reading(metric, now, before) for metric, before in pairs))
-
-    def _reading(self, metric: NamedMetric, now: datetime, before: MetricReading | None) -> MetricReading:
-        if before is not None and isinstance(before.outcome, Reading):
-            changes = before.outcome.changes_at
-            if changes is not None and now < changes:
-                return MetricReading(metric=metric, outcome=before.outcome, taken_at=now)
-        window = self.windows.get(metric.trigger_index)
-        if window is None:
-            return MetricReading(metric=metric, outcome=Reading(value=0.0, active=False), taken_at=now)
-        inside = is_open(window.times, now)
-        value = float(window.replicas) if inside else 0.0
-        outcome = Reading(value=value, active=inside, changes_at=next_change(window.times, now))
-        return MetricReading(metric=metric, outcome=outcome, taken_at=now)
+    def sources(self, origin: datetime) -> dict[int, Source]:
+        """Return a source for each trigger with an external metric; seconds count from `origin`."""
+        indexes = {metric.trigger_index for metric in self.metrics.external}
+        silent: dict[int, Source] = {index: Silence() for index in indexes}
+        return silent | {index: WindowSource(window, origin) for index, window in self.windows.items()}
 
 
 def read_triggers(spec: ScalingSpec) -> Triggers:
-    """Raises ConfigError naming field, value and remedy."""
+    """Read windows, and what cannot be known. Raises ConfigError naming field, value and remedy."""
     windows = {
         index: _window(trigger, f"spec.triggers[{index}].metadata")
         for index, trigger in enumerate(spec.triggers)
@@ -68,7 +82,7 @@ def read_triggers(spec: ScalingSpec) -> Triggers:
 
 
 def _metric(trigger: ScaleTrigger) -> MetricSpec:
-    """Targets of what cannot be known do not matter: their value is 0."""
+    """The target of a trigger that cannot be known does not matter: its value is 0."""
     match trigger.type:
         case "cpu" | "memory" as name:
             return ResourceMetric(name=name, target_type="Utilization", target="100")

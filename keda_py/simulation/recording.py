@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from keda_py.core.hpa.controller import choose_tolerance
 from keda_py.core.hpa.manifest import target_milli
-from keda_py.replay.engine.world import World
+from keda_py.core.hpa.walk import Rescaled
+from keda_py.core.round import Judgement
+from keda_py.replay.engine.world import Cause, World
 
 FLAP_SECONDS = 600.0
 MOST_CHANGES = 100_000
@@ -43,6 +45,17 @@ class Figures:
     changes: tuple[Change, ...]
 
 
+def _word_of(cause: Cause) -> str:
+    """The decision's reason, the HPA's, or the event itself."""
+    match cause:
+        case Judgement():
+            return cause.decision.reason.value
+        case Rescaled():
+            return cause.why
+        case _:
+            return cause
+
+
 class Recording:
     """The `Recorder` of a simulation; `figures` once it is over. Nothing before second 0 counts."""
 
@@ -60,7 +73,7 @@ class Recording:
         self._targets: list[float] = []
         self._subject: object = None
 
-    def changed(self, at: float, world: World, why: str) -> None:
+    def changed(self, at: float, world: World, cause: Cause) -> None:
         """Note a change."""
         pods = world.pods
         if at < 0:
@@ -73,7 +86,7 @@ class Recording:
                 self._waiting_since = max(0.0, self._woken_at(at, world))
             self._note_scaling(at, pods.replicas)
         if len(self._changes) < MOST_CHANGES:
-            self._changes.append(Change(at, pods.replicas, pods.ready, why))
+            self._changes.append(Change(at, pods.replicas, pods.ready, _word_of(cause)))
 
     def _note_scaling(self, at: float, replicas: int) -> None:
         self._scalings += 1
@@ -112,7 +125,7 @@ class Recording:
 
     def _adopt(self, world: World) -> None:
         subject = self._subject = world.subject
-        allowed = 1.0 + choose_tolerance(subject.hpa, world.plan.cluster.options).scale_up
+        allowed = 1.0 + choose_tolerance(subject.hpa, world.setting.cluster.options).scale_up
         if subject.metrics.composite is not None:
             kind = subject.spec.modifiers.metric_type if subject.spec.modifiers else ""
             self._targets = [subject.metrics.composite.target * allowed]

@@ -4,18 +4,17 @@ Made as the operator makes it: `core/spec.py`, the scalers' own names and target
 are not needed and not known: where a trigger asks for one, a placeholder stands in.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import SecretStr
 
-from keda_py.core.hpa.manifest import build_hpa
-from keda_py.core.hpa.wire import read_spec, read_target
 from keda_py.core.metric_names import name_metrics
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError
-from keda_py.replay.engine.subject import HpaMetric, Subject
+from keda_py.replay.engine.subject import Subject, subject_of
 from keda_py.sdk import registry
 from keda_py.sdk.checks import context_of
 from keda_py.sdk.context import EngineContext, SharedContext
@@ -27,34 +26,23 @@ _PLACEHOLDER = "placeholder"
 _MOST_PLACEHOLDERS = 16
 
 
-def build_subject(body: Mapping[str, Any], lent: SharedContext) -> Subject:
-    """The version that this manifest is, complete as the API server would hand it on. Raises ConfigError."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedObject:
+    """`scalers` run parallel to the triggers."""
+
+    subject: Subject
+    scalers: tuple[AnyScaler, ...]
+
+
+def build_object(body: Mapping[str, Any], lent: SharedContext) -> SimulatedObject:
+    """Build the version that this manifest is, complete as the API server would hand it on. Raises ConfigError."""
     spec = AS_WRITTEN.read(body)
     check_bounds(spec)
     check_triggers(spec.triggers)
     scalers = tuple(_build_scaler(spec, index, lent) for index in range(len(spec.triggers)))
     metrics = name_metrics(spec, [finish(scaler.specs()) for scaler in scalers])
-    manifest = build_hpa(spec, metrics)
-    return Subject(
-        spec=spec,
-        metrics=metrics,
-        scalers=scalers,
-        activations=tuple(float(scalers[one.trigger_index].activation) for one in metrics.external),
-        hpa=read_spec(manifest),
-        hpa_metrics=tuple(_hpa_metrics(manifest["spec"]["metrics"])),
-    )
-
-
-def _hpa_metrics(written: Iterable[Mapping[str, Any]]) -> Iterable[HpaMetric]:
-    for metric in written:
-        external = metric["type"] == "External"
-        source = metric["external"] if external else metric.get("resource") or metric["containerResource"]
-        yield HpaMetric(
-            external=external,
-            name=source["metric"]["name"] if external else source["name"],
-            target=read_target(source["target"]),
-            container=source.get("container", ""),
-        )
+    activations = (float(scalers[one.trigger_index].activation) for one in metrics.external)
+    return SimulatedObject(subject=subject_of(spec, metrics, activations), scalers=scalers)
 
 
 def _build_scaler(spec: ScalingSpec, index: int, lent: SharedContext) -> AnyScaler:

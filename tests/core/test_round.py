@@ -109,16 +109,27 @@ def test_a_decision_of_a_formula_does_not_stand_since_it_may_ask_for_the_time() 
     assert conclude(judge(FORMULA, facts), None).stands_until == NOW
 
 
+def importers(name: str, home: str) -> set[str]:
+    """Files of keda_py that import it from a module of the core."""
+    return {
+        str(path.relative_to(ROOT / "keda_py"))
+        for path in (ROOT / "keda_py").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == f"keda_py.core.{home}"
+        if any(alias.name == name for alias in node.names)
+    }
+
+
 @pytest.mark.parametrize(
     ("function", "home"),
     [("decide", "decision"), ("settle", "round"), ("note_activity", "activity")],
 )
 def test_the_steps_of_a_round_have_one_caller(function: str, home: str) -> None:
-    importers = {
-        str(path.relative_to(ROOT))
-        for path in (ROOT / "keda_py").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and node.module == f"keda_py.core.{home}"
-        if any(alias.name == function for alias in node.names)
-    }
-    assert importers <= {"keda_py/core/round.py"}
+    assert importers(function, home) <= {"core/round.py"}
+
+
+@pytest.mark.parametrize(
+    ("name", "home", "file"), [("judge", "round", "looks.py"), ("Walk", "hpa.walk", "autoscaler.py")]
+)
+def test_preview_and_simulation_run_one_engine(name: str, home: str, file: str) -> None:
+    assert {path for path in importers(name, home) if not path.startswith("operator/")} == {f"replay/engine/{file}"}

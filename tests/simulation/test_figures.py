@@ -55,7 +55,7 @@ def test_waking_again_within_ten_minutes_is_a_flap() -> None:
 
 
 def test_cpu_is_shared_by_the_pods_that_are_ready() -> None:
-    from keda_py.replay.engine.plan import Cluster
+    from keda_py.replay.engine.setting import Cluster
 
     body = on_queue(minReplicaCount=1)
     body["spec"]["triggers"] = [{"type": "cpu", "metricType": "Utilization", "metadata": {"value": "50"}}]
@@ -70,7 +70,7 @@ def test_a_sweep_names_the_cheapest_value_that_misses_nothing() -> None:
     sweep = read_sweep("cooldownPeriod=60,300,700,1200")
     variants = sweep.variants(on_queue())
     load = Written(steps, 7200.0)
-    from keda_py.replay.engine.plan import Cluster
+    from keda_py.replay.engine.setting import Cluster
 
     cluster = Cluster(ready_after=60.0)
     results = carry_out_all(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from keda_py.replay.engine.engine import simulate
-from keda_py.replay.engine.world import World
+from keda_py.replay.engine.world import Cause, World
+from keda_py.simulation.plan import simulate
 from tests.simulation.traces import SCENARIOS, Path, apart, plan_of
 
 CREATED = (-20.0, -26.1, -33.3, -44.9)
@@ -16,7 +16,7 @@ class Counts:
     def __init__(self, replicas: int) -> None:
         self.path: list[tuple[float, int]] = [(0.0, replicas)]
 
-    def changed(self, at: float, world: World, why: str) -> None:
+    def changed(self, at: float, world: World, cause: Cause) -> None:
         self.path.append((max(at, 0.0), world.pods.replicas))
 
     def passed(self, at: float, world: World) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 
 from keda_py.core.hpa.controller import ControllerOptions
 from keda_py.errors import ScalerError
-from keda_py.replay.engine.plan import Cluster, Plan
+from keda_py.replay.engine.setting import Cluster, Setting
 from keda_py.replay.engine.source import Source
 from keda_py.replay.engine.subject import Subject
 from keda_py.sdk.offline import shared_context
+from keda_py.simulation.plan import Plan
 from keda_py.simulation.sources import Column, Moment, OwnReading, Row, Rows
-from keda_py.simulation.subject import build_subject
+from keda_py.simulation.subject import SimulatedObject, build_object
 from tests.places import GOLDEN
 
 Json = dict[str, Any]
@@ -87,28 +88,30 @@ async def plan_of(name: str, *, created: float = CREATED_BEFORE, scenario: Json 
     scenario, clock = scenario or SCENARIOS[name], Moment(ORIGIN)
     created = created if begins_early(scenario) else 0.0
     versions: list[tuple[float, Subject]] = []
+    built: list[SimulatedObject] = []
     annotations = dict(scenario["annotations"])
     async with shared_context(clock=clock) as lent:
         for at, change in [(created, {}), *scenario["edits"]]:
             annotations = {key: value for key, value in {**annotations, **change}.items() if value is not None}
-            versions.append(
-                (at, build_subject(dated(recorded_object(name, annotations, scenario=scenario), created), lent))
-            )
-    first = versions[0][1]
+            built.append(build_object(dated(recorded_object(name, annotations, scenario=scenario), created), lent))
+            versions.append((at, built[-1].subject))
+    scalers = built[0].scalers
     sources: dict[int, Source] = {index: Column(Rows(rows(trace)), 0) for index, trace in enumerate(scenario["traces"])}
-    for index in range(len(scenario["traces"]), len(first.scalers)):
-        sources[index] = OwnReading(first.scalers[index], clock, ORIGIN)
+    for index in range(len(scenario["traces"]), len(scalers)):
+        sources[index] = OwnReading(scalers[index], clock, ORIGIN)
     return Plan(
         versions=versions,
-        sources=sources,
-        origin=ORIGIN,
-        end=float(SECONDS),
-        replicas=scenario["startReplicas"],
-        cluster=Cluster(
-            ready_after=float(scenario["readyAfter"]),
-            sync_seconds=SYNC_SECONDS,
-            options=ControllerOptions(downscale_stabilization=timedelta(seconds=10)),
+        setting=Setting(
+            sources=sources,
+            origin=ORIGIN,
+            replicas=scenario["startReplicas"],
+            cluster=Cluster(
+                ready_after=float(scenario["readyAfter"]),
+                sync_seconds=SYNC_SECONDS,
+                options=ControllerOptions(downscale_stabilization=timedelta(seconds=10)),
+            ),
         ),
+        end=float(SECONDS),
     )
 
 

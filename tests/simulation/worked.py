@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from keda_py.replay.engine.plan import Cluster
+from keda_py.replay.engine.setting import Cluster
 from keda_py.replay.engine.source import Source
 from keda_py.simulation.loads.load import Need
 from keda_py.simulation.recording import Figures

@@ -15,7 +15,7 @@ from keda_py.cli.text import foreign
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
-    from keda_py.replay.engine.plan import Cluster
+    from keda_py.replay.engine.setting import Cluster
     from keda_py.simulation.loads.load import Load
     from keda_py.simulation.reports.report import Report
     from keda_py.simulation.runs.run import Run
@@ -201,7 +201,7 @@ def _headers(options: argparse.Namespace) -> dict[str, str]:
 def _cluster(options: argparse.Namespace) -> "Cluster":
     from keda_py.core.hpa.controller import ControllerOptions
     from keda_py.core.values.quantity import parse_milli
-    from keda_py.replay.engine.plan import Cluster
+    from keda_py.replay.engine.setting import Cluster
 
     requests = dict(_named(text) for text in options.request)
     unknown = set(requests) - {"cpu", "memory"}

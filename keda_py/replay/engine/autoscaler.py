@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from keda_py.core.evaluation import evaluate
+from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import needs_ready_pods, needs_replicas
 from keda_py.core.hpa.controller import MetricSample, choose_tolerance, desired_count
 from keda_py.core.hpa.external import ExternalSample, count_per_pod
@@ -29,16 +29,19 @@ class Autoscaler:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        cluster = world.plan.cluster
-        rhythm = Rhythm(period=cluster.sync_seconds, takes=_SYNC_TAKES, options=cluster.options)
-        self.walk = Walk(world.subject.hpa, rhythm, world.plan.origin)
+        cluster = world.setting.cluster
+        self._foreseen = foreseen = world.setting.foreseen
+        takes = 0.0 if foreseen else _SYNC_TAKES
+        rhythm = Rhythm(period=cluster.sync_seconds, takes=takes, options=cluster.options, foreseen=foreseen)
+        self.walk = Walk(world.subject.hpa, rhythm, world.setting.origin)
         self._at, self._news = 0.0, False
         self._targets: dict[int, ScaleTarget] = {}
+        self._samples: tuple[MetricSample, ...] = ()
         self.adopt(0.0)
 
     def adopt(self, at: float) -> None:
         """Another version of the object."""
-        subject, options = self._world.subject, self._world.plan.cluster.options
+        subject, options = self._world.subject, self._world.setting.cluster.options
         self.walk.adopt(subject.hpa, at)
         self._tolerance = choose_tolerance(subject.hpa, options)
         self._warmup, self._namespace = options.warmup, subject.spec.namespace
@@ -55,6 +58,24 @@ class Autoscaler:
         self._targets.clear()
         self._lone = self._find_lone()
 
+    def foresee(self, evaluation: Evaluation, at: float) -> None:
+        """Take what a look found for what each sync finds until the next look; cpu and memory cannot be foreseen.
+
+        Syncs that were left out are due again where that is another value: an HPA of cpu and memory alone has no
+        sample, and its bounds decide.
+        """
+        values = {value.name: value.milli for value in evaluation.values}
+        samples = tuple(
+            ExternalSample(name=metric.name, target=metric.target, values=(values[metric.name],))
+            if metric.name in values
+            else ExternalSample(name=metric.name, target=metric.target, error="it has no value")
+            for metric in self._world.subject.hpa_metrics
+            if metric.external
+        )
+        if samples != self._samples:
+            self._samples = samples
+            self.walk.wake(at)
+
     def _find_lone(self) -> tuple[int, int] | None:
         """Index and target of a metric that is alone, and divided by the pods: the most usual HPA, and the quickest."""
         if len(self._asked) != 1:
@@ -68,11 +89,13 @@ class Autoscaler:
         self._at, self._news = at, False
         rescaled = self.walk.sync(at, self._world.pods.replicas, self._propose)
         if rescaled is not None:
-            self._world.scale(rescaled.replicas, at, rescaled.why)
+            self._world.scale(rescaled.replicas, at, rescaled)
         return self._news
 
     def _propose(self, current: int) -> int | None:
         at = self._at
+        if self._foreseen:
+            return self._desired(at, current, self._samples)
         if self._lone is not None:
             index, amount = self._lone
             self._news = self._read(index, at)
@@ -81,8 +104,10 @@ class Autoscaler:
                 return count_per_pod(to_milli(value), amount, current, self._tolerance)
         news, samples = self._ask(at)
         self._news = self._news or news
-        target, now = self._target(at, current), self._world.now(at)
-        return desired_count(target, samples, self._tolerance, self._warmup, now)
+        return self._desired(at, current, samples)
+
+    def _desired(self, at: float, current: int, samples: Sequence[MetricSample]) -> int | None:
+        return desired_count(self._target(at, current), samples, self._tolerance, self._warmup, self._world.now(at))
 
     def _target(self, at: float, current: int) -> ScaleTarget:
         if self._needs_pods and current:
@@ -96,7 +121,7 @@ class Autoscaler:
 
     def _load(self, at: float) -> Load | None:
         """What the traces of cpu and memory triggers say that all pods use together."""
-        metrics, sources = self._world.subject.metrics, self._world.plan.sources
+        metrics, sources = self._world.subject.metrics, self._world.setting.sources
         usage: dict[str, int] = {}
         container = "app"
         for metric, index in zip(metrics.resource, metrics.resource_triggers, strict=True):
@@ -104,7 +129,7 @@ class Autoscaler:
             if isinstance(used, float):
                 usage[metric.name] = to_milli(used)
                 container = metric.container or container
-        return Load(usage=usage, requests=self._world.plan.cluster.requests, container=container) if usage else None
+        return Load(usage=usage, requests=self._world.setting.cluster.requests, container=container) if usage else None
 
     def _ask(self, at: float) -> tuple[bool, list[MetricSample]]:
         """A sample for each metric; and whether a reading was news."""

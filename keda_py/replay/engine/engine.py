@@ -1,99 +1,101 @@
-"""Moves time: from look to sync to pod to edit, whichever comes next, until the plan's end.
+"""Moves time for one ScaledObject: from look to sync to pod, whichever comes next.
 
-The order at one moment: an edit, pods that become Ready, a look, a sync. What happened is told to a `Recorder`.
+Preview and simulation run this engine; they differ in their sources (`Setting`) and in what they record. The order at
+one moment: another version, pods that become Ready, a look, a sync.
 """
 
 from typing import Protocol
 
+from keda_py.core.activity import ActivityState
+from keda_py.core.hpa.walk import Rescaled
 from keda_py.replay.engine.autoscaler import Autoscaler
 from keda_py.replay.engine.looks import Looks
 from keda_py.replay.engine.meters import Meters
-from keda_py.replay.engine.plan import Plan
 from keda_py.replay.engine.pods import Pods
-from keda_py.replay.engine.world import World
+from keda_py.replay.engine.setting import Setting
+from keda_py.replay.engine.subject import Subject
+from keda_py.replay.engine.world import Cause, World
 
 
 class Recorder(Protocol):
-    """What is told of a simulation while it goes on."""
+    """Records a replay while it goes on."""
 
-    def changed(self, at: float, world: World, why: str) -> None:
-        """The count that is asked for, or of Ready pods, is another."""
+    def changed(self, at: float, world: World, cause: Cause) -> None:
+        """Record that the count that is asked for, or that of Ready pods, is another."""
         ...
 
     def passed(self, at: float, world: World) -> None:
-        """Something was read, or became Ready; what is so now holds until the next call."""
+        """Record that something was read, or became Ready; what is so now holds until the next call."""
         ...
 
 
-def simulate(plan: Plan, recorder: Recorder) -> None:
-    """Carry a plan out."""
-    Engine(plan, recorder).run()
+class ObjectEngine:
+    """One object; nothing happens before its first version is adopted. `looks.taken` counts its looks."""
 
+    def __init__(
+        self, subject: Subject, setting: Setting, recorder: Recorder, activity: ActivityState | None = None
+    ) -> None:
+        self._recorder = recorder
+        meters = Meters(subject, setting.sources, keeps=not setting.foreseen)
+        pods = Pods(setting.replicas, setting.cluster.ready_after)
+        self.world = World(setting=setting, subject=subject, meters=meters, pods=pods, changed=self._changed)
+        self.looks = Looks(self.world, activity or ActivityState())
+        self._autoscaler = Autoscaler(self.world)
+        self._runs = False
 
-class Engine:
-    """One run of one plan."""
+    @property
+    def next(self) -> float:
+        """The second of the next event; infinity: none before another version is adopted."""
+        return min(self.looks.next, self._autoscaler.walk.next, self.world.pods.next_ready)
 
-    def __init__(self, plan: Plan, recorder: Recorder) -> None:
-        created, subject = plan.versions[0]
-        self._plan, self._recorder = plan, recorder
-        self._edits = list(plan.versions[1:])
-        meters = Meters(subject, plan.sources)
-        pods = Pods(plan.replicas, plan.cluster.ready_after)
-        self._world = World(plan=plan, subject=subject, meters=meters, pods=pods, changed=self._changed)
-        self._looks, self._autoscaler = Looks(self._world), Autoscaler(self._world)
-        self._stopped = True
-        self._resume_or_stop(created)
-
-    def run(self) -> None:
-        """Until the end, which is not reached itself."""
-        for at, _ in [*self._edits, (self._plan.end, None)]:
-            self._run_until(min(at, self._plan.end))
-            if at >= self._plan.end:
-                return
-            self._edit(at)
-
-    def _run_until(self, end: float) -> None:
-        world, looks, autoscaler, passed = self._world, self._looks, self._autoscaler, self._recorder.passed
-        pods, walk = world.pods, autoscaler.walk
-        while True:
-            at = looks.next if looks.next <= walk.next else walk.next
-            if pods.next_ready <= at:
-                at = pods.next_ready
-            if at >= end:
-                return
-            if pods.next_ready <= at:
-                pods.settle(at)
-                self._changed(at, "PodReady")
-            elif looks.next <= at:
-                looks.look(at)
-            elif autoscaler.sync(at):
-                looks.look(at, polled=False)
-            passed(at, world)
-            if not pods.replicas:
-                looks.doze(min(end, walk.next))
-
-    def _changed(self, at: float, why: str) -> None:
-        self._autoscaler.walk.wake(at)
-        self._recorder.changed(at, self._world, why)
-
-    def _edit(self, at: float) -> None:
-        """As a reconcile: the HPA is brought to what the new version says, and a look follows at once."""
-        _, self._world.subject = self._edits.pop(0)
-        self._world.meters.adopt(self._world.subject)
+    def adopt(self, subject: Subject, at: float) -> None:
+        """Bring the HPA to what another version says, and look at once, as a reconcile does."""
+        world, walk = self.world, self._autoscaler.walk
+        world.subject = subject
+        world.meters.adopt(subject)
         self._autoscaler.adopt(at)
-        self._resume_or_stop(at)
-
-    def _resume_or_stop(self, at: float) -> None:
-        pause = self._world.subject.spec.pause
+        pause = subject.spec.pause
         if pause.stopped:
-            self._looks.stop()
-            self._world.meters.forget()
-            self._autoscaler.walk.delete()
+            self.looks.stop()
+            world.meters.forget()
+            world.judgement = None
+            walk.delete()
             wanted = pause.replica_count()
             if wanted is not None:
-                self._world.scale(wanted, at, "Paused")
+                world.scale(wanted, at, "Paused")
         else:
-            if self._stopped:
-                self._autoscaler.walk.create(at)
-            self._looks.start(at)
-        self._stopped = pause.stopped
+            if not self._runs:
+                walk.create(at)
+            self.looks.start(at)
+        self._runs = not pause.stopped
+
+    def step(self, at: float) -> None:
+        """Let the first of the events happen that are due."""
+        world, looks = self.world, self.looks
+        if world.pods.next_ready <= at:
+            world.pods.settle(at)
+            self._changed(at, "PodReady")
+        elif looks.next <= at:
+            self._look(at)
+        elif self._autoscaler.sync(at):
+            looks.look(at, polled=False)
+        self._recorder.passed(at, world)
+
+    def run_until(self, end: float) -> None:
+        """Let all happen that comes before that second."""
+        pods, looks, walk, foreseen = self.world.pods, self.looks, self._autoscaler.walk, self.world.setting.foreseen
+        while (at := self.next) < end:
+            self.step(at)
+            if not pods.replicas and not foreseen:
+                looks.doze(min(end, walk.next))
+
+    def _look(self, at: float) -> None:
+        self.looks.look(at)
+        if self.world.setting.foreseen and self.world.judgement is not None:
+            self._autoscaler.foresee(self.world.judgement.evaluation, at)
+
+    def _changed(self, at: float, cause: Cause) -> None:
+        self._autoscaler.walk.wake(at)
+        if self.world.setting.foreseen and isinstance(cause, Rescaled):
+            self.looks.poll_by(at)
+        self._recorder.changed(at, self.world, cause)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from keda_py.core.activity import ActivityState, renew_activity
-from keda_py.core.decision import Decision, Reason, ScaleTo
+from keda_py.core.decision import Reason, ScaleTo
 from keda_py.core.fallback import needs_ready_pods
 from keda_py.core.pacing.polling_grid import Grid
-from keda_py.core.round import Facts, Outcome, conclude, judge
+from keda_py.core.round import Conclusion, Facts, Judgement, Outcome, conclude, judge
 from keda_py.replay.engine.world import World
 
 _LATE_SECONDS = 0.001
@@ -35,13 +35,13 @@ class _Held:
 class Looks:
     """Of one object. `next` is the second of the next look, infinity while nothing is looked at."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._activity = ActivityState()
+    def __init__(self, world: World, activity: ActivityState) -> None:
+        self._world, self._activity = world, activity
         self._held: _Held | None = None
         self._active_at: float | None = None
         self._grid = Grid(interval=1.0, offset=0.0)
         self.next = float("inf")
+        self.taken = 0
 
     def start(self, at: float) -> None:
         """Look now, and from then on at each polling interval; the last activity is remembered."""
@@ -59,6 +59,8 @@ class Looks:
     def look(self, at: float, *, polled: bool = True) -> None:
         """One look; `polled` False: because the HPA's question found work, or an error."""
         world = self._world
+        self.taken += 1
+        before = world.pods.replicas
         world.meters.poll(at, due=polled)
         key = (tuple(world.meters.active), world.pods.replicas, world.meters.changes_at)
         held = self._held
@@ -68,11 +70,17 @@ class Looks:
             if not polled:
                 return  # the next poll is due when it was
         else:
-            self._decide(at, key)
-            held = self._held
-        self.next = self._grid.next_after(at)
-        if held is not None and held.until + _LATE_SECONDS < self.next:
-            self.next = held.until + _LATE_SECONDS
+            held = self._held = self._decide(at, key)
+        if world.setting.foreseen:
+            self.next = held.until
+            if world.pods.replicas != before:
+                self.poll_by(at)
+        else:
+            self.next = min(self._grid.next_after(at), held.until + _LATE_SECONDS)
+
+    def poll_by(self, at: float) -> None:
+        """Take the next poll one polling interval after `at`: the count is another, which the last look did not see."""
+        self.next = min(self.next, at + self._grid.interval)
 
     def doze(self, end: float) -> None:
         """At zero: pass over the polls that find a lone trigger as inactive as the last did.
@@ -89,7 +97,7 @@ class Looks:
                 return  # the look at that moment shares the reading
             self.next = self._grid.next_after(self.next)
 
-    def _decide(self, at: float, key: _Key) -> None:
+    def _decide(self, at: float, key: _Key) -> _Held:
         self._catch_up()
         world, now = self._world, self._world.now(at)
         spec, metrics, replicas = world.subject.spec, world.subject.metrics, world.pods.replicas
@@ -105,7 +113,7 @@ class Looks:
             health=world.meters.health,
             activity=self._activity,
         )
-        judgement = judge(spec, facts)
+        judgement = world.judgement = judge(spec, facts)
         if metrics.composite is not None:
             values = judgement.evaluation.values
             world.composite = values[0].milli / 1000 if values else None
@@ -113,15 +121,18 @@ class Looks:
         conclusion = conclude(judgement, Outcome(before=replicas) if isinstance(action, ScaleTo) else None)
         self._activity = conclusion.activity or ActivityState()
         if isinstance(action, ScaleTo):
-            world.scale(action.replicas, at, judgement.decision.reason.value)
-        self._hold(key if conclusion.stands_until != now else _NEVER, judgement.decision, at)
+            world.scale(action.replicas, at, judgement)
+        return self._hold(key, judgement, conclusion, at)
 
-    def _hold(self, key: _Key, decision: Decision, at: float) -> None:
-        """Keep the decision for as long as it stands, or until the moment that it names itself."""
-        until = float("inf")
-        if decision.look_again_at is not None:
-            until = max((decision.look_again_at - self._world.plan.origin).total_seconds(), at)
-        self._held = _Held(key=key, until=until, is_active=decision.reason is Reason.ACTIVE)
+    def _hold(self, key: _Key, judgement: Judgement, conclusion: Conclusion, at: float) -> _Held:
+        """Keep the decision for as long as it stands; one that does not, until a change that is known in advance."""
+        stands, decision = conclusion.stands_until != judgement.facts.now, judgement.decision
+        until = conclusion.stands_until if stands else decision.look_again_at
+        return _Held(
+            key=key if stands else _NEVER,
+            until=max(self._world.second(until), at),
+            is_active=decision.reason is Reason.ACTIVE,
+        )
 
     def _catch_up(self) -> None:
         """Write down the activity of the looks that were taken as decided."""

@@ -19,10 +19,14 @@ Raw = Sample | Reading
 
 
 class Meters:
-    """The last reading of each metric, in their order. `active` is None where it failed."""
+    """The last reading of each metric, in their order. `active` is None where it failed.
 
-    def __init__(self, subject: Subject, sources: Mapping[int, Source]) -> None:
+    With `keeps` a young reading stands for those that follow it, as in the operator.
+    """
+
+    def __init__(self, subject: Subject, sources: Mapping[int, Source], *, keeps: bool) -> None:
         self.health: dict[str, FallbackState] = {}
+        self._keeps = keeps
         self._all = sources
         self.metrics: tuple[NamedMetric, ...] = ()
         self.forget()
@@ -39,7 +43,7 @@ class Meters:
         self.cached = [spec.triggers[metric.trigger_index].use_cached_metrics for metric in self.metrics]
         self._polled = [index for index, cached in enumerate(self.cached) if not cached]
         self._resting = [index for index, cached in enumerate(self.cached) if cached]
-        self._shared = min(SHARED_SECONDS, spec.polling_interval.total_seconds() / 2)
+        self._shared = min(SHARED_SECONDS, spec.polling_interval.total_seconds() / 2) if self._keeps else 0.0
         if [metric.name for metric in self.metrics] != known:
             self.forget()
 

@@ -1,4 +1,7 @@
-"""What one trigger would read at a moment."""
+"""Sources: what one trigger would read at a moment, whether a window, a trace or a load profile says so.
+
+Seconds count from the setting's `origin`. A source is asked with moments that never go back.
+"""
 
 from typing import Protocol
 
@@ -6,16 +9,28 @@ from keda_py.core.reading import Outcome
 from keda_py.errors import ScalerError
 
 Sample = float | ScalerError
-"""What a trace says: a value, or that the source does not answer."""
+"""A value, or the failure of a source that does not answer."""
 
 
 class Source(Protocol):
-    """One trigger's."""
+    """The source of one trigger."""
 
     def read(self, at: float) -> Sample | Outcome:
-        """What a reading at that moment gives."""
+        """Read at that moment."""
         ...
 
     def rose(self, above: float) -> float:
-        """When, since the reading before the last, the value was first above that; the last reading is."""
+        """Return when, since the reading before the last, the value was first above that; the last reading is."""
         ...
+
+
+class Silence:
+    """A trigger of which nothing is known: it has no work at any time."""
+
+    def read(self, at: float) -> Sample:
+        """Read no work."""
+        return 0.0
+
+    def rose(self, above: float) -> float:
+        """Return infinity: the value never rises."""
+        return float("inf")

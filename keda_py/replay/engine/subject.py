@@ -1,12 +1,15 @@
 """One version of a ScaledObject, ready to be replayed: its spec, its metrics, and the HPA that it would own."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from keda_py.core.hpa.controller import HpaSpec
+from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.hpa.metrics import MetricTarget
+from keda_py.core.hpa.wire import read_spec, read_target
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import ScalingSpec
-from keda_py.sdk.registry import AnyScaler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +24,34 @@ class HpaMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """`activations` run parallel to `metrics.external`, `scalers` to the triggers."""
+    """`activations` run parallel to `metrics.external`: a value above activates."""
 
     spec: ScalingSpec
     metrics: MetricSet
-    scalers: tuple[AnyScaler, ...]
     activations: tuple[float, ...]
     hpa: HpaSpec
     hpa_metrics: tuple[HpaMetric, ...]
+
+
+def subject_of(spec: ScalingSpec, metrics: MetricSet, activations: Iterable[float]) -> Subject:
+    """Build the HPA that the operator would make, and read it as its controller would. Raises ConfigError."""
+    manifest = build_hpa(spec, metrics)
+    return Subject(
+        spec=spec,
+        metrics=metrics,
+        activations=tuple(activations),
+        hpa=read_spec(manifest),
+        hpa_metrics=tuple(_hpa_metrics(manifest["spec"]["metrics"])),
+    )
+
+
+def _hpa_metrics(written: Iterable[Mapping[str, Any]]) -> Iterable[HpaMetric]:
+    for metric in written:
+        external = metric["type"] == "External"
+        source = metric["external"] if external else metric.get("resource") or metric["containerResource"]
+        yield HpaMetric(
+            external=external,
+            name=source["metric"]["name"] if external else source["name"],
+            target=read_target(source["target"]),
+            container=source.get("container", ""),
+        )

@@ -11,15 +11,15 @@ from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.meaning.windows import windows_of
 from keda_py.core.mistakes import Mistakes
 from keda_py.errors import ConfigError
-from keda_py.replay.engine.engine import simulate
-from keda_py.replay.engine.plan import Cluster, Plan
+from keda_py.replay.engine.setting import Cluster, Setting
 from keda_py.replay.engine.source import Source
 from keda_py.replay.engine.subject import Subject
 from keda_py.sdk.offline import shared_context
 from keda_py.simulation.loads.load import RESOURCE_UNITS, Load, Need
+from keda_py.simulation.plan import Plan, simulate
 from keda_py.simulation.recording import Figures, Recording
 from keda_py.simulation.sources import Moment, OwnReading, reads_by_itself
-from keda_py.simulation.subject import build_subject
+from keda_py.simulation.subject import SimulatedObject, build_object
 
 _PEAK_PODS = 10
 _REQUESTS = {"cpu": "cpu=500m", "memory": "memory=512Mi"}
@@ -50,7 +50,7 @@ class Result:
 def needs_of(body: Mapping[str, Any], load: Load) -> tuple[Need, ...]:
     """What an object's triggers need of a load. Raises ConfigError."""
     clock = Moment(load.origin)
-    return _needs(asyncio.run(_subject(body, clock)), clock)
+    return _needs(asyncio.run(_build(body, clock)), clock)
 
 
 def carry_out(run: Run) -> Result:
@@ -59,19 +59,19 @@ def carry_out(run: Run) -> Result:
         clock = Moment(run.load.origin)
         created = {"creationTimestamp": run.load.origin.isoformat()}
         body = {**run.body, "metadata": {**run.body["metadata"], **created}}
-        subject = asyncio.run(_subject(body, clock))
+        built = asyncio.run(_build(body, clock))
         mistakes = Mistakes()
         with mistakes.noted():
-            sources = dict(run.load.bind(_needs(subject, clock)))
+            sources = dict(run.load.bind(_needs(built, clock)))
         with mistakes.noted():
-            _refuse_unknown_shares(subject, run.cluster)
+            _refuse_unknown_shares(built.subject, run.cluster)
         mistakes.refuse()
     except ConfigError as error:
         raise ConfigError(f"{run.title}: {error}", field=error.field) from None
-    for index, scaler in enumerate(subject.scalers):
+    for index, scaler in enumerate(built.scalers):
         if index not in sources:
             sources[index] = OwnReading(scaler, clock, run.load.origin)
-    return _simulate(run, subject, sources)
+    return _simulate(run, built.subject, sources)
 
 
 def _refuse_unknown_shares(subject: Subject, cluster: Cluster) -> None:
@@ -90,14 +90,8 @@ def _simulate(run: Run, subject: Subject, sources: Mapping[int, Source]) -> Resu
     replicas = spec.min_replicas if run.replicas is None else run.replicas
     if spec.idle_replicas is not None and run.replicas is None:
         replicas = spec.idle_replicas
-    plan = Plan(
-        versions=[(0.0, subject)],
-        sources=sources,
-        origin=run.load.origin,
-        end=run.load.end,
-        replicas=replicas,
-        cluster=run.cluster,
-    )
+    setting = Setting(sources=sources, origin=run.load.origin, replicas=replicas, cluster=run.cluster)
+    plan = Plan(versions=[(0.0, subject)], setting=setting, end=run.load.end)
     recording = Recording(replicas)
     simulate(plan, recording)
     return Result(title=run.title, variant=run.variant, figures=recording.figures(plan.end))
@@ -111,17 +105,18 @@ def carry_out_all(runs: Sequence[Run], processes: int) -> list[Result]:
         return list(pool.map(carry_out, runs, chunksize=max(1, len(runs) // (processes * 4))))
 
 
-async def _subject(body: Mapping[str, Any], clock: Moment) -> Subject:
+async def _build(body: Mapping[str, Any], clock: Moment) -> SimulatedObject:
     async with shared_context(clock=clock) as lent:
-        return build_subject(body, lent)
+        return build_object(body, lent)
 
 
-def _needs(subject: Subject, clock: Moment) -> tuple[Need, ...]:
+def _needs(built: SimulatedObject, clock: Moment) -> tuple[Need, ...]:
     """Of every trigger but those that know by the clock what they read."""
-    spec, found = subject.spec, []
+    subject, found = built.subject, []
+    spec = subject.spec
     zone = next((window.zone for window in windows_of(spec.triggers)), "")
     external = {metric.trigger_index: metric for metric in subject.metrics.external}
-    for index, (trigger, scaler) in enumerate(zip(spec.triggers, subject.scalers, strict=True)):
+    for index, (trigger, scaler) in enumerate(zip(spec.triggers, built.scalers, strict=True)):
         metric = external.get(index)
         if metric is not None and reads_by_itself(scaler, clock):
             continue

@@ -1,12 +1,11 @@
-"""What is simulated: versions of an object over time, what its triggers read, and the cluster around it."""
+"""The setting of a replay: what the triggers of the object read, and the cluster around it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from keda_py.core.hpa.controller import ControllerOptions
 from keda_py.replay.engine.source import Source
-from keda_py.replay.engine.subject import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +22,16 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """`versions` are (second, version), the first when the object is created; `sources` are by trigger index.
+class Setting:
+    """Second 0 is `origin`, aware; `sources` are by trigger index; `replicas` is the count to begin with.
 
-    Second 0 is `origin`, aware. `begin` may be negative: what comes before second 0 happens, and is not recorded.
+    With `foreseen` every source says when it changes, as windows do. Then polls and syncs that would find what the
+    last one found are left out, and each change happens at its exact moment. Without it, polls keep to their grid, as
+    the operator's do, and a source may say another thing at each of them.
     """
 
-    versions: Sequence[tuple[float, Subject]]
     sources: Mapping[int, Source]
     origin: datetime
-    end: float
     replicas: int = 0
     cluster: Cluster = field(default_factory=Cluster)
+    foreseen: bool = False
