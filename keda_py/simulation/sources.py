@@ -73,7 +73,7 @@ class Column:
         return self._rows.since
 
 
-class Moment:
+class SimulatedClock:
     """The clock that scalers are lent: a moment of the simulation, set before each reading. Nothing can wait on it."""
 
     def __init__(self, at: datetime) -> None:
@@ -103,7 +103,7 @@ class Moment:
 class OwnReading:
     """A scaler that needs nothing but the clock, such as a schedule: its reading holds until the change it names."""
 
-    def __init__(self, scaler: AnyScaler, clock: Moment, origin: datetime) -> None:
+    def __init__(self, scaler: AnyScaler, clock: SimulatedClock, origin: datetime) -> None:
         self._scaler, self._clock, self._origin = scaler, clock, origin
         self._until, self._since, self._last = -math.inf, -math.inf, Reading(value=0.0)
 
@@ -125,7 +125,7 @@ class OwnReading:
         return self._since
 
 
-def reads_by_itself(scaler: AnyScaler, clock: Moment) -> bool:
+def reads_by_itself(scaler: AnyScaler, clock: SimulatedClock) -> bool:
     """Does the scaler know by the clock alone what it reads, and when that changes?"""
     try:
         reading = finish(scaler.read())

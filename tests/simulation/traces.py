@@ -12,7 +12,7 @@ from keda_py.replay.engine.source import Source
 from keda_py.replay.engine.subject import Subject
 from keda_py.sdk.offline import shared_context
 from keda_py.simulation.plan import Plan
-from keda_py.simulation.sources import Column, Moment, OwnReading, Row, Rows
+from keda_py.simulation.sources import Column, OwnReading, Row, Rows, SimulatedClock
 from keda_py.simulation.subject import SimulatedObject, build_object
 from tests.places import GOLDEN
 
@@ -85,7 +85,7 @@ def begins_early(scenario: Json) -> bool:
 
 
 async def plan_of(name: str, *, created: float = CREATED_BEFORE, scenario: Json | None = None) -> Plan:
-    scenario, clock = scenario or SCENARIOS[name], Moment(ORIGIN)
+    scenario, clock = scenario or SCENARIOS[name], SimulatedClock(ORIGIN)
     created = created if begins_early(scenario) else 0.0
     versions: list[tuple[float, Subject]] = []
     built: list[SimulatedObject] = []

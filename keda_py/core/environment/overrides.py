@@ -13,7 +13,7 @@ from enum import StrEnum
 from keda_py.apis.environments.override import NEXT_CHANGE, Override
 from keda_py.apis.environments.override import OverrideSpec as WireSpec
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import next_change
+from keda_py.core.environment.calendar.questions import moment_of
 from keda_py.core.environment.times import parse_duration, parse_optional_time, parse_time
 from keda_py.core.mistakes import Mistakes
 from keda_py.core.values.times import write_time
@@ -161,11 +161,11 @@ def _end_of(
     if override.end_is_fixed or (status.ends and status.ends_of == asked):
         return parse_time(status.ends, field="status.ends")
     edited = now if status.observed_generation else None
-    change = None if calendar is None else next_change(calendar, max(starts, edited or starts))
-    if change is None:
+    changes_at = None if calendar is None else moment_of(calendar, max(starts, edited or starts)).changes_at
+    if changes_at is None:
         text = "spec.until: NextChange needs an Environment whose calendar opens or closes; write a time, or use for"
         raise ConfigError(text, field="spec.until")
-    return change.at
+    return changes_at
 
 
 def check_override(spec: OverrideSpec, now: datetime, others: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.apis.environments.calendar import CalendarStatus
-from keda_py.core.environment.calendar.questions import next_change
+from keda_py.core.environment.calendar.questions import moment_of
 from keda_py.core.environment.calendar.report import invalid_status, status_of
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
@@ -60,8 +60,8 @@ class CalendarObjects(Kind[CalendarMemory]):
         except ConfigError as error:
             status = invalid_status(str(error))
         else:
-            status, change = status_of(calendar, now), next_change(calendar, now)
-            at = None if change is None else change.at
+            moment = moment_of(calendar, now)
+            status, at = status_of(calendar, moment, now), moment.changes_at
         await self._parts.status.write(state, fields_of(CalendarStatus, status))
         wait = LONGEST_WAIT if at is None else min(max(at - now, timedelta(0)), LONGEST_WAIT)
         state.next_look = self._parts.clock.monotonic() + wait.total_seconds() + LATE_SECONDS

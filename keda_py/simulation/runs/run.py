@@ -18,7 +18,7 @@ from keda_py.sdk.offline import shared_context
 from keda_py.simulation.loads.load import RESOURCE_UNITS, Load, Need
 from keda_py.simulation.plan import Plan, simulate
 from keda_py.simulation.recording import Figures, Recording
-from keda_py.simulation.sources import Moment, OwnReading, reads_by_itself
+from keda_py.simulation.sources import OwnReading, SimulatedClock, reads_by_itself
 from keda_py.simulation.subject import SimulatedObject, build_object
 
 _PEAK_PODS = 10
@@ -49,14 +49,14 @@ class Result:
 
 def needs_of(body: Mapping[str, Any], load: Load) -> tuple[Need, ...]:
     """What an object's triggers need of a load. Raises ConfigError."""
-    clock = Moment(load.origin)
+    clock = SimulatedClock(load.origin)
     return _needs(asyncio.run(_build(body, clock)), clock)
 
 
 def carry_out(run: Run) -> Result:
     """Simulate. Raises ConfigError that names the object."""
     try:
-        clock = Moment(run.load.origin)
+        clock = SimulatedClock(run.load.origin)
         created = {"creationTimestamp": run.load.origin.isoformat()}
         body = {**run.body, "metadata": {**run.body["metadata"], **created}}
         built = asyncio.run(_build(body, clock))
@@ -105,12 +105,12 @@ def carry_out_all(runs: Sequence[Run], processes: int) -> list[Result]:
         return list(pool.map(carry_out, runs, chunksize=max(1, len(runs) // (processes * 4))))
 
 
-async def _build(body: Mapping[str, Any], clock: Moment) -> SimulatedObject:
+async def _build(body: Mapping[str, Any], clock: SimulatedClock) -> SimulatedObject:
     async with shared_context(clock=clock) as lent:
         return build_object(body, lent)
 
 
-def _needs(built: SimulatedObject, clock: Moment) -> tuple[Need, ...]:
+def _needs(built: SimulatedObject, clock: SimulatedClock) -> tuple[Need, ...]:
     """Of every trigger but those that know by the clock what they read."""
     subject, found = built.subject, []
     spec = subject.spec

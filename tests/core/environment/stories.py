@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keda_py.apis.environments.calendar import CalendarSpec
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import next_change
+from keda_py.core.environment.calendar.questions import moment_of
 from keda_py.core.environment.calendar.reading import read_calendar
 from keda_py.core.environment.decision.seen import Role
 from keda_py.core.environment.overrides import OverrideSpec, OverrideState, Target
@@ -92,7 +92,7 @@ def calendar_of(story: Story) -> Calendar:
 def boundaries_of(calendar: Calendar) -> list[datetime]:
     """When it opens and closes in these weeks."""
     found, at = [], START
-    while (change := next_change(calendar, at)) is not None and change.at < START + WEEKS:
-        found.append(change.at)
-        at = change.at
+    while (change := moment_of(calendar, at).changes_at) is not None and change < START + WEEKS:
+        found.append(change)
+        at = change
     return found

@@ -10,16 +10,15 @@ from keda_py.apis.environments.calendar import CalendarSpec
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.questions import (
     hours_a_week,
-    is_open,
-    next_change,
+    moment_of,
     next_holidays,
     openings,
-    why,
 )
 from keda_py.core.environment.calendar.reading import read_calendar
 from keda_py.core.environment.calendar.report import invalid_status, status_of
 from keda_py.core.environment.times import in_words, parse_duration
 from keda_py.errors import ConfigError
+from tests.calls import calls_of
 from tests.costs import cpu_of
 from tests.properties import examples
 
@@ -48,18 +47,20 @@ def test_a_working_week_opens_in_the_morning_and_closes_in_the_evening() -> None
     assert spans(cal, "2026-11-26T12:00", 3) == [
         "Thu 26 08:30-Thu 26 19:30", "Fri 27 08:30-Fri 27 19:30", "Mon 30 08:30-Mon 30 19:30",
     ]  # fmt: skip
-    assert [is_open(cal, at(f"2026-11-27T{time}")) for time in ("08:29:59", "08:30", "19:29:59", "19:30")] == [
+    assert [moment_of(cal, at(f"2026-11-27T{time}")).open for time in ("08:29:59", "08:30", "19:29:59", "19:30")] == [
         False,
         True,
         True,
         False,
     ]
-    change = next_change(cal, at("2026-11-27T19:30"))
-    assert change is not None
-    assert (change.at, change.opens, change.because) == (at("2026-11-30T08:30"), True, "hours Mon-Fri 08:30-19:30")
-    closing = next_change(cal, at("2026-11-27T12:00"))
-    assert closing is not None
-    assert (closing.at, closing.opens, closing.because) == (
+    change = moment_of(cal, at("2026-11-27T19:30"))
+    assert (change.changes_at, change.opens, change.because) == (
+        at("2026-11-30T08:30"),
+        True,
+        "hours Mon-Fri 08:30-19:30",
+    )
+    closing = moment_of(cal, at("2026-11-27T12:00"))
+    assert (closing.changes_at, closing.opens, closing.because) == (
         at("2026-11-27T19:30"),
         False,
         "end of the hours Mon-Fri 08:30-19:30",
@@ -87,8 +88,8 @@ def test_hours_mean_what_they_say(hours: list[dict[str, str]], expected: list[st
 
 def test_always_open_has_no_next_change() -> None:
     cal = calendar([{"from": "00:00", "to": "24:00"}])
-    assert is_open(cal, at("2026-03-29T02:30"))
-    assert next_change(cal, at("2026-03-29T02:30")) is None
+    assert moment_of(cal, at("2026-03-29T02:30")).open
+    assert moment_of(cal, at("2026-03-29T02:30")).changes_at is None
 
 
 SPRING, AUTUMN = "2026-03-28T12:00", "2026-10-24T12:00"
@@ -141,11 +142,11 @@ def test_holidays_close_and_exceptions_win_over_all() -> None:
         "Fri 25 08:30-Fri 25 19:30",
         "Mon 04 08:30-Mon 04 19:30",
     ]
-    assert why(cal, at("2026-11-26T12:00")) == "exception: move of the office"
-    assert why(cal, at("2026-11-28T10:00")) == "exception: working Saturday"
-    assert why(cal, at("2026-12-29T10:00")) == "holiday: Christmas"
-    assert why(cal, at("2026-12-06T10:00")) == "no hours on this day of the week"
-    assert why(cal, at("2026-11-25T22:00")) == "outside of the hours"
+    assert moment_of(cal, at("2026-11-26T12:00")).why == "exception: move of the office"
+    assert moment_of(cal, at("2026-11-28T10:00")).why == "exception: working Saturday"
+    assert moment_of(cal, at("2026-12-29T10:00")).why == "holiday: Christmas"
+    assert moment_of(cal, at("2026-12-06T10:00")).why == "no hours on this day of the week"
+    assert moment_of(cal, at("2026-11-25T22:00")).why == "outside of the hours"
     holidays = next_holidays(cal, at("2026-12-01T00:00"))
     assert [str(holiday.day) for holiday in holidays] == [f"2026-12-{day}" for day in (28, 29, 30, 31)] + ["2027-01-01"]
 
@@ -206,7 +207,7 @@ def test_what_cannot_be_meant_is_refused_with_field_value_and_remedy(spec: dict[
 def test_an_answer_costs_under_10_ms_whatever_the_hours_are(hours: list[dict[str, str]]) -> None:
     cal = calendar(hours, holidays=[{"dates": ["2026-12-01/2027-11-30"], "name": "long"}])
     moments = iter([at("2026-12-01T00:00") + timedelta(minutes=step) for step in range(9)])
-    assert cpu_of(lambda: next_change(cal, next(moments)), ConfigError) < 0.01
+    assert cpu_of(lambda: moment_of(cal, next(moments)), ConfigError) < 0.01
 
 
 ZONES = ("Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Asia/Seoul", "Pacific/Apia")
@@ -222,25 +223,25 @@ DAYS = st.sampled_from(["Mon", "Mon-Fri", "Sat,Sun", "Fri-Mon", "Tue,Thu", ""])
     end=TIMES,
     minutes=st.integers(0, 19 * 365 * 1440),
 )
-def test_changes_alternate_and_agree_with_is_open(zone: str, days: str, begin: str, end: str, minutes: int) -> None:
+def test_changes_alternate_and_agree_with_what_is_open(
+    zone: str, days: str, begin: str, end: str, minutes: int
+) -> None:
     if begin == end:
         return
     cal = calendar([{"days": days, "from": begin, "to": end}], zone)
     now = datetime(2011, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
     for _ in range(6):
-        change = next_change(cal, now)
-        assert change is not None
-        assert change.at > now
-        assert change.opens is not is_open(cal, now)
-        assert is_open(cal, change.at - timedelta(seconds=1)) is is_open(cal, now)
-        assert is_open(cal, change.at) is change.opens
-        local = change.at.astimezone(ZoneInfo(zone))
-        if (
-            change.at.astimezone(ZoneInfo(zone)).utcoffset()
-            == (change.at - timedelta(days=1)).astimezone(ZoneInfo(zone)).utcoffset()
-        ):
-            assert f"{local:%H:%M}" == (begin if change.opens else end)
-        now = change.at
+        moment = moment_of(cal, now)
+        changes_at = moment.changes_at
+        assert changes_at is not None
+        assert changes_at > now
+        assert moment.opens is not moment.open
+        assert moment_of(cal, changes_at - timedelta(seconds=1)).open is moment.open
+        assert moment_of(cal, changes_at).open is moment.opens
+        local, before = (time.astimezone(ZoneInfo(zone)) for time in (changes_at, changes_at - timedelta(days=1)))
+        if local.utcoffset() == before.utcoffset():
+            assert f"{local:%H:%M}" == (begin if moment.opens else end)
+        now = changes_at
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172_800), ("", 7)])
@@ -265,7 +266,8 @@ def test_spans_are_told_in_words(seconds: int, words: str) -> None:
 
 def test_the_status_says_what_is_and_what_comes() -> None:
     cal = calendar(WEEK, holidays=[CHRISTMAS])
-    status = status_of(cal, at("2026-12-23T20:00"))
+    evening = at("2026-12-23T20:00")
+    status = status_of(cal, moment_of(cal, evening), evening)
     assert status.model_dump(by_alias=True, exclude_defaults=True) == {
         "open": False,
         "nextChange": {"at": "2026-12-25T07:30:00Z", "to": "Open", "because": "hours Mon-Fri 08:30-19:30"},
@@ -273,5 +275,6 @@ def test_the_status_says_what_is_and_what_comes() -> None:
         "hoursAWeek": "55",
         "conditions": [{"type": "Valid", "status": "True", "reason": "Valid"}],
     }
+    assert calls_of(lambda: status_of(cal, moment_of(cal, evening), evening), moment_of) == 1
     assert invalid_status("spec.hours: wrong").open is None
     assert invalid_status("spec.hours: wrong").conditions[0].message == "spec.hours: wrong"

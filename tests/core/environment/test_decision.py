@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from keda_py.core.environment.calendar.questions import moment_of
 from keda_py.core.environment.decision import goal as goals
 from keda_py.core.environment.decision import members
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
@@ -33,6 +34,7 @@ from keda_py.core.environment.decision.state import (
 from keda_py.core.environment.overrides import Overrides
 from keda_py.core.environment.spec import MOST_MEMBERS
 from keda_py.errors import ConfigError
+from tests.calls import calls_of
 from tests.core.environment.builders import MINUTE, NIGHT, NOON, environment, member, override, remembered
 from tests.core.environment.deciding import (
     ASLEEP,
@@ -347,3 +349,11 @@ def test_a_deletion_that_is_held_up_says_what_is_in_the_way_and_what_to_do() -> 
     assert by_type(rising, "Released")[:2] == ("False", "GivingBack")
     assert held_up(rising.status) == ""
     assert by_type(run(member(), spec=leaving, state=AWAKE), "Released")[:2] == ("True", "AllGivenBack")
+
+
+def test_the_calendar_is_asked_once_about_now_and_once_about_the_next_change() -> None:
+    decided: list[EnvironmentDecision] = []
+    assert calls_of(lambda: decided.append(run(now=NIGHT)), moment_of) == 2
+    change = decided[0].next_change
+    assert change is not None
+    assert (f"{change.at:%d %H:%M}", change.to) == ("24 08:00", goals.State.AWAKE)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from hypothesis import given
 
-from keda_py.core.environment.calendar.questions import is_open
+from keda_py.core.environment.calendar.questions import moment_of
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.members import Keep
 from keda_py.core.environment.decision.members import Reason as MemberReason
@@ -71,7 +71,7 @@ def test_four_weeks_lose_no_count_and_no_boundary(story: Story) -> None:
         decision = model.settle()
         check(model, story, decision)
         if now - second in boundaries and is_ruled_by_calendar(model, now - 2 * hour):
-            phases = AWAKE_PHASES if is_open(model.calendar, now) else ASLEEP_PHASES
+            phases = AWAKE_PHASES if moment_of(model.calendar, now).open else ASLEEP_PHASES
             assert decision.state.phase in phases, f"a boundary was missed at {now}"
 
 
@@ -103,7 +103,7 @@ def asleep_is_allowed(model: NamespaceModel, story: Story) -> None:
         if count == 0:
             asleep = rule is not None and rule.state is OverrideState.ASLEEP
             lost = story.lost[0] <= at < story.lost[0] + timedelta(minutes=story.lost[1])
-            closed = rule is None and not lost and not is_open(model.calendar, at)
+            closed = rule is None and not lost and not moment_of(model.calendar, at).open
             owned = next(thing.owned for thing in model.things if thing.key == key) == 0
             assert asleep or closed or owned, f"{key} was put to sleep at {at}"
     model.log.clear()

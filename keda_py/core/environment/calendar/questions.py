@@ -1,4 +1,4 @@
-"""What people ask of a calendar: is it open, what changes next and why, which holidays come.
+"""Questions about a calendar: whether it is open, what changes next and why, which holidays come.
 
 Answers look HORIZON ahead at most. One costs as much as the days to the next change: a year of holidays 2 ms.
 """
@@ -26,38 +26,30 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """It opens (True) or closes at that instant (UTC)."""
+class Moment:
+    """A calendar at one instant: whether it is open and why, and its first opening or closing after that instant.
 
-    at: datetime
-    opens: bool
-    because: str
+    `changes_at` (UTC) is None if nothing changes within the horizon; `opens` and `because` are about the change.
+    """
 
-
-def is_open(calendar: Calendar, at: datetime) -> bool:
-    """Whether it is open at that instant (aware)."""
-    first = next(openings(calendar, at), None)
-    return first is not None and first.start <= at
-
-
-def next_change(calendar: Calendar, after: datetime) -> Change | None:
-    """The first opening or closing strictly after that instant (aware); None: not within the horizon."""
-    horizon = after + HORIZON
-    for opening in openings(calendar, after):
-        if opening.start > after:
-            return Change(at=opening.start, opens=True, because=opening.because)
-        if opening.end < horizon:
-            return Change(at=opening.end, opens=False, because=opening.ends_because)
-        break
-    return None
+    open: bool
+    why: str
+    changes_at: datetime | None = None
+    opens: bool = False
+    because: str = ""
 
 
-def why(calendar: Calendar, at: datetime) -> str:
-    """Why it is open or closed at that instant, in words."""
+def moment_of(calendar: Calendar, at: datetime) -> Moment:
+    """Ask the calendar about an instant (aware), once for all that may be wanted: each answer walks the same days."""
     first = next(openings(calendar, at), None)
     if first is not None and first.start <= at:
-        return first.because
-    return calendar.why_closed(local_date(at, calendar.zone))
+        lasts = first.end >= at + HORIZON
+        changes_at, because = (None, "") if lasts else (first.end, first.ends_because)
+        return Moment(open=True, why=first.because, changes_at=changes_at, because=because)
+    closed = calendar.why_closed(local_date(at, calendar.zone))
+    if first is None:
+        return Moment(open=False, why=closed)
+    return Moment(open=False, why=closed, changes_at=first.start, opens=True, because=first.because)
 
 
 def openings(calendar: Calendar, after: datetime) -> Iterator[Opening]:

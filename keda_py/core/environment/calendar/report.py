@@ -5,19 +5,19 @@ from datetime import datetime
 from keda_py.apis.environments.calendar import CalendarStatus, ChangeStatus, HolidayStatus
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import hours_a_week, is_open, next_change, next_holidays
+from keda_py.core.environment.calendar.questions import Moment, hours_a_week, next_holidays
 from keda_py.core.values.times import write_time
 
 
-def status_of(calendar: Calendar, now: datetime) -> CalendarStatus:
-    """Of a calendar that could be read; the controller writes it again at `next_change`, and after midnight there."""
-    change = next_change(calendar, now)
-    told = None
-    if change is not None:
-        told = ChangeStatus(at=write_time(change.at), to="Open" if change.opens else "Closed", because=change.because)
+def status_of(calendar: Calendar, moment: Moment, now: datetime) -> CalendarStatus:
+    """Write the status of a valid calendar at its moment `now`; it is another at the next change, and at midnight."""
+    change = None
+    if moment.changes_at is not None:
+        to = "Open" if moment.opens else "Closed"
+        change = ChangeStatus(at=write_time(moment.changes_at), to=to, because=moment.because)
     return CalendarStatus(
-        open=is_open(calendar, now),
-        next_change=told,
+        open=moment.open,
+        next_change=change,
         next_holidays=[
             HolidayStatus(date=each.day.isoformat(), name=each.name) for each in next_holidays(calendar, now)
         ],
@@ -27,5 +27,5 @@ def status_of(calendar: Calendar, now: datetime) -> CalendarStatus:
 
 
 def invalid_status(error: str) -> CalendarStatus:
-    """Of one that cannot be used; `error` names field, value and remedy. Whether it is open is not known then."""
+    """Write the status of an invalid one; `error` names field, value and remedy. Whether it is open is not known."""
     return CalendarStatus(conditions=[Condition(type="Valid", status="False", reason="CalendarInvalid", message=error)])

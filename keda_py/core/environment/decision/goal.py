@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import is_open, next_change, why
+from keda_py.core.environment.calendar.questions import moment_of
 from keda_py.core.environment.decision.state import EnvironmentState, Phase
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
@@ -102,18 +102,17 @@ class Question:
         return self._by_calendar(self.calendar, at, verdict.changes_at)
 
     def _by_calendar(self, calendar: Calendar, at: datetime, override_at: datetime | None) -> Goal:
-        change = next_change(calendar, at)
-        begins = None if change is None else change.at - (self.lead if change.opens else timedelta(0))
-        if change is None or begins is None:
-            looks_at = override_at
-        else:
-            looks_at = _earliest(override_at, begins if begins > at else change.at)
-        if is_open(calendar, at):
-            return Goal(state=State.AWAKE, reason=Reason.OPEN, because=why(calendar, at), looks_at=looks_at)
-        if change is not None and begins is not None and change.opens and begins <= at:
-            because = f"to be ready by then, {in_words(self.lead)} before {change.because}"
+        moment, looks_at, leads = moment_of(calendar, at), override_at, False
+        if (changes_at := moment.changes_at) is not None:
+            begins = changes_at - (self.lead if moment.opens else timedelta(0))
+            leads = moment.opens and begins <= at
+            looks_at = _earliest(override_at, begins if begins > at else changes_at)
+        if moment.open:
+            return Goal(state=State.AWAKE, reason=Reason.OPEN, because=moment.why, looks_at=looks_at)
+        if leads:
+            because = f"to be ready by then, {in_words(self.lead)} before {moment.because}"
             return Goal(state=State.AWAKE, reason=Reason.READY_BY, because=because, looks_at=looks_at)
-        return Goal(state=State.ASLEEP, reason=Reason.CLOSED, because=why(calendar, at), looks_at=looks_at)
+        return Goal(state=State.ASLEEP, reason=Reason.CLOSED, because=moment.why, looks_at=looks_at)
 
     def change_after(self, goal: Goal) -> NextChange | None:
         """The next instant at which something else is wanted than `goal`; None: none is known."""

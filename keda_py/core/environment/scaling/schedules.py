@@ -13,7 +13,7 @@ from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.environments.scaling_schedule import Bounds, Period, ScalingSchedule, ScalingScheduleSpec
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import is_open, next_change
+from keda_py.core.environment.calendar.questions import moment_of
 from keda_py.core.environment.calendar.reading import read_week
 from keda_py.core.environment.scaling.overlays import exactly, hold_at, paused_by_owner
 from keda_py.core.environment.spec import build_selector
@@ -151,24 +151,25 @@ def _build_bounds(bounds: Bounds, field: str) -> BoundsSpec:
 
 def in_force(schedule: ScheduleSpec, now: datetime) -> InForce:
     """The period that holds now, and when another one will."""
-    name, bounds = _period_at(schedule, now)
-    at: datetime | None = now
+    name, bounds, at = _period_at(schedule, now)
     for _ in range(_MOST_STEPS):
-        changes = [] if at is None else [next_change(period.calendar, at) for period in schedule.periods]
-        at = min((change.at for change in changes if change is not None), default=None)
         if at is None:
             break
-        following, _bounds = _period_at(schedule, at)
+        following, _bounds, then = _period_at(schedule, at)
         if following != name:
             return InForce(period=name, bounds=bounds, changes_at=at, changes_to=following)
+        at = then
     return InForce(period=name, bounds=bounds, changes_at=at)
 
 
-def _period_at(schedule: ScheduleSpec, at: datetime) -> tuple[str, BoundsSpec | None]:
-    for period in schedule.periods:
-        if is_open(period.calendar, at):
-            return period.name, period.bounds
-    return OTHERWISE, schedule.otherwise
+def _period_at(schedule: ScheduleSpec, at: datetime) -> tuple[str, BoundsSpec | None, datetime | None]:
+    """(name, bounds, the first change of any calendar) of the period that holds then."""
+    moments = [moment_of(period.calendar, at) for period in schedule.periods]
+    changes_at = min((one.changes_at for one in moments if one.changes_at is not None), default=None)
+    for period, moment in zip(schedule.periods, moments, strict=True):
+        if moment.open:
+            return period.name, period.bounds, changes_at
+    return OTHERWISE, schedule.otherwise, changes_at
 
 
 def lay_bounds_over(spec: ScalingSpec, bounds: BoundsSpec | None) -> ScalingSpec:

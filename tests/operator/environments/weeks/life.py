@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import is_open
+from keda_py.core.environment.calendar.questions import moment_of
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
 from keda_py.kube.client import PatchKind
@@ -296,7 +296,7 @@ class Life:
 
     def _may_sleep(self, thing: Thing, owner: str) -> bool:
         rule = self.rule_of(thing, owner)
-        closed = rule is None and not self.lost and not is_open(self.calendar, self.now)
+        closed = rule is None and not self.lost and not moment_of(self.calendar, self.now).open
         return closed or thing.owned == 0 or (rule is not None and rule.state is OverrideState.ASLEEP)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keda_py.core.environment.calendar.questions import is_open
+from keda_py.core.environment.calendar.questions import moment_of
 from keda_py.core.environment.overrides import OverrideState
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES
 from keda_py.localkube.cluster import ClusterOptions
@@ -168,7 +168,7 @@ def check(life: Life) -> None:
             continue
         if status["phase"] == "Awake":
             its_count_is_restored(life, thing)
-        if status["phase"] == "Asleep" and not life.lost and not is_open(life.calendar, life.now):
+        if status["phase"] == "Asleep" and not life.lost and not moment_of(life.calendar, life.now).open:
             nothing = life.count(thing) == 0 or thing.manager in (PERSON, ARGO)
             assert nothing, f"{thing.key} is up by itself at {life.now}"
 
@@ -191,7 +191,7 @@ def no_boundary_is_missed(life: Life) -> None:
     ruled = any(each.created <= life.now and (each.ends is None or each.ends > since) for each in life.overrides)
     if ruled or life.lost:
         return
-    phases = AWAKE_PHASES if is_open(life.calendar, life.now) else ASLEEP_PHASES
+    phases = AWAKE_PHASES if moment_of(life.calendar, life.now).open else ASLEEP_PHASES
     for name in life.environments:
         assert life.status(name)["phase"] in phases, f"{name} missed a boundary at {life.now}"
 
