@@ -77,9 +77,10 @@ def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, sight: Si
 
 
 def sight_of(parts: ScaledObjectDependencies, state: ObjectState, look: Look) -> Sight | None:
-    """What a look that wrote nothing was made of; None where the next one may come to more by time alone."""
+    """Keep what a look that wrote nothing was made of; None if the next one may come to more by time alone."""
     workloads, count = _workloads(parts, state), look.seen.replicas
-    if not look.stands or not lasts(look.decision):
+    stands = SIGHT_SECONDS if look.stands_until is None else (look.stands_until - look.at).total_seconds()
+    if not stands or not lasts(look.decision):
         return None
     workload = workloads.get(state.key.namespace, look.spec.target.name) if workloads is not None else None
     if workloads is None or workload is None or count is None or workload["spec"]["replicas"] != count:
@@ -95,7 +96,7 @@ def sight_of(parts: ScaledObjectDependencies, state: ObjectState, look: Look) ->
         told=state.told,
         reason=look.decision.reason,
         look_again_at=look.decision.look_again_at,
-        until=parts.clock.monotonic() + min(SIGHT_SECONDS, seconds_until_due(state.ledger, look.at)),
+        until=parts.clock.monotonic() + min(SIGHT_SECONDS, stands, seconds_until_due(state.ledger, look.at)),
     )
 
 

@@ -59,8 +59,8 @@ NEW = Before()
 class Look:
     """What was read and seen, what was decided, and what came of it (`outcome` None: there was nothing to do).
 
-    `settled` is what that leaves in the status, `stands` whether equal facts come to the same a moment later,
-    `activity` what the next look begins with.
+    `settled` is what that leaves in the status, `activity` what the next look begins with; until `stands_until` equal
+    facts come to an equal decision (`Conclusion`).
     """
 
     spec: ScalingSpec
@@ -72,7 +72,7 @@ class Look:
     decision: Decision
     outcome: Outcome | None
     settled: Settled
-    stands: bool = False
+    stands_until: datetime | None
     activity: ActivityState | None = None
     metric_names: tuple[str, ...] = ()
     hpa_status: Mapping[str, Any] = field(default_factory=dict)
@@ -155,7 +155,7 @@ def look_of(
         decision=judgement.decision,
         outcome=outcome,
         settled=conclusion.settled,
-        stands=conclusion.stands_until != facts.now,
+        stands_until=conclusion.stands_until,
         activity=conclusion.activity,
         metric_names=metric_names,
         hpa_status=hpa_status,

@@ -29,6 +29,7 @@ LOOK = Look(
     decision=Decision(action=Keep(), reason=Reason.ACTIVE),
     outcome=None,
     settled=Settled(ready=READY, active=ACTIVE, last_active=NOON),
+    stands_until=NOON,
     health={},
 )
 

@@ -12,7 +12,7 @@ from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from keda_py.localkube.plane import SYNC_SECONDS
 from keda_py.operator.decisions.history import PAUSE_SECONDS
 from keda_py.operator.scaled_objects.observing import sees_the_same
-from tests.builders import deployment, metrics_api, scaled_object
+from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.worlds.world import World
 
 POLL = 10
@@ -121,3 +121,16 @@ async def _becomes(world: World, holds: Callable[[], bool]) -> None:
     assert holds()
     await _idle(world)
     assert holds()
+
+
+async def test_what_was_seen_counts_no_longer_than_the_decision_stands(world: World) -> None:
+    opens = world.clock.now() + timedelta(minutes=3)
+    window = cron(f"{opens.minute} {opens.hour} * * *", f"{opens.minute} {(opens.hour + 1) % 24} * * *", 1)
+    await world.create(deployment(), scaled_object(window, pollingInterval=POLL, cooldownPeriod=0))
+    await _idle(world)
+    assert world.operator.assembly is not None
+    (state,) = world.operator.assembly.scaled_objects.states.values()
+    assert state.sight is not None
+    assert state.sight.look_again_at is not None
+    left = (state.sight.look_again_at - world.clock.now()).total_seconds()
+    assert state.sight.until - world.clock.monotonic() <= left
