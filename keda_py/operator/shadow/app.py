@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aiohttp import web
 
@@ -13,12 +14,15 @@ from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.core.spec import AS_WRITTEN
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.kube.resources import SCALED_JOBS
+from keda_py.kube.events import EventRecorder, EventType
+from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.cluster.caches import Caches, keep_hpa_status
 from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.decisions.record import DecisionRecord
+from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.decisions.record import DecisionRecord, Entry
 from keda_py.operator.opening import OperatorInputs, identity, opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.probes import probe_app
@@ -29,13 +33,12 @@ from keda_py.operator.scaled_jobs.parts import job_parts_of
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import Hpas
 from keda_py.operator.scaled_objects.targets import Targets
+from keda_py.operator.shadow.comparisons import Comparisons
 from keda_py.operator.shadow.jobs import ShadowedJobs, ShadowJobState
-from keda_py.operator.shadow.kind import ShadowedObjects, ShadowState
 from keda_py.operator.shadow.ledger import Ledger
-from keda_py.operator.shadow.recorded import Recorded
+from keda_py.operator.shadow.objects import ShadowedObjects, ShadowState
 from keda_py.operator.shadow.report import report_app
-from keda_py.operator.shadow.silent import SilentEvents, SilentStatus
-from keda_py.operator.shadow.told import Told
+from keda_py.operator.shadow.trace_record import TraceRecord
 from keda_py.operator.sharding.tenures import Tenures
 from keda_py.operator.sources import Sources, readings_of, sources_of
 from keda_py.readings.journal import Journal
@@ -64,7 +67,7 @@ class Shadow:
     jobs: Controller[ShadowJobState]
     job_caches: JobCaches
     ledger: Ledger
-    recorded: Recorded
+    recorded: TraceRecord
     report_port: int = 0
 
 
@@ -104,9 +107,9 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
         (jobs if key.kind == SCALED_JOBS.kind else controller).on_reading(key)
 
     parts = _parts(around, sources, readings_of(around, sources, lambda _: True, on_reading))
-    ledger, recorded = Ledger(around.clock.now()), Recorded()
+    ledger, recorded = Ledger(around.clock.now()), TraceRecord()
     metrics = ShadowMetrics(around.instruments.registry, lambda: ledger.compared)
-    told = Told(clock=around.clock, ledger=ledger, metrics=metrics, recorded=recorded)
+    told = Comparisons(clock=around.clock, ledger=ledger, metrics=metrics, recorded=recorded)
     job_parts, scaling = job_parts_of(parts, around.settings), around.settings.scaling
     controller = Controller(parts, ShadowedObjects(parts, told), scaling.scaled_object_workers, Tenures())
     jobs = Controller(job_parts, ShadowedJobs(job_parts, told), scaling.scaled_job_workers, Tenures())
@@ -115,6 +118,24 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
     return Shadow(
         parts=parts, controller=controller, jobs=jobs, job_caches=job_parts.caches, ledger=ledger, recorded=recorded
     )
+
+
+class SilentStatus(StatusWriter):
+    """Writes no status."""
+
+    def note(self, state: Remembered, entry: Entry) -> None:
+        """Nothing is kept either."""
+
+    async def write(self, state: Remembered, wanted: Mapping[str, Any], *, exactly: bool = False) -> bool:
+        """Nothing was needed."""
+        return False
+
+
+class SilentEvents(EventRecorder):
+    """Records no Event, and announces none."""
+
+    def record(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "") -> None:
+        """Nothing."""
 
 
 def _parts(around: OperatorInputs, sources: Sources, readings: Readings) -> ScaledObjectDependencies:

@@ -20,7 +20,7 @@ from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.job_tracker import JobTracker
 from keda_py.operator.scaled_jobs.report import JobLook, entry_of
 from keda_py.operator.scaled_jobs.state import ScaledJobState
-from keda_py.operator.shadow.told import PAUSED, SLACK, Told
+from keda_py.operator.shadow.comparisons import PAUSED, SLACK, Comparisons
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class ShadowedJobs(Kind[ShadowJobState]):
 
     new = ShadowJobState
 
-    def __init__(self, parts: ScaledJobDependencies, told: Told) -> None:
+    def __init__(self, parts: ScaledJobDependencies, told: Comparisons) -> None:
         self._parts, self._told = parts, told
         self._tracker = JobTracker(parts.client, parts.caches)
         self.live = parts.caches.scaled_jobs

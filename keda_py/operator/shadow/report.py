@@ -17,7 +17,7 @@ from keda_py.core.shadow.comparison import Side
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.operator.shadow.ledger import Disagreement, Ledger
-from keda_py.operator.shadow.recorded import Recorded
+from keda_py.operator.shadow.trace_record import TraceRecord
 
 PATH, TRACE = "/report", "/trace"
 
@@ -39,7 +39,7 @@ def report_of(ledger: Ledger, clock: Clock) -> Mapping[str, Any]:
     }
 
 
-def report_app(ledger: Ledger, recorded: Recorded, clock: Clock) -> web.Application:
+def report_app(ledger: Ledger, recorded: TraceRecord, clock: Clock) -> web.Application:
     """The endpoints."""
 
     async def answer(request: web.Request) -> web.Response:

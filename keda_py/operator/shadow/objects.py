@@ -30,7 +30,7 @@ from keda_py.operator.scaled_objects.observing import observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Look, look_of
 from keda_py.operator.scaled_objects.state import ObjectState
-from keda_py.operator.shadow.told import PAUSED, SLACK, Told
+from keda_py.operator.shadow.comparisons import PAUSED, SLACK, Comparisons
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class ShadowedObjects(Kind[ShadowState]):
 
     new = ShadowState
 
-    def __init__(self, parts: ScaledObjectDependencies, told: Told) -> None:
+    def __init__(self, parts: ScaledObjectDependencies, told: Comparisons) -> None:
         self._parts, self._told = parts, told
         self.live = parts.caches.scaled_objects
 

@@ -9,7 +9,7 @@ from keda_py.core.reading import Round
 from keda_py.core.shadow.comparison import Claim
 from keda_py.operator.controller.state import Remembered, about
 from keda_py.operator.shadow.ledger import Ledger
-from keda_py.operator.shadow.recorded import Recorded
+from keda_py.operator.shadow.trace_record import TraceRecord
 from keda_py.telemetry.shadow_metrics import ShadowMetrics
 
 SLACK = timedelta(seconds=30)
@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Comparisons:
     """Of all kinds."""
 
     clock: Clock
     ledger: Ledger
     metrics: ShadowMetrics
-    recorded: Recorded
+    recorded: TraceRecord
 
     def note(
         self, state: Remembered, claims: tuple[Claim, ...], patience: timedelta, seen: Round | None = None

@@ -40,7 +40,7 @@ class _Rows:
             del self.cells[: -MOST_ROWS * len(row)]
 
 
-class Recorded:
+class TraceRecord:
     """Values of all objects, as far as there is room."""
 
     def __init__(self) -> None:

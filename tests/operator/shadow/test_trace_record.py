@@ -8,7 +8,7 @@ from keda_py.core.metric_specs import ExternalMetric
 from keda_py.core.reading import MetricReading, Reading, Round
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ScalerError
-from keda_py.operator.shadow.recorded import MOST_OBJECTS, MOST_ROWS, MOST_TRIGGERS, Recorded
+from keda_py.operator.shadow.trace_record import MOST_OBJECTS, MOST_ROWS, MOST_TRIGGERS, TraceRecord
 from keda_py.simulation.loads.trace_file import TraceFile
 from tests.costs import bytes_kept_by
 
@@ -35,7 +35,7 @@ def after(seconds: float) -> datetime:
 
 
 def test_a_trace_has_each_change_and_no_gap_and_simulate_reads_it(tmp_path: Path) -> None:
-    recorded = Recorded()
+    recorded = TraceRecord()
     for second, values in ((0, (1, 2.5)), (15, (1, 2.5)), (30, (7, None)), (45, (7, None)), (2000, (7, None))):
         recorded.note(KEY, said(*values), after(second))
     trace = recorded.trace(KEY) or ""
@@ -52,7 +52,7 @@ def test_a_trace_has_each_change_and_no_gap_and_simulate_reads_it(tmp_path: Path
 
 
 def test_names_with_commas_and_quotes_are_columns_all_the_same(tmp_path: Path) -> None:
-    recorded, path = Recorded(), tmp_path / "trace.csv"
+    recorded, path = TraceRecord(), tmp_path / "trace.csv"
     recorded.note(KEY, said(1, 2, of='redis-jobs,"late"'), NOON)
     path.write_text(recorded.trace(KEY) or "")
     trace = TraceFile(path=str(path))
@@ -60,7 +60,7 @@ def test_names_with_commas_and_quotes_are_columns_all_the_same(tmp_path: Path) -
 
 
 def test_it_is_bounded_in_objects_triggers_and_rows() -> None:
-    recorded = Recorded()
+    recorded = TraceRecord()
     for number in range(MOST_OBJECTS + 9):
         recorded.note(ObjectKey("ScaledObject", "crowd", str(number)), said(1), NOON)
     recorded.note(KEY, said(1), NOON)
@@ -73,8 +73,8 @@ def test_it_is_bounded_in_objects_triggers_and_rows() -> None:
     assert len((recorded.trace(KEY) or "").splitlines()) == MOST_ROWS + 1
 
 
-def a_full_trace() -> Recorded:
-    recorded, rounds = Recorded(), [said(1, 2), said(3, 4)]
+def a_full_trace() -> TraceRecord:
+    recorded, rounds = TraceRecord(), [said(1, 2), said(3, 4)]
     for second in range(MOST_ROWS + 9):
         recorded.note(KEY, rounds[second % 2], after(second))
     return recorded
@@ -85,7 +85,7 @@ def test_a_full_trace_of_two_triggers_takes_under_150_kb() -> None:
 
 
 def test_other_triggers_begin_a_new_trace() -> None:
-    recorded = Recorded()
+    recorded = TraceRecord()
     recorded.note(KEY, said(1), NOON)
     recorded.note(KEY, said(1, 2), after(15))
     assert (recorded.trace(KEY) or "").splitlines()[1:] == ["2026-11-20T12:00:15Z,1,2"]
