@@ -88,6 +88,14 @@ def with_condition(conditions: ConditionList, kind: str, value: ConditionValue) 
     return [*conditions, entry]
 
 
+def with_conditions(conditions: ConditionList, values: Mapping[str, ConditionValue]) -> list[Mapping[str, Any]]:
+    """The list with those conditions set; one that lacks any of the four that KEDA always has begins anew."""
+    listed = list(conditions) if is_initialised(conditions) else list(INITIAL)
+    for kind, value in values.items():
+        listed = with_condition(listed, kind, value)
+    return listed
+
+
 def hpa_active(hpa_status: Mapping[str, Any]) -> ConditionValue | None:
     """Translate the HPA's ScalingActive into our HPAActive condition; None if the HPA has none yet."""
     for entry in hpa_status.get("conditions") or ():

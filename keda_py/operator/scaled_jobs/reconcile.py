@@ -8,8 +8,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import Any
 
-from keda_py.core import conditions
-from keda_py.core.conditions import ConditionValue, read_condition, with_condition
+from keda_py.core.conditions import ConditionValue, read_condition, with_conditions
 from keda_py.core.jobs import conditions as job_conditions
 from keda_py.core.jobs.spec import JobScalingSpec, check_metric_types
 from keda_py.core.metric_names import MetricSet
@@ -128,8 +127,5 @@ class JobReconciler:
         await self._parts.status.settle(state)
 
     def _stage(self, state: ScaledJobState, change: StatusChange) -> None:
-        current = state.status.get("conditions") or ()
-        listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
-        for kind, value in change.conditions.items():
-            listed = with_condition(listed, kind, value)
+        listed = with_conditions(state.status.get("conditions") or (), change.conditions)
         self._parts.status.stage(state, {**change.fields, "conditions": listed})

@@ -12,7 +12,7 @@ from typing import Any
 
 from keda_py.core import conditions
 from keda_py.core.activity import restore_activity
-from keda_py.core.conditions import READY, ConditionValue, read_condition, with_condition
+from keda_py.core.conditions import READY, ConditionValue, read_condition, with_conditions
 from keda_py.core.fallback import has_valid_fallback
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
@@ -199,12 +199,9 @@ class Reconciler:
     def _stage(
         self, state: ObjectState, fields: dict[str, Any], values: Mapping[str, ConditionValue], spec: ScalingSpec | None
     ) -> None:
-        current, has_fallback = state.status.get("conditions") or (), spec is not None and has_valid_fallback(spec)
-        listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
-        for kind, value in values.items():
-            listed = with_condition(listed, kind, value)
-        if not has_fallback:
-            listed = with_condition(listed, "Fallback", conditions.NO_FALLBACK)
+        if spec is None or not has_valid_fallback(spec):
+            values = {**values, "Fallback": conditions.NO_FALLBACK}
+        listed = with_conditions(state.status.get("conditions") or (), values)
         self._parts.status.stage(state, {**fields, "conditions": listed})
 
 

@@ -109,10 +109,10 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
     parts = _parts(around, sources, readings_of(around, sources, lambda _: True, on_reading))
     ledger, recorded = Ledger(around.clock.now()), TraceRecord()
     metrics = ShadowMetrics(around.instruments.registry, lambda: ledger.compared)
-    told = Comparisons(clock=around.clock, ledger=ledger, metrics=metrics, recorded=recorded)
+    comparisons = Comparisons(clock=around.clock, ledger=ledger, metrics=metrics, recorded=recorded)
     job_parts, scaling = job_parts_of(parts, around.settings), around.settings.scaling
-    controller = Controller(parts, ShadowedObjects(parts, told), scaling.scaled_object_workers, Tenures())
-    jobs = Controller(job_parts, ShadowedJobs(job_parts, told), scaling.scaled_job_workers, Tenures())
+    controller = Controller(parts, ShadowedObjects(parts, comparisons), scaling.scaled_object_workers, Tenures())
+    jobs = Controller(job_parts, ShadowedJobs(job_parts, comparisons), scaling.scaled_job_workers, Tenures())
     for listener in (controller, jobs):
         sources.resolver.subscribe(listener.on_parameters)
     return Shadow(
