@@ -29,7 +29,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.operator.environments.known.caches import MEMBERS, keep_member
-from keda_py.preview.reading.period import usual_zone
+from keda_py.preview.period import usual_zone
 from keda_py.replay.reading.manifests import Source
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.table import PortLimits

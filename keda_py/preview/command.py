@@ -1,5 +1,6 @@
 """`keda-py preview` from beginning to end: let time pass over what was read, and print."""
 
+import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,18 +11,23 @@ from keda_py.kube.client import KubeClient
 from keda_py.preview.pages.body import body_of
 from keda_py.preview.pages.differences import differences, document_of, text_of
 from keda_py.preview.pages.table import page
-from keda_py.preview.reading.period import Period, period_of, refuse_past
+from keda_py.preview.period import Period, earliest, period_of, refuse_past
 from keda_py.replay.previews import Preview, preview
 from keda_py.replay.reading.cluster import ClusterReading
 from keda_py.replay.reading.manifests import Source, read_plans
 from keda_py.replay.reading.standing import as_it_stands
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import json_of, printable
+from keda_py.validation.problems import Problem
+from keda_py.validation.report import validate_texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """`since` and `timezone` "": from now on, in the zone that most schedules are written in. `live`: of a cluster."""
+    """The flags. Without `since` and `timezone` a preview begins now, in the zone that most schedules are written in.
+
+    `live`: it is of a cluster.
+    """
 
     days: int
     since: str = ""
@@ -29,7 +35,7 @@ class Wanted:
     live: bool = False
 
     def period(self, sources: Sequence[Source]) -> Period:
-        """Raises ConfigError."""
+        """Read the period. Raises ConfigError."""
         now = SystemClock().now()
         found = period_of(sources, now, days=self.days, since=self.since, timezone=self.timezone)
         if not self.live:
@@ -38,15 +44,30 @@ class Wanted:
         return replace(found, present=min(found.begins, now))
 
 
+def read_sources(texts: Mapping[str, str], since: str = "") -> tuple[list[Source], list[Problem]]:
+    """Read the objects of all texts, or the errors for which they would be refused: no preview of such is true.
+
+    They are judged as if they were applied before a period of that `--from`.
+    """
+    report = asyncio.run(validate_texts(texts, earliest(since, SystemClock().now())))
+    errors = [problem for problem in report.problems if problem.severity == "error"]
+    if errors:
+        return [], errors
+    return [
+        Source(body=body, ignored=document.ignored, spec=report.release.spec_of(body))
+        for document, body in zip(report.documents, report.release.completed, strict=True)
+    ], []
+
+
 async def read_cluster(kubeconfig: str, namespace: str) -> tuple[list[Source], list[str]]:
-    """What is to be previewed, and what may not be read; `namespace` "" for all. Raises ConfigError, KubeError."""
+    """Read what is to be previewed, and what may not be read; `namespace` "": all. Raises ConfigError, KubeError."""
     async with KubeClient(SystemClock(), kubeconfig) as client:
         reading = ClusterReading(client, namespace)
         return await reading.read(), reading.unread
 
 
 def show(sources: Sequence[Source], wanted: Wanted, output: str, unread: Sequence[str] = ()) -> int:
-    """To stdout; 1 where something cannot be previewed. Raises ConfigError."""
+    """Print the preview; 1 if something cannot be previewed. Raises ConfigError."""
     period = wanted.period(sources)
     found = _look_ahead(sources, period)
     found = replace(found, problems=(*unread, *found.problems))
@@ -60,7 +81,7 @@ def show(sources: Sequence[Source], wanted: Wanted, output: str, unread: Sequenc
 
 
 def compare(old: Sequence[Source], new: Sequence[Source], wanted: Wanted, output: str) -> int:
-    """What differs, to stdout; 1 where something does, or cannot be previewed. Raises ConfigError."""
+    """Print what differs; 1 if something does, or cannot be previewed. Raises ConfigError."""
     period = wanted.period([*old, *new])
     before, after = _look_ahead(old, period), _look_ahead(new, period)
     found = differences(before, after, period.zone)
@@ -78,7 +99,7 @@ def _look_ahead(sources: Sequence[Source], period: Period) -> Preview:
 
 
 def _tell(found: Preview) -> None:
-    """A document for a program has no place for what it lacks."""
+    """Write problems and warnings to stderr: a document for a program has no place for what it lacks."""
     for problem in found.problems:
         sys.stderr.write(f"not previewed: {printable(problem)}\n")
     for warning in found.warnings:

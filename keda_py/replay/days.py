@@ -29,12 +29,12 @@ class Day:
 
 
 def midnight(day: date, zone: ZoneInfo) -> datetime:
-    """The instant (UTC) with which the day begins there."""
+    """Return the instant (UTC) with which the day begins there."""
     return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
 def days_of(timeline: Timeline, zone: ZoneInfo) -> Iterator[Day]:
-    """Each day that the period touches."""
+    """Cut the timeline into the days that its period touches."""
     day = timeline.begins.astimezone(zone).date()
     spans = list(timeline.spans())
     while midnight(day, zone) < timeline.ends:

@@ -20,9 +20,9 @@ _ASLEEP = (Stage.FALLING, Stage.DOWN)
 
 
 class EnvironmentReplay:
-    """`due` is when to decide next; `awake` is what is wanted, before the first decision nothing.
+    """`due` is when to decide next; `awake` is what is wanted, None before the first decision.
 
-    `resumes`: it begins with what the Environment's status remembers.
+    With `resumes` it begins with what the Environment's status remembers.
     """
 
     def __init__(self, plan: EnvironmentPlan, overrides: Overrides, start: datetime, *, resumes: bool = False) -> None:
@@ -37,16 +37,16 @@ class EnvironmentReplay:
 
     @property
     def moves(self) -> bool:
-        """Whether it is waking or falling asleep: each change of a member counts then."""
+        """True while it is waking or falling asleep: each change of a member counts then."""
         return self._state.transition is not None
 
     def is_asleep(self, key: str) -> bool:
-        """Whether that member is to be at 0."""
+        """Return whether that member is to be at 0."""
         remembered = self._state.members.get(key)
         return remembered is not None and remembered.stage in _ASLEEP
 
     def decide(self, members: Sequence[MemberSeen], now: datetime) -> tuple[EnvironmentDecision, bool]:
-        """What is to be done with its members, and whether it is to decide again with what comes of that."""
+        """Decide what its members are to do, and whether it has to decide again on what comes of that."""
         seen = EnvironmentSeen(members=members, calendar_error=self._plan.problem)
         decision = decide(self.spec, self._plan.calendar, self._overrides, seen, self._state, now)
         state = replace(decision.state, wakes=self._plan.state.wakes)

@@ -22,9 +22,9 @@ from keda_py.replay.subjects import Governed, Member, first_count, targets_of
 from keda_py.replay.timeline import Step
 
 WARM_UP, LONGEST_WARM_UP = timedelta(hours=6), timedelta(days=31)
-"""Before the period, and the longest cooldown on top, to that end: what happened then is felt in it."""
+"""How long before its period a replay begins, the longest cooldown on top: a window of then is still felt in it."""
 _MOST_ROUNDS = 1_000
-"""At one instant."""
+"""Rounds of decisions at one instant; it bounds Environments and objects that undo each other for ever."""
 
 
 class NamespaceReplay:
@@ -54,7 +54,7 @@ class NamespaceReplay:
         self._lays_at: datetime | None = self.start
 
     def _find_owners(self) -> dict[str, int]:
-        """Member -> position of the Environment that has it."""
+        """Map each member to the position of the Environment that has it."""
         specs = [each.spec for each in self.environments]
         marks = {
             each.key: (each.replay.written.labels, each.replay.written.annotations)
@@ -65,17 +65,16 @@ class NamespaceReplay:
         return {key: specs.index(owner) for key, owner in owners.items() if owner is not None}
 
     def owner_of(self, key: str) -> str:
-        """The name of the Environment that has that member; "" if none has."""
+        """Return the name of the Environment that has that member; "" if none has."""
         position = self._owners.get(key)
         return "" if position is None else self.environments[position].spec.name
 
     def run(self) -> None:
-        """Until the end."""
         for _ in self.instants():
             pass
 
     def instants(self) -> Iterator[datetime]:
-        """Each instant at which something may change, once all that is due then is done."""
+        """Yield each instant at which something may change, once all that is due then is done."""
         for index in range(len(self.objects)):
             self._queue(index, self.start)
         now: datetime | None = self.start
@@ -85,7 +84,7 @@ class NamespaceReplay:
             now = self._next(now)
 
     def steps_of(self, key: str) -> list[Step]:
-        """Those of KIND/NAME, which grow from instant to instant; of one that is not here, an empty list."""
+        """Return the steps of KIND/NAME, which grow from instant to instant; empty for an object that is not here."""
         kept = {each.key: each.replay.steps for each in self.objects} | {each.key: each.steps for each in self.members}
         kept |= {f"Environment/{each.spec.name}": each.steps for each in self.environments}
         return kept.get(key, [])
@@ -126,7 +125,7 @@ class NamespaceReplay:
                 break
 
     def _lay(self, now: datetime) -> set[int]:
-        """What schedules, and Overrides without an Environment, lay over specs; who is concerned."""
+        """Lay schedules, and Overrides outside of Environments, over specs; return the objects whose spec changed."""
         changes: list[datetime | None] = []
         forces = {schedule.uid: in_force(schedule, now) for schedule in self._schedules}
         concerned = set()
@@ -152,7 +151,7 @@ class NamespaceReplay:
         return concerned
 
     def _step_objects(self, due: set[int], now: datetime) -> set[int]:
-        """The Environments whose members changed."""
+        """Return the Environments whose members changed."""
         moved = set()
         for index in sorted(due):
             governed = self.objects[index]
@@ -165,7 +164,7 @@ class NamespaceReplay:
         return moved
 
     def _decide(self, number: int, now: datetime, due: set[int]) -> bool:
-        """One decision, done; whether something changed. ScaledObjects with another overlay become due."""
+        """Decide and act; return whether something changed. ScaledObjects with another overlay become due."""
         environment = self.environments[number]
         objects = [(at, each) for at, each in enumerate(self.objects) if self._owners.get(each.key) == number]
         members = {each.key: each for each in self.members if self._owners.get(each.key) == number}

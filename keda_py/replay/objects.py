@@ -12,13 +12,12 @@ from keda_py.core.decision import Reason
 from keda_py.core.hpa.walk import Rescaled
 from keda_py.core.meaning.causes import cause_of
 from keda_py.core.round import Judgement
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import PAUSED_REPLICAS, ScalingSpec
 from keda_py.replay.engine.engine import ObjectEngine
 from keda_py.replay.engine.setting import Setting
 from keda_py.replay.engine.subject import Subject, subject_of
 from keda_py.replay.engine.world import Cause, World
 from keda_py.replay.plan import Now
-from keda_py.replay.reasons import by_hpa, by_pause
 from keda_py.replay.timeline import Step
 from keda_py.replay.triggers import Triggers, read_triggers
 
@@ -78,7 +77,7 @@ class ScaledObjectReplay:
         return len(self.steps) < self._most and readings < self._most * READINGS_A_STEP
 
     def step(self, laid: Laid, now: datetime) -> None:
-        """Do all that is due."""
+        """Adopt another spec, then take the looks and syncs that are due."""
         at, changes = (now - self._start).total_seconds(), not self._begun or laid.spec != self._laid.spec
         self._laid = laid
         if changes:
@@ -97,10 +96,10 @@ class ScaledObjectReplay:
                 ruled, reason = self._is_ruled(cause, world.now(at)), cause.decision.reason.value
                 because = laid.because if ruled else cause_of(cause.decision, cause.evaluation, cause.spec)
             case Rescaled():
-                reason, because = "Scaled", by_hpa(cause, before, laid.because)
+                reason, because = "Scaled", _by_hpa(cause, before, laid.because)
                 ruled = because == laid.because
             case _:
-                reason, because, ruled = cause, laid.because or by_pause(laid.spec), bool(laid.because)
+                reason, because, ruled = cause, laid.because or _by_pause(laid.spec), bool(laid.because)
         step = Step(
             at=world.now(at), before=before, replicas=world.pods.replicas, reason=reason, because=because, ruled=ruled
         )
@@ -117,3 +116,17 @@ class ScaledObjectReplay:
     def _subject(self, spec: ScalingSpec) -> Subject:
         metrics = self.triggers.metrics
         return subject_of(spec, metrics, (0.0 for _ in metrics.external))
+
+
+def _by_hpa(rescaled: Rescaled, before: int, laid: str) -> str:
+    """Say why a sync of the HPA sets the count: its bounds, what lies over the spec, or the triggers."""
+    if rescaled.why.startswith("Current number of replicas"):
+        what = "below minReplicas" if "below" in rescaled.why else "above maxReplicas"
+        return laid or f"HPA: {what}"
+    up = rescaled.replicas > before
+    return "HPA: the triggers ask for more" if up else "HPA: the triggers ask for less, and did for its whole window"
+
+
+def _by_pause(spec: ScalingSpec) -> str:
+    """Name the annotation by which the owner pauses it at a count."""
+    return f"annotation {PAUSED_REPLICAS} is {spec.pause.replicas}"

@@ -1,4 +1,4 @@
-"""What is previewed, as it was written: the objects of one namespace, and what rules them. Values alone.
+"""Plans: the objects of one namespace as they are written, and what rules them. Values alone.
 
 `replay/reading/manifests.py` makes it; `namespaces.py` lets time pass over it.
 """
@@ -19,7 +19,7 @@ from keda_py.core.spec import ScalingSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectPlan:
-    """A ScaledObject; `findings` are of `core/meaning`."""
+    """A ScaledObject, and the findings of `core/meaning` about it."""
 
     spec: ScalingSpec
     findings: tuple[AdmissionWarning, ...] = ()
@@ -27,7 +27,7 @@ class ObjectPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberPlan:
-    """A workload or CronJob that no ScaledObject scales. `replicas` while it is awake; of a CronJob 1, or 0."""
+    """A workload or CronJob that no ScaledObject scales; `replicas` are those while it is awake, a CronJob's 1 or 0."""
 
     kind: str
     name: str
@@ -41,7 +41,7 @@ class MemberPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Now:
-    """How a ScaledObject or member stands: its count, and when a trigger was active last; None: long ago, or never."""
+    """The state of a ScaledObject or member: its count, and when a trigger was active last (None: not known)."""
 
     replicas: int
     last_active: datetime | None = None
@@ -49,7 +49,7 @@ class Now:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentPlan:
-    """`calendar` None: `problem` says why. Of `state` only how long wakes took is used, unless the plan knows `now`.
+    """`problem` says why `calendar` is None. Only how long wakes took is used of `state`, unless the plan knows `now`.
 
     `remarks` are sentences.
     """
@@ -82,5 +82,5 @@ class NamespacePlan:
 
     @property
     def is_ruled(self) -> bool:
-        """Whether anything but its triggers changes a ScaledObject."""
+        """True if anything but its triggers may change a ScaledObject."""
         return bool(self.environments or self.schedules or self.overrides)

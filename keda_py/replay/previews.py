@@ -16,7 +16,7 @@ from keda_py.replay.timeline import Step, Timeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One object. `notes` are its windows in words, `zones` theirs; `settles` False: it moves up and down for ever.
+    """One object. `notes` are its windows in words, `zones` theirs; without `settles` it moves up and down for ever.
 
     `remarks` say what else is worth knowing. `member_of` is the Environment that has it, and `holidays` are those of an
     Environment: days on which it is closed for a reason of their own.
@@ -36,7 +36,7 @@ class Subject:
 
     @property
     def has_count(self) -> bool:
-        """Whether it has replicas: an Environment is awake, a CronJob is not suspended."""
+        """False for an Environment, which is awake, and a CronJob, which is not suspended: their counts are 1 and 0."""
         return self.kind not in ("Environment", "CronJob")
 
     @property
@@ -46,7 +46,6 @@ class Subject:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Kind, namespace and name."""
         return self.kind, self.namespace, self.name
 
 
@@ -64,7 +63,10 @@ class Preview:
 def preview(
     plans: Iterable[NamespacePlan], begins: datetime, ends: datetime, present: datetime | None = None
 ) -> Preview:
-    """All of it. `present`: when the counts of plans that know `now` were read, before `begins` or then."""
+    """Let time pass over all plans, and put each object's timeline beside what there is to say about it.
+
+    The counts of plans that know `now` were read at `present`, which is not after `begins`.
+    """
     subjects: list[Subject] = []
     problems: list[str] = []
     warnings: list[str] = []
@@ -106,7 +108,7 @@ def _subjects(plan: NamespacePlan, replay: NamespaceReplay, begins: datetime) ->
 
 
 def _holidays(calendar: Calendar | None, begins: datetime, ends: datetime) -> tuple[tuple[date, str], ...]:
-    """The days in the period on which it is closed for a reason of their own, and the reasons."""
+    """Return the days in the period that are closed as holidays or exceptions, with their reasons."""
     if calendar is None:
         return ()
     first, last = (local_date(at, calendar.zone) for at in (begins, ends - timedelta(microseconds=1)))
@@ -135,7 +137,7 @@ def _object(
 def _timeline(
     first: int, steps: Sequence[Step], begins: datetime, ends: datetime, assumes: tuple[str, ...] = ()
 ) -> Timeline:
-    """Of the period: what was before it is only where it starts from."""
+    """Cut the steps to the period: those before it only say with which count it begins."""
     before = [step for step in steps if step.at < begins]
     return Timeline(
         begins=begins,

@@ -1,4 +1,4 @@
-"""What a namespace's replay moves: a ScaledObject with what lies over its spec, and a member with its count. Pure."""
+"""The objects that a namespace's replay moves: ScaledObjects with what lies over their specs, and members. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ from keda_py.replay.timeline import Step
 
 @dataclass(slots=True)
 class Governed:
-    """A ScaledObject, and what lies over its spec now."""
+    """A ScaledObject, and the schedule's bounds and the overlay that lie over its spec now."""
 
     replay: ScaledObjectReplay
     bounds: BoundsSpec | None = None
@@ -25,7 +25,7 @@ class Governed:
     laid: Laid | None = None
 
     def relay(self, because: str) -> None:
-        """The spec as it is from now on, and what changed it."""
+        """Lay bounds and overlay over the written spec anew; `because` says what changed."""
         scheduled = lay_bounds_over(self.replay.written, self.bounds)
         self.laid = Laid(lay_over(scheduled, self.overlay), because)
 
@@ -58,7 +58,7 @@ class Member:
     steps: list[Step]
 
     def act(self, action: Action, now: datetime, reason: str, because: str) -> bool:
-        """Do what an Environment decides; whether that changes the count."""
+        """Do what an Environment decides; return whether that changes the count."""
         match action:
             case SetReplicas(replicas=wanted):
                 pass
@@ -92,10 +92,10 @@ class Member:
 
 
 def first_count(spec: ScalingSpec) -> int:
-    """How many there are at least while it is awake, without work."""
+    """Return the lowest count of a ScaledObject that is awake."""
     return spec.min_replicas if spec.idle_replicas is None else spec.idle_replicas
 
 
 def targets_of(spec: ScalingSpec) -> tuple[Target, ...]:
-    """What an Override may call it."""
+    """Return the targets by which an Override may name a ScaledObject."""
     return Target("ScaledObject", spec.name), Target(spec.target.kind, spec.target.name)

@@ -1,6 +1,6 @@
-"""Counts over time: what a preview of an object comes to, of any kind. Pure.
+"""Timelines: the counts of an object over a period, whatever its kind. Pure.
 
-Of an Environment the count is 1 while it is awake, of a CronJob while it is not suspended.
+An Environment counts 1 while it is awake, a CronJob while it is not suspended.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,14 +9,14 @@ from datetime import datetime, timedelta
 
 WEEK_SECONDS = timedelta(days=7).total_seconds()
 RAMP = timedelta(minutes=2)
-"""Steps in one direction that follow each other so closely are told as one."""
+"""Steps in one direction that follow each other so closely are joined into one move."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """From `at` (UTC) on there are `replicas`; `reason` is a word of the core, `because` a sentence.
 
-    `ruled`: an Environment, Override or ScalingSchedule asks for it, whatever the triggers say.
+    A `ruled` step is asked for by an Environment, Override or ScalingSchedule, whatever the triggers say.
     """
 
     at: datetime
@@ -37,7 +37,6 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
         return (self.end - self.start).total_seconds()
 
 
@@ -52,7 +51,7 @@ class Timeline:
     assumes: tuple[str, ...] = ()
 
     def spans(self) -> Iterator[Span]:
-        """Without gaps, in order; none is empty."""
+        """Yield the spans in order, without gaps; none is empty."""
         start, count = self.begins, self.replicas
         for step in self.steps:
             if step.at > start and step.replicas != count:
@@ -64,16 +63,16 @@ class Timeline:
 
     @property
     def up_seconds(self) -> float:
-        """With at least one replica."""
+        """Seconds with at least one replica."""
         return sum(span.seconds for span in self.spans() if span.replicas)
 
     @property
     def replica_seconds(self) -> float:
-        """Summed over all replicas."""
+        """Seconds, summed over all replicas."""
         return sum(span.seconds * span.replicas for span in self.spans())
 
     def a_week(self, seconds: float) -> float:
-        """Hours in seven days, of seconds in the whole."""
+        """Convert seconds of the whole period to hours in seven days."""
         length = (self.ends - self.begins).total_seconds()
         return seconds / length * WEEK_SECONDS / 3600 if length else 0.0
 

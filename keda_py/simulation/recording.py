@@ -1,4 +1,4 @@
-"""What is kept of a simulation, and the figures made of it: replica-hours, time under capacity, waits, flaps.
+"""The record of a simulation, and the figures made of it: replica-hours, time under capacity, waits, flaps.
 
 A moment is under capacity when what the triggers read asks for more Ready pods than there are, beyond the tolerance
 that the HPA allows, at the maximum as well. A wait from zero lasts from the value that wakes to the first Ready pod.
@@ -15,7 +15,7 @@ from keda_py.replay.engine.world import Cause, World
 
 FLAP_SECONDS = 600.0
 MOST_CHANGES = 100_000
-"""Of a timeline; the figures count all."""
+"""Changes that a timeline keeps, a bound on memory; the figures count all."""
 POD_READY = "PodReady"
 
 
@@ -31,7 +31,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Of one object over `seconds`. `longest_wait` None: it never woke from zero."""
+    """The figures of one object over `seconds`; `longest_wait` is None if it never woke from zero."""
 
     seconds: float
     replica_hours: float
@@ -46,7 +46,7 @@ class Figures:
 
 
 def _word_of(cause: Cause) -> str:
-    """The decision's reason, the HPA's, or the event itself."""
+    """Name the decision's reason, the HPA's, or the event itself."""
     match cause:
         case Judgement():
             return cause.decision.reason.value
@@ -155,7 +155,7 @@ class Recording:
         return min([meters.rose(index) for index, active in enumerate(meters.active) if active], default=at)
 
     def figures(self, end: float) -> Figures:
-        """All of it, to the end of the simulation."""
+        """Close the record at the end of the simulation, and sum it up."""
         self._count_until(end)
         if self._short:
             self._short_seconds += end - self._seen_at

@@ -1,4 +1,4 @@
-"""What a trigger would read at a moment: a recorded value, a failure, or what its scaler says by itself.
+"""Sources of simulations: recorded values and failures, or what a scaler says by itself.
 
 Seconds count from the beginning of the simulation. A source is asked with moments that never go back.
 """
@@ -38,7 +38,7 @@ class Rows:
         self._advance()
 
     def at(self, at: float) -> Sequence[Sample]:
-        """The row that holds then."""
+        """Return the row that holds then."""
         if self._next_at > at:
             return self.row
         self.passed = []
@@ -55,17 +55,17 @@ class Rows:
 
 
 class Column:
-    """One column of a trace."""
+    """The source that is one column of a trace."""
 
     def __init__(self, rows: Rows, index: int) -> None:
         self._rows, self._index = rows, index
 
     def read(self, at: float) -> Sample:
-        """The sample of the row that holds."""
+        """Return the sample of the row that holds."""
         return self._rows.at(at)[self._index]
 
     def rose(self, above: float) -> float:
-        """The first row that passed since and is above."""
+        """Return the time of the first row that passed since and is above."""
         for at, row in self._rows.passed:
             sample = row[self._index]
             if isinstance(sample, float) and sample > above:
@@ -88,15 +88,14 @@ class SimulatedClock:
         return self.at.timestamp()
 
     def call_later(self, seconds: float, callback: Any) -> Timer:
-        """Raises ConfigError: no scaler that knows its value by the time alone needs it."""
+        """Raise ConfigError: a scaler that knows its value by the time alone needs no timer."""
         raise ConfigError("a simulated clock has no timers")
 
     async def sleep(self, seconds: float) -> None:
-        """Raises ConfigError."""
+        """Raise ConfigError, as for timers."""
         raise ConfigError("a simulated clock has no timers")
 
     def busy(self) -> AbstractContextManager[None]:
-        """Nothing to hold."""
         return nullcontext()
 
 
@@ -108,7 +107,7 @@ class OwnReading:
         self._until, self._since, self._last = -math.inf, -math.inf, Reading(value=0.0)
 
     def read(self, at: float) -> Outcome:
-        """What the scaler reads then."""
+        """Ask the scaler once, until the change that its reading names."""
         if at < self._until:
             return self._last
         self._clock.at = self._origin + timedelta(seconds=at)
@@ -121,12 +120,12 @@ class OwnReading:
         return self._last
 
     def rose(self, above: float) -> float:
-        """When the reading was made: a schedule is read at its boundary."""
+        """Return when the reading was made: a schedule is read at its boundary."""
         return self._since
 
 
 def reads_by_itself(scaler: AnyScaler, clock: SimulatedClock) -> bool:
-    """Does the scaler know by the clock alone what it reads, and when that changes?"""
+    """Ask the scaler once: does it know by the clock alone what it reads, and when that changes?"""
     try:
         reading = finish(scaler.read())
     except ScalerError:
@@ -137,7 +136,7 @@ def reads_by_itself(scaler: AnyScaler, clock: SimulatedClock) -> bool:
 
 
 def finish(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that has nothing to wait for. Raises ConfigError for one that waits."""
+    """Run a coroutine that has nothing to wait for, and return its result. Raises ConfigError for one that waits."""
     try:
         work.send(None)
     except StopIteration as done:

@@ -28,7 +28,7 @@ _MOST_PLACEHOLDERS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedObject:
-    """`scalers` run parallel to the triggers."""
+    """A version with its scalers, which run parallel to the triggers."""
 
     subject: Subject
     scalers: tuple[AnyScaler, ...]
@@ -55,7 +55,7 @@ def _build_scaler(spec: ScalingSpec, index: int, lent: SharedContext) -> AnyScal
 
 
 def _build_with_placeholders(trigger: Trigger, context: EngineContext) -> AnyScaler:
-    """As long as it is another parameter that is missing, one stands in for it."""
+    """Build a scaler whose credentials are not known: each parameter that it misses gets a placeholder."""
     auth: dict[str, SecretStr] = {}
     for _ in range(_MOST_PLACEHOLDERS):
         given = Trigger(type=trigger.type, metadata=trigger.metadata, env=trigger.env, auth=auth)

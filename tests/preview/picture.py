@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from keda_py.core.cron.zones import load_zone
+from keda_py.preview.command import read_sources
 from keda_py.preview.pages.svg import svg_of
-from keda_py.preview.reading.files import read_sources
 from keda_py.replay.previews import preview
 from keda_py.replay.reading.manifests import read_plans
 from tests.places import ROOT

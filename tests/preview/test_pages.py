@@ -13,7 +13,7 @@ from keda_py.errors import ConfigError
 from keda_py.preview.pages.body import body_of
 from keda_py.preview.pages.svg import svg_of
 from keda_py.preview.pages.table import page
-from keda_py.preview.reading.period import period_of, refuse_past
+from keda_py.preview.period import period_of, refuse_past
 from keda_py.replay.previews import Preview
 from tests.builders import cron, cron_job, deployment, override
 from tests.preview.builders import BEGINS, app, dev, look, the

@@ -58,7 +58,7 @@ def run(arguments: list[str]) -> int:
 
 def _read(files: Sequence[str], since: str) -> "list[Source]":
     """Raises Refused."""
-    from keda_py.preview.reading.files import read_sources
+    from keda_py.preview.command import read_sources
 
     sources, errors = read_sources(dict(read_texts(files)), since)
     for problem in errors:

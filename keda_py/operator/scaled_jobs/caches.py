@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def keep_job(live: Obj) -> Obj:
-    """Of a Job whose it is, of which generation, and whether and when it has finished."""
+    """Trim a Job to its owner, its generation, and whether and when it has finished."""
     true = _true_conditions(live)
     ended = [kind for kind in FINISHED if kind in true]
     return {
@@ -38,12 +38,12 @@ def keep_job(live: Obj) -> Obj:
 
 
 def keep_scaled_job(live: Obj) -> Obj:
-    """All but managedFields."""
+    """Trim a ScaledJob by its managedFields, which nothing reads."""
     return packed(whole(live), HISTORY)
 
 
 def keep_pod(live: Obj) -> Obj:
-    """Of a pod which Job it works for, its phase, and which of its conditions are true."""
+    """Trim a pod to its Job, its phase, and its conditions that are true."""
     return {
         "metadata": _identity(live, (POD_JOB_LABEL,)),
         "status": {"phase": text_at(live, "status", "phase"), "conditions": _true_conditions(live)},
@@ -55,7 +55,7 @@ def _true_conditions(live: Obj) -> list[str]:
 
 
 class JobCaches:
-    """Three informers; `run` them in a TaskGroup. Jobs and pods are watched from the first ScaledJob on.
+    """Informers of ScaledJobs, Jobs and pods, to `run` in a TaskGroup; the last two begin with the first ScaledJob.
 
     An installation without ScaledJobs may withhold these rights, and nothing is asked in vain then.
     """
@@ -135,25 +135,25 @@ class JobCaches:
         return await self._client.list(JOBS, namespace, LABELLED)
 
     def known(self) -> bool:
-        """No watch has been out of contact for so long that Jobs may have come and gone unseen."""
+        """True unless a watch has been out of contact for so long that Jobs may have come and gone unseen."""
         return all(informer.down_for() < BLIND_SECONDS for informer in (self.scaled_jobs, self.jobs, self.pods))
 
     def jobs_of(self, key: ObjectKey) -> list[Obj]:
-        """All Jobs of a ScaledJob."""
+        """List the Jobs of a ScaledJob."""
         return self.jobs.by_index("owner", str(key))
 
     def pods_of(self, job: Obj) -> list[Obj]:
-        """All pods of a Job."""
+        """List the pods of a Job."""
         return self.pods.by_index("job", f"{namespace_of(job)}/{name_of(job)}")
 
 
 def owner_key(job: Obj) -> ObjectKey:
-    """The ScaledJob whose name the Job carries."""
+    """Return the key of the ScaledJob whose name the Job carries."""
     return ObjectKey(SCALED_JOBS.kind, namespace_of(job), text_at(job, "metadata", "labels", JOB_NAME_LABEL))
 
 
 def generation_of(job: Obj) -> str:
-    """The generation of the ScaledJob that created the Job, "" where the Job does not say."""
+    """Return the generation of the ScaledJob that created the Job, "" if the Job does not say."""
     return text_at(job, "metadata", "annotations", GENERATION)
 
 

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 async def delete_earlier_generations(
     parts: ScaledJobDependencies, tracker: JobTracker, state: ScaledJobState, spec: JobScalingSpec, live: Obj
 ) -> None:
-    """Unless the rollout is gradual: every Job that this generation has not created. Raises StepError."""
+    """Delete every Job that this generation has not created, unless the rollout is gradual. Raises StepError."""
     earlier = [] if spec.gradual_rollout else list(_of_other_generations(tracker, state, spec))
     if not earlier:
         return
@@ -42,7 +42,7 @@ async def delete_earlier_generations(
 
 
 async def trim_history(tracker: JobTracker, state: ScaledJobState, spec: JobScalingSpec) -> None:
-    """The oldest finished Jobs beyond the limits; what cannot be deleted now is left to the next look."""
+    """Delete the oldest finished Jobs beyond the limits; the next look tries again what cannot be deleted now."""
     finished = sorted(tracker.jobs(state), key=lambda job: job["status"]["completionTime"])
     try:
         for kind, limit in (("Complete", spec.successful_history), ("Failed", spec.failed_history)):

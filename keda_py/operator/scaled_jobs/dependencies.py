@@ -1,4 +1,4 @@
-"""What the passes over a ScaledJob work with, made once by `assembly.py`."""
+"""The dependencies of reconciler and scale loop of ScaledJobs, made once by `assembly.py`."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from keda_py.operator.scaled_jobs.caches import JobCaches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledJobDependencies(Dependencies):
-    """What ScaledJobs need beyond it: the Jobs, as far as they are known."""
+    """The dependencies of every kind, and the Jobs, as far as they are known."""
 
     caches: JobCaches
     specs: SpecSource[ScaledJob, JobScalingSpec]

@@ -29,23 +29,23 @@ log = logging.getLogger(__name__)
 
 
 class JobTracker:
-    """Counts, creates and deletes."""
+    """Counts, creates and deletes Jobs."""
 
     def __init__(self, client: KubeClient, caches: JobCaches) -> None:
         self._client, self._caches, self._clock = client, caches, client.clock
 
     def note(self, state: ScaledJobState, job: Obj, *, gone: bool) -> None:
-        """A watch has shown a Job, or its end."""
+        """Note that a watch has shown a Job, or its end."""
         state.expected.pop(job["metadata"]["name"], None)
         if gone:
             state.removed.discard(job["metadata"]["uid"])
 
     def jobs(self, state: ScaledJobState) -> list[Obj]:
-        """Those that the cache shows and that we have not deleted."""
+        """List the Jobs that the cache shows and that we have not deleted."""
         return [job for job in self._caches.jobs_of(state.key) if job["metadata"]["uid"] not in state.removed]
 
     def tally(self, state: ScaledJobState, pending_conditions: Sequence[str]) -> Tally:
-        """Unfinished Jobs, and those of them that no pod works for; what is only expected is both."""
+        """Count unfinished Jobs, and those of them that no pod works for yet; a Job that is only expected is both."""
         unfinished = [job for job in self.jobs(state) if not job["status"]["finished"]]
         pending = sum(1 for job in unfinished if not self._is_worked_on(job, pending_conditions))
         return Tally(running=len(unfinished) + len(state.expected), pending=pending + len(state.expected))
@@ -57,7 +57,7 @@ class JobTracker:
         return any(status["phase"] in ("Running", "Succeeded") for status in statuses)
 
     async def settle(self, state: ScaledJobState) -> None:
-        """Ask for Jobs that should have been seen by now. Raises KubeError: then it is unknown how many there are."""
+        """Ask for Jobs that should have been seen by now. Raises KubeError, as their number is not known then."""
         now = self._clock.monotonic()
         for name, expected in list(state.expected.items()):
             if now < expected.ask_at:
@@ -71,7 +71,7 @@ class JobTracker:
                     state.expected[name] = ExpectedJob(generation=expected.generation, ask_at=now + ASK_AFTER_SECONDS)
 
     async def create(self, state: ScaledJobState, spec: JobScalingSpec, count: int) -> list[KubeError | None]:
-        """Create Jobs, some at a time; of each that was tried the refusal, None: created.
+        """Create Jobs, some at a time; return the refusal of each that was tried, None for one that was created.
 
         Stops when all of some are refused, because all others would be.
         """

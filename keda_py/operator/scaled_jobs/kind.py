@@ -1,4 +1,4 @@
-"""ScaledJobs, as the controller works on them: reconciled, looked at, let go.
+"""ScaledJobs, as the controller works on them: reconciled, looked at, finalized.
 
 Next in the flow: `reconcile.py`, then `look.py`.
 """
@@ -40,7 +40,7 @@ class ScaledJobs(Kind[ScaledJobState]):
         self._catching_up, self._caught_up = asyncio.Lock(), -1
 
     async def take_over(self, state: ScaledJobState) -> None:
-        """Every Job that the last owner created has been seen: once for all objects that became ours together."""
+        """Wait until all Jobs that the last owner created have been seen, once for all objects that came with them."""
         epoch = state.tenure.epoch if state.tenure is not None else -1
         if epoch <= self._caught_up:
             return
@@ -58,7 +58,7 @@ class ScaledJobs(Kind[ScaledJobState]):
         await self._loop.look(state)
 
     async def finalize(self, state: ScaledJobState, live: Obj) -> None:
-        """Stop and let go; the Jobs follow through their ownerReferences. Raises KubeError."""
+        """Stop, and remove the finalizer; the Jobs follow through their ownerReferences. Raises KubeError."""
         was_running = await end_loop(self._parts, state)
         if await remove_finalizer(self._parts.client, SCALED_JOBS, live):
             if was_running:
@@ -67,11 +67,11 @@ class ScaledJobs(Kind[ScaledJobState]):
             log.info("scaledjob deleted", extra=about(state))
 
     def last_words(self, state: ScaledJobState) -> Mapping[str, Any]:
-        """Its last look with work."""
+        """Write the time of its last look with work."""
         return {} if state.last_active is None else {"lastActiveTime": write_time(state.last_active)}
 
     def watches(self, controller: Controller[ScaledJobState]) -> Iterable[Callable[[], None]]:
-        """Their Jobs, which make nothing due but are counted."""
+        """Follow their Jobs, which are counted and make nothing due."""
         yield self._parts.caches.jobs.subscribe(partial(self._on_job, controller))
 
     def _on_job(self, controller: Controller[ScaledJobState], old: Obj | None, new: Obj | None) -> None:

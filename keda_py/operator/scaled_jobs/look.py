@@ -48,7 +48,7 @@ class JobScaleLoop:
             state.looking = False
 
     async def _observe(self, state: ScaledJobState, spec: JobScalingSpec) -> JobObservation | None:
-        """What the triggers say and which Jobs there are; None if the object was changed meanwhile."""
+        """Read the triggers and count the Jobs; None if the object was changed meanwhile."""
         seen = await self._parts.status.meanwhile(
             state, self._parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
         )
@@ -84,7 +84,7 @@ class JobScaleLoop:
         )
 
     def _note(self, state: ScaledJobState, entry: Entry) -> None:
-        """Count it, record it, and log what was done, or why not: that once, as long as it stays the same."""
+        """Count and record it, and log what was done; a reason why Jobs are not created is logged once."""
         before = self._parts.record.last(state.key)
         self._parts.instruments.process.record_decision(entry.reason.value)
         note_decision(self._parts, state, entry)

@@ -19,14 +19,14 @@ from keda_py.settings.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledJobParts:
-    """What `operator/assembly.py` has of ScaledJobs."""
+    """The parts of ScaledJobs that `operator/assembly.py` runs."""
 
     caches: JobCaches
     controller: Controller[ScaledJobState]
 
     @property
     def component(self) -> Component:
-        """What runs of it, and when."""
+        """The work of ScaledJobs, and when it runs."""
         return Component(
             background=(self.caches.run,),
             share=(self.run,),
@@ -41,14 +41,14 @@ class ScaledJobParts:
 
 
 def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures) -> ScaledJobParts:
-    """Put them together; nothing runs yet."""
+    """Put caches and controller together; nothing runs yet."""
     parts = job_parts_of(shared, settings)
     controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers, tenures)
     return ScaledJobParts(caches=parts.caches, controller=controller)
 
 
 def job_parts_of(shared: Dependencies, settings: Settings) -> ScaledJobDependencies:
-    """What all kinds share, and caches of their own."""
+    """Add the caches of ScaledJobs to what all kinds share."""
     return ScaledJobDependencies(
         clock=shared.clock,
         client=shared.client,

@@ -5,6 +5,8 @@ the Ready condition. Behaviour reference, section 10.4. Next in the flow: `look.
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,27 +15,31 @@ from keda_py.core.jobs import conditions as job_conditions
 from keda_py.core.jobs.spec import JobScalingSpec, check_metric_types
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec_rules import check_triggers
-from keda_py.errors import ConfigError, Forbidden
+from keda_py.errors import ConfigError, Forbidden, Invalid, NotFound, ScalerError
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED, WATCH_STOPPED
 from keda_py.operator.controller.finalizer import ensure_finalizer
 from keda_py.operator.controller.scalers import build_scalers, used_types
 from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
-from keda_py.operator.scaled_jobs import steps
 from keda_py.operator.scaled_jobs.cleanup import delete_earlier_generations
 from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.job_tracker import JobTracker
 from keda_py.operator.scaled_jobs.state import ScaledJobState
-from keda_py.operator.scaled_jobs.steps import step
+
+STEP_READ = "ScaledJob cannot be read"
+STEP_NO_JOB = "ScaledJob.spec.jobTargetRef not found"
+STEP_TRIGGERS = "ScaledJob doesn't have correct triggers specification"
+STEP_JOBS = "Jobs cannot be counted, so none is created"
+STEP_BUILD = "Failed to ensure ScaledJob is correctly created"
+STEP_METRIC_TYPE = "Cannot set metricType in ScaledJob triggers"
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class StatusChange:
-    """What a pass has found out so far; it is written even when a later step fails, so that a status tells how far it
-    came."""
+    """The status that a pass has found out so far; written even if a later step fails, to show how far it came."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     conditions: dict[str, ConditionValue] = field(default_factory=dict)
@@ -46,13 +52,13 @@ class JobReconciler:
         self._parts, self._tracker = parts, tracker
 
     async def reconcile(self, state: ScaledJobState, live: Obj) -> None:
-        """All steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
+        """Take all steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
         fingerprint = fingerprint_of(live)
         was_running = state.spec is not None
         change = StatusChange()
         try:
             await ensure_finalizer(self._parts.client, SCALED_JOBS, live)
-            with step(steps.READ if "jobTargetRef" in live["spec"] else steps.NO_JOB):
+            with _step(STEP_READ if "jobTargetRef" in live["spec"] else STEP_NO_JOB):
                 spec = self._parts.specs.read(live)
             if spec.paused:
                 await self._pause(state, live, change)
@@ -66,19 +72,19 @@ class JobReconciler:
         self._report_success(state, live, change, was_running=was_running and not spec.paused)
 
     async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
-        """Everything between a parsed spec and a scale loop that may run."""
-        with step(steps.TRIGGERS):
+        """Take the steps between a spec and a scale loop that may run."""
+        with _step(STEP_TRIGGERS):
             check_triggers(spec.triggers)
         change.fields |= used_types(spec)
         try:
             await self._parts.caches.readable()
         except Forbidden as error:  # KEDA has no words for it, so the condition can say all
-            raise StepError(f"{steps.JOBS}: {error}", error) from error
+            raise StepError(f"{STEP_JOBS}: {error}", error) from error
         await delete_earlier_generations(self._parts, self._tracker, state, spec, live)
         self._stage(state, change)
-        with step(steps.BUILD):
+        with _step(STEP_BUILD):
             metrics = await build_scalers(self._parts, state, spec, live)
-        with step(steps.METRIC_TYPE):
+        with _step(STEP_METRIC_TYPE):
             check_metric_types(spec)
         self._start_loop(state, spec, metrics, live)
 
@@ -88,7 +94,7 @@ class JobReconciler:
         state.spec, state.metrics, state.next_look = spec, metrics, 0.0
 
     async def _pause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
-        """No Job is created any more; those that run go on."""
+        """Create no Job any more; those that run go on."""
         if read_condition(state.status.get("conditions") or (), "Paused").status != "True":
             self._parts.tell(live, "Normal", "ScaledJobPaused", job_conditions.PAUSED.message)
         if state.spec is not None:
@@ -105,7 +111,7 @@ class JobReconciler:
     def _report_success(self, state: ScaledJobState, live: Obj, change: StatusChange, *, was_running: bool) -> None:
         if read_condition(state.status.get("conditions") or (), "Ready").status != "True":
             self._parts.tell(live, "Normal", "ScaledJobReady", "ScaledJob is ready for scaling")
-        # What a running loop has found out about its triggers stays; it is for the next look to change it.
+        # The Ready condition of a running loop may name failing triggers: the next look changes it, not a reconcile.
         if not was_running:
             change.conditions["Ready"] = job_conditions.DEFINED if state.spec else job_conditions.PAUSED_READY
         self._stage(state, change)
@@ -129,3 +135,12 @@ class JobReconciler:
     def _stage(self, state: ScaledJobState, change: StatusChange) -> None:
         listed = with_conditions(state.status.get("conditions") or (), change.conditions)
         self._parts.status.stage(state, {**change.fields, "conditions": listed})
+
+
+@contextmanager
+def _step(text: str) -> Iterator[None]:
+    """Turn errors inside into a StepError of that step; an API server that does not answer fails no step."""
+    try:
+        yield
+    except (ConfigError, ScalerError, Forbidden, Invalid, NotFound) as error:
+        raise StepError(text, error) from error

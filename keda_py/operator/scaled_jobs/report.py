@@ -1,4 +1,4 @@
-"""What a look at a ScaledJob leaves behind: its status, its Events and its entry of the decision record.
+"""The results of a look at a ScaledJob: its status, its Events and its entry of the decision record.
 
 Pure functions of one value, which `look.py` makes. Behaviour reference, sections 10.5 and 10.6.
 """
@@ -21,7 +21,7 @@ from keda_py.operator.decisions.record import Entry, JobCounts, TriggerNote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobLook:
-    """One look, done. `status` is that before it, `told` are the trigger errors that the look before found."""
+    """One look. `status` is that before it, `told` are the trigger errors that the look before found."""
 
     spec: JobScalingSpec
     at: datetime
@@ -34,22 +34,22 @@ class JobLook:
 
     @property
     def was_active(self) -> bool:
-        """As the status said until now."""
+        """True if the status says Active until now."""
         return read_condition(self.status.get("conditions") or (), "Active").status == "True"
 
     @property
     def is_active(self) -> bool:
-        """As it says from now on."""
+        """True if the status says Active from now on."""
         return self.decision.active.status == "True"
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Of the triggers, in words."""
+        """The errors of the triggers, in words."""
         return tuple(str(error) for error in self.seen.round.errors)
 
 
 def status_of(look: JobLook) -> dict[str, Any]:
-    """The fields that a look is responsible for; lastActiveTime when activity begins and when it ends."""
+    """Write the fields that a look is responsible for; lastActiveTime when activity begins and when it ends."""
     decision = look.decision
     listed = look.status.get("conditions") or conditions.INITIAL
     listed = with_condition(with_condition(listed, "Ready", decision.ready), "Active", decision.active)
@@ -64,7 +64,7 @@ def status_of(look: JobLook) -> dict[str, Any]:
 
 
 def events_of(look: JobLook) -> Iterator[EventNote]:
-    """Jobs tried, in KEDA's words; begin and end of activity; each trigger error that is new."""
+    """Yield Events, in KEDA's words: Jobs tried, begin and end of activity, each trigger error that is new."""
     for error in look.outcome.refusals:
         note = f"Failed to create job {look.spec.name}-: {error}"
         yield EventNote(type="Warning", reason="KEDAJobCreateFailed", note=note)
@@ -80,7 +80,7 @@ def events_of(look: JobLook) -> Iterator[EventNote]:
 
 
 def entry_of(look: JobLook) -> Entry:
-    """The entry; its error is the API server's first refusal of a Job."""
+    """Write the entry; its error is the API server's first refusal of a Job."""
     tally, outcome = look.seen.tally, look.outcome
     return Entry(
         at=look.at,

@@ -1,4 +1,4 @@
-"""What the operator remembers of one ScaledJob between two looks."""
+"""The memory of a ScaledJob between two looks."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

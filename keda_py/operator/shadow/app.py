@@ -53,14 +53,14 @@ from keda_py.telemetry.page import MetricsPage
 from keda_py.telemetry.shadow_metrics import ShadowMetrics
 
 FEW = PortLimits(connections=50)
-"""Of each port: the kubelet, Prometheus, and one person."""
+"""Connections of each port: the kubelet, Prometheus and one person have room."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shadow:
-    """Everything of one process that runs; `report_port` is where it listens once it does."""
+    """The parts of one process; `report_port` is where the report is served, once it is."""
 
     parts: ScaledObjectDependencies
     controller: Controller[ShadowState]
@@ -75,7 +75,7 @@ Started = Callable[[Shadow], None]
 
 
 async def run(settings: Settings) -> None:
-    """`keda-py operator --shadow`: until SIGTERM or SIGINT."""
+    """Run `keda-py operator --shadow` until SIGTERM or SIGINT."""
     raise_descriptor_limit()
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -87,7 +87,7 @@ async def run(settings: Settings) -> None:
 async def run_shadow(
     settings: Settings, clock: Clock, stopping: asyncio.Event, started: Started = lambda _: None
 ) -> None:
-    """One shadow on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError, OSError."""
+    """Run one shadow on any clock until `stopping`; `started` is called once it works. Raises KedaPyError, OSError."""
     async with opened(settings, clock, Journal.in_memory()) as inputs:
         around = replace(inputs, client=inputs.client.read_only())
         shadow, ready = assemble_shadow(around), asyncio.Event()
@@ -100,7 +100,7 @@ async def run_shadow(
 
 
 def assemble_shadow(around: OperatorInputs) -> Shadow:
-    """Put the parts together, of a client that sends no write; nothing runs yet."""
+    """Put the parts together around a client that sends no write; nothing runs yet."""
     sources = sources_of(around, Caches(around.client, around.settings.cluster.watch_namespaces, keep_hpa_status))
 
     def on_reading(key: ObjectKey) -> None:
@@ -121,21 +121,21 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
 
 
 class SilentStatus(StatusWriter):
-    """Writes no status."""
+    """A writer that writes no status: statuses belong to the other side."""
 
     def note(self, state: Remembered, entry: Entry) -> None:
-        """Nothing is kept either."""
+        """Keep no history, which is a part of the status."""
 
     async def write(self, state: Remembered, wanted: Mapping[str, Any], *, exactly: bool = False) -> bool:
-        """Nothing was needed."""
+        """Return that nothing was written."""
         return False
 
 
 class SilentEvents(EventRecorder):
-    """Records no Event, and announces none."""
+    """A recorder that records no Event: the objects are the other side's."""
 
     def record(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "") -> None:
-        """Nothing."""
+        """Drop the Event."""
 
 
 def _parts(around: OperatorInputs, sources: Sources, readings: Readings) -> ScaledObjectDependencies:
@@ -178,14 +178,14 @@ async def _work(shadow: Shadow, ready: asyncio.Event, started: Started) -> None:
 
 
 async def _work_on_jobs(shadow: Shadow) -> None:
-    """Where ScaledJobs may not be read, nothing is lost of ScaledObjects."""
+    """Work on ScaledJobs in a task of their own: if they may not be read, ScaledObjects are compared all the same."""
     await shadow.job_caches.synced()
     await shadow.jobs.run()
 
 
 @asynccontextmanager
 async def _serving(settings: Settings, shadow: Shadow, ready: asyncio.Event) -> AsyncIterator[int]:
-    """Probes, Prometheus and the report while the block lasts; the port of the report. Raises OSError."""
+    """Serve probes, Prometheus and the report while the block lasts; yield the report's port. Raises OSError."""
     page = web.Application()
     page.router.add_get("/metrics", MetricsPage(shadow.parts.instruments).answer)
     wanted: list[tuple[web.Application, Address | None]] = [

@@ -1,4 +1,4 @@
-"""What a shadow found out of an object, told everywhere: ledger, log, Prometheus, the record of its triggers."""
+"""Comparisons of both sides, passed on to ledger, log, Prometheus, and the record of triggers."""
 
 import logging
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from keda_py.operator.shadow.trace_record import TraceRecord
 from keda_py.telemetry.shadow_metrics import ShadowMetrics
 
 SLACK = timedelta(seconds=30)
-"""Beyond a polling interval: the other side's API calls, and the HPA controller's sync."""
+"""Patience beyond a polling interval: the other side's API calls, and the HPA controller's sync, take their time."""
 PAUSED = "paused by annotation: neither side scales it"
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
-    """Of all kinds."""
+    """The comparisons of all kinds."""
 
     clock: Clock
     ledger: Ledger
@@ -31,7 +31,7 @@ class Comparisons:
     def note(
         self, state: Remembered, claims: tuple[Claim, ...], patience: timedelta, seen: Round | None = None
     ) -> None:
-        """One look; None: nothing was read."""
+        """Pass on one look; `seen` is None if nothing was read."""
         now = self.clock.now()
         for claim in self.ledger.note(state.key, claims, now, patience):
             self.metrics.record_found(claim.matter.value)
@@ -42,12 +42,12 @@ class Comparisons:
         self._show(state)
 
     def skip(self, state: Remembered, why: str) -> None:
-        """It cannot be compared."""
+        """Note that it cannot be compared, and why."""
         self.ledger.skip(state.key, why, self.clock.now())
         self._show(state)
 
     def forget(self, state: Remembered) -> None:
-        """It is gone."""
+        """End the disagreements of an object that is gone."""
         self.ledger.forget(state.key, self.clock.now())
         self.metrics.forget(state.key)
         self.recorded.forget(state.key)

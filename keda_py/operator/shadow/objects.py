@@ -73,7 +73,7 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
         )
 
     async def _decide(self, state: ShadowState, spec: ScalingSpec, readings: Round) -> tuple[Look, int | None]:
-        """The look as if each decision had been applied, and the count that there is."""
+        """Judge and conclude as if each decision had been applied; return the look, and the count that there is."""
         judgement, _ = await observe(self._parts, state, spec, readings, partial(own_replicas, spec, state.own))
         outcome = None
         if isinstance(judgement.decision.action, ScaleTo):

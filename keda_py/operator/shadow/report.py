@@ -23,7 +23,7 @@ PATH, TRACE = "/report", "/trace"
 
 
 def report_of(ledger: Ledger, clock: Clock) -> Mapping[str, Any]:
-    """Times are UTC; `until` is absent of what still holds."""
+    """Write the ledger as JSON; times are UTC, and a disagreement that still holds has no `until`."""
     skipped = sorted(ledger.why_not.items(), key=lambda one: (one[0].namespace, one[0].name))
     return {
         "kind": "ShadowReport",
@@ -40,7 +40,7 @@ def report_of(ledger: Ledger, clock: Clock) -> Mapping[str, Any]:
 
 
 def report_app(ledger: Ledger, recorded: TraceRecord, clock: Clock) -> web.Application:
-    """The endpoints."""
+    """Serve the report and the traces."""
 
     async def answer(request: web.Request) -> web.Response:
         if not _is_here(request.host):
@@ -63,7 +63,7 @@ def report_app(ledger: Ledger, recorded: TraceRecord, clock: Clock) -> web.Appli
 
 
 def _is_here(host: str) -> bool:
-    """A page of another site may have a name that leads here; it does not have this address for a name."""
+    """Accept loopback names alone: a page of another site may own a name that leads here (DNS rebinding)."""
     name = host.rpartition(":")[0] if host.rpartition("]")[2].count(":") else host
     try:
         return name == "localhost" or ip_address(name.strip("[]")).is_loopback

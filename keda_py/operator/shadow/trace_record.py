@@ -1,4 +1,4 @@
-"""What each object's triggers said while a shadow ran: a trace that `keda-py simulate FILE --metrics` replays.
+"""A record of what triggers said while a shadow ran: a trace that `keda-py simulate FILE --metrics` replays.
 
 A row is kept where a value has changed, and every half an hour: a trace has no gaps then. Bounded: so many objects, the
 first that were seen, so many triggers and rows of each, of which the oldest go.
@@ -23,7 +23,7 @@ AT_LEAST_EVERY = 1800.0
 
 @dataclass(slots=True)
 class _Rows:
-    """Of each row seconds since 1970, then the values, one row behind the other; NaN: the source did not answer."""
+    """Rows, one behind the other: seconds since 1970, then the values; NaN: the source did not answer."""
 
     names: tuple[str, ...]
     cells: "array[float]"
@@ -33,7 +33,7 @@ class _Rows:
         return (self.cells[start : start + width] for start in range(0, len(self.cells), width))
 
     def add(self, row: "array[float]") -> None:
-        """Where it says something else than the last one, or that was long ago."""
+        """Keep a row that says something else than the last one, or comes long after it."""
         last = self.cells[-len(row) :]
         if not last or row[0] - last[0] >= AT_LEAST_EVERY or _told(row) != _told(last):
             self.cells.extend(row)
@@ -41,13 +41,13 @@ class _Rows:
 
 
 class TraceRecord:
-    """Values of all objects, as far as there is room."""
+    """The values of all objects, as far as there is room."""
 
     def __init__(self) -> None:
         self._objects: dict[ObjectKey, _Rows] = {}
 
     def note(self, key: ObjectKey, seen: Round, at: datetime) -> None:
-        """One round of readings; other triggers than before begin a new trace."""
+        """Note one round of readings; other triggers than before begin a new trace."""
         read = [one for one in seen.readings if not _knows_the_clock(one.outcome)]
         names = tuple(one.metric.name for one in read)
         known = self._objects.get(key)
@@ -61,11 +61,11 @@ class TraceRecord:
         known.add(array("d", [at.timestamp(), *(nan if isinstance(one, ScalerError) else one.value for one in said)]))
 
     def forget(self, key: ObjectKey) -> None:
-        """The object is gone."""
+        """Drop the trace of an object that is gone."""
         self._objects.pop(key, None)
 
     def trace(self, key: ObjectKey) -> str | None:
-        """CSV; None if nothing is kept of it. Rows of one second, of which a trace has but one, end with the last."""
+        """Write the trace as CSV; None without one. The last of several rows of one second is kept."""
         known = self._objects.get(key)
         if known is None:
             return None
@@ -80,7 +80,7 @@ class TraceRecord:
 
 
 def _knows_the_clock(said: Outcome) -> bool:
-    """Whether a simulation asks the trigger itself, as cron: a trace has no column for it."""
+    """Return whether a simulation asks the trigger itself, as it does cron: a trace has no column for it."""
     return not isinstance(said, ScalerError) and said.changes_at is not None
 
 

@@ -13,7 +13,7 @@ from keda_py.replay.timeline import Step
 
 
 def body_of(preview: Preview, zone: ZoneInfo) -> dict[str, Any]:
-    """The whole document."""
+    """Write the preview as one document."""
     return {
         "from": write_time(preview.begins),
         "to": write_time(preview.ends),

@@ -1,4 +1,4 @@
-"""What differs between the previews of two versions of manifests, in words and in hours a day of the week. Pure."""
+"""Differences between the previews of two versions of manifests, in words and in hours a day of the week. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,13 +13,13 @@ from keda_py.terminal.foreign import printable
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _NOISE_MINUTES = 1
-"""Less is a sync of the HPA."""
+"""Differences below it are ignored: a sync of the HPA moves a change by so much."""
 _MOST_SPANS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Of one object; `old` or `new` None: it is added or removed. `words` tell the days that differ."""
+    """The difference of one object; `old` or `new` is None if it is added or removed. `words` name days that differ."""
 
     old: Subject | None
     new: Subject | None
@@ -27,14 +27,14 @@ class Difference:
 
     @property
     def subject(self) -> Subject:
-        """The newer one that there is."""
+        """The newer version, of a removed object the older one."""
         found = self.new or self.old
         assert found is not None, "one of the two is there"
         return found
 
 
 def differences(old: Preview, new: Preview, zone: ZoneInfo) -> list[Difference]:
-    """Objects that go otherwise, in the order of the new manifests; the removed ones follow."""
+    """List objects that go otherwise, in the order of the new manifests; the removed ones follow."""
     before = {one.key: one for one in old.subjects}
     after = {one.key: one for one in new.subjects}
     pairs = [(before.get(key), after.get(key)) for key in [*after, *(key for key in before if key not in after)]]
@@ -58,7 +58,7 @@ def _words(old: Subject | None, new: Subject | None, zone: ZoneInfo) -> Iterator
 
 
 def _weekdays(subject: Subject, zone: ZoneInfo) -> dict[int, list[Day]]:
-    """By day of the week from Monday, 0."""
+    """Sum hours up by day of the week, from Monday, 0."""
     found: defaultdict[int, list[Day]] = defaultdict(list)
     for day in days_of(subject.timeline, zone):
         found[day.day.weekday()].append(day)
@@ -66,7 +66,7 @@ def _weekdays(subject: Subject, zone: ZoneInfo) -> dict[int, list[Day]]:
 
 
 def _differs(old: Sequence[Day], new: Sequence[Day], zone: ZoneInfo) -> str:
-    """In a day of that weekday, on the average; "" where they are alike."""
+    """Describe the difference in a day of that weekday, on the average; "" if they are alike."""
     count = len(new) * 60
     up = round(sum(day.up_seconds for day in new) / count) - round(sum(day.up_seconds for day in old) / count)
     if abs(up) > _NOISE_MINUTES:
@@ -80,7 +80,7 @@ def _differs(old: Sequence[Day], new: Sequence[Day], zone: ZoneInfo) -> str:
 
 
 def _times(day: Day, zone: ZoneInfo) -> str:
-    """When it is up, to the minute: spans of different counts that touch are one."""
+    """List when it is up, to the minute: spans of different counts that touch are one."""
     joined: list[list[str]] = []
     for span in day.spans:
         start, end = (f"{at.astimezone(zone):%H:%M}" for at in (span.start, span.end))
@@ -97,7 +97,7 @@ def _named(weekdays: Sequence[int]) -> str:
 
 
 def text_of(found: Sequence[Difference]) -> str:
-    """For people: an object a paragraph."""
+    """Write differences for people: a paragraph for each object."""
     if not found:
         return "nothing goes otherwise\n"
     lines = []
@@ -123,7 +123,7 @@ def _hours(subject: Subject, what: str) -> str:
 
 
 def document_of(found: Sequence[Difference]) -> list[dict[str, Any]]:
-    """For programs."""
+    """Write differences for programs: objects with numbers and words."""
     return [
         {
             "kind": each.subject.kind,

@@ -1,4 +1,4 @@
-"""Which objects go up and down with their Environment, so that a namespace is drawn once. Pure."""
+"""Objects that go up and down with their Environment, which are not drawn beside it. Pure."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -7,28 +7,28 @@ from keda_py.replay.previews import Subject
 from keda_py.replay.timeline import Timeline
 
 _APART = timedelta(minutes=30)
-"""So much later than its Environment a member may wake or sleep for its wave, and go with it all the same."""
+"""A member may wake or sleep so much later than its Environment, for its wave, and goes with it all the same."""
 
 
 def drawn(subjects: Sequence[Subject]) -> list[Subject]:
-    """Those with a calendar of their own."""
+    """List the objects that need a calendar of their own."""
     owners = {(one.namespace, one.name): one for one in subjects if one.kind == "Environment"}
     return [one for one in subjects if not _follows(one, owners.get((one.namespace, one.member_of)))]
 
 
 def followers(environment: Subject, subjects: Sequence[Subject]) -> list[Subject]:
-    """Those that are drawn with that Environment."""
+    """List the objects that are drawn with that Environment."""
     place = environment.namespace, environment.name
     return [one for one in subjects if (one.namespace, one.member_of) == place and _follows(one, environment)]
 
 
 def most(timeline: Timeline) -> int:
-    """The highest count."""
+    """Return the highest count of a timeline."""
     return max((span.replicas for span in timeline.spans()), default=0)
 
 
 def _follows(subject: Subject, owner: Subject | None) -> bool:
-    """Nothing is said of it that is not said of the Environment, waves aside."""
+    """Return whether its changes are those of the Environment, waves aside."""
     if owner is None or subject.findings or subject.timeline.assumes or not subject.settles:
         return False
     own, theirs = (_up(one.timeline) for one in (subject, owner))
@@ -38,7 +38,7 @@ def _follows(subject: Subject, owner: Subject | None) -> bool:
 
 
 def _up(timeline: Timeline) -> list[tuple[datetime, datetime]]:
-    """When there are replicas, whatever their number."""
+    """List when there are replicas, whatever their number."""
     found: list[tuple[datetime, datetime]] = []
     for span in timeline.spans():
         if span.replicas and found and found[-1][1] == span.start:

@@ -15,7 +15,7 @@ _WORDS = {"Environment": "awake", "CronJob": "resumed"}
 
 
 def ics_of(preview: Preview) -> bytes:
-    """The file; DTSTAMP is the beginning of the period, so that the same preview gives the same bytes."""
+    """Write the file; DTSTAMP is the beginning of the period, so that the same preview gives the same bytes."""
     calendar = Calendar()
     calendar.add("prodid", "-//keda-py//preview//EN")
     calendar.add("version", "2.0")
@@ -28,7 +28,7 @@ def ics_of(preview: Preview) -> bytes:
 
 
 def _openings(subject: Subject) -> list[list[Span]]:
-    """Spans with replicas; those that touch together."""
+    """Join spans with replicas that touch."""
     found: list[list[Span]] = []
     for span in subject.timeline.spans():
         if span.replicas and found and found[-1][-1].end == span.start:

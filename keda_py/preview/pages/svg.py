@@ -18,14 +18,14 @@ MOST_LANES = 40
 _LEFT, _WIDTH, _LANE, _BAR, _TOP = 250, 1000, 46, 24, 62
 _LONGEST, _SMALL = 36, 30
 _LETTER = 5
-"""Width of a letter of a holiday's name."""
+"""Width of a letter of a holiday's name, in points of the picture."""
 _INK, _PALE, _GRID = "#24292f", "#6e7781", "#d0d7de"
 _BARS = {"Environment": "#8250df", "ScaledObject": "#1a7f37"}
 _OTHERS = "#0969da"
 
 
 def svg_of(preview: Preview, zone: ZoneInfo) -> bytes:
-    """The whole picture; of more objects than fit the first."""
+    """Draw the first objects that fit."""
     subjects = drawn(preview.subjects)
     lanes = subjects[:MOST_LANES]
     height = _TOP + _LANE * len(lanes) + 34
@@ -51,7 +51,7 @@ def _title(preview: Preview, zone: ZoneInfo) -> str:
 
 
 def _grid(preview: Preview, zone: ZoneInfo, bottom: int) -> Iterator[str]:
-    """Days, weekends shaded; names where there is room."""
+    """Draw the days, with weekends shaded, and their names if there is room."""
     day = preview.begins.astimezone(zone).date()
     days = (preview.ends - preview.begins).days or 1
     while (begins := midnight(day, zone)) < preview.ends:
@@ -91,7 +91,7 @@ def _lane(preview: Preview, subject: Subject, top: int) -> Iterator[str]:
 
 
 def _holidays(preview: Preview, subject: Subject, zone: ZoneInfo, top: int) -> Iterator[str]:
-    """Their names, as far as the column of the day has room; the whole one where the pointer rests."""
+    """Write names of holidays as far as the day's column has room; the whole name shows under the pointer."""
     for day, because in subject.holidays:
         begins, ends = (midnight(day + timedelta(days=more), zone) for more in (0, 1))
         left, right = (_x(preview, min(max(at, preview.begins), preview.ends)) for at in (begins, ends))

@@ -14,7 +14,7 @@ from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.wrapping import wrap
 
 MOST_GROUPS = 6
-"""More are told in the overview alone."""
+"""Calendars that are drawn; more objects stand in the overview alone."""
 MOST_CHANGES = 14
 _MOST_MEMBERS = 10
 _LABEL = 11
@@ -29,7 +29,7 @@ _CHANGES = (Column(heading="when"), Column(heading="replicas"), Column(heading="
 
 
 def page(preview: Preview, zone: ZoneInfo, width: int) -> Text:
-    """All of it, `width` cells wide."""
+    """Draw the overview and the calendars, `width` cells wide."""
     parts = [_head(preview, zone)]
     groups = list(_groups(drawn(preview.subjects)))
     if len(preview.subjects) > 1:
@@ -65,7 +65,7 @@ def _row(subject: Subject, zone: ZoneInfo) -> tuple[str, ...]:
 
 
 def _sum(preview: Preview) -> Iterator[tuple[str, ...]]:
-    """Replica hours of all that has a count, beside those of the same counts all the time."""
+    """Sum replica hours up, beside those of the same counts all the time."""
     counted = [one.timeline for one in preview.subjects if one.has_count]
     if counted:
         hours = sum(one.a_week(one.replica_seconds) for one in counted)
@@ -82,7 +82,7 @@ def _remark(subject: Subject) -> str:
 
 
 def _groups(subjects: Sequence[Subject]) -> Iterator[list[Subject]]:
-    """Objects that have the same counts at all times."""
+    """Group objects that have the same counts at all times."""
     alike: dict[object, list[Subject]] = {}
     for subject in subjects:
         key = (subject.kind, subject.timeline, subject.notes, subject.findings)
@@ -114,7 +114,7 @@ def _details(group: Sequence[Subject], others: Sequence[Subject], zone: ZoneInfo
 
 
 def _members(environment: Subject, others: Sequence[Subject]) -> Iterator[str]:
-    """Those that go with it, with the remarks that are theirs."""
+    """Name the objects that go with it, with their own remarks."""
     following = followers(environment, others)
     if following:
         told = [f"{one.kind} {one.name}{f' ({most(one.timeline)})' if one.has_count else ''}" for one in following]
@@ -134,7 +134,7 @@ def _blocks(day: Day, subject: Subject, zone: ZoneInfo) -> Text:
 
 
 def _within(day: Day, timeline: Timeline, blocks: str, zone: ZoneInfo) -> str:
-    """Nothing is drawn before the period and behind it."""
+    """Draw a day, without blocks before the period and behind it."""
     first, last = (at.astimezone(zone) for at in (timeline.begins, timeline.ends))
     if day.day == first.date():
         skipped = first.hour * 2 + first.minute // 30
@@ -171,7 +171,7 @@ def _coded(message: str, code: str) -> str:
 
 
 def _sentence(text: str, width: int, style: str = "") -> Text:
-    """Broken between words; what follows the first line is indented by four."""
+    """Break a line between words; the lines that follow are indented by four."""
     first, *others = wrap(text, width)
     if not others:
         return Text(text, style)

@@ -1,4 +1,7 @@
-"""The HPA that the object owns: asks for the metrics at each sync, and follows `core/hpa/walk.py`."""
+"""The HPA that the object owns: it follows `core/hpa/walk.py`, and takes its metrics from the engine's readings.
+
+In a foreseen replay it takes what the last look found; else it asks at each sync, as the controller asks the operator.
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -25,7 +28,7 @@ a recommendation that is as old as the window is forgotten by then."""
 
 
 class Autoscaler:
-    """Of one object. `walk.next` is the second of the next sync."""
+    """The HPA of one object; `walk.next` is the second of the next sync."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -40,7 +43,7 @@ class Autoscaler:
         self.adopt(0.0)
 
     def adopt(self, at: float) -> None:
-        """Another version of the object."""
+        """Follow another version of the object from now on."""
         subject, options = self._world.subject, self._world.setting.cluster.options
         self.walk.adopt(subject.hpa, at)
         self._tolerance = choose_tolerance(subject.hpa, options)
@@ -77,7 +80,10 @@ class Autoscaler:
             self.walk.wake(at)
 
     def _find_lone(self) -> tuple[int, int] | None:
-        """Index and target of a metric that is alone, and divided by the pods: the most usual HPA, and the quickest."""
+        """Return index and target of an HPA's only metric, if it is divided by the pods.
+
+        That is the most usual HPA, and a month has 172 800 syncs: no sample and no list is made for it.
+        """
         if len(self._asked) != 1:
             return None
         metric, indexes = self._asked[0]
@@ -85,7 +91,7 @@ class Autoscaler:
         return (indexes[0], metric.target.amount) if per_pod and metric.name != COMPOSITE_METRIC and indexes else None
 
     def sync(self, at: float) -> bool:
-        """One sync. True where a reading was made that the scale loop should know: work, an error, or its end."""
+        """Take one sync; True if it made a reading that the scale loop has to know: work, an error, or its end."""
         self._at, self._news = at, False
         rescaled = self.walk.sync(at, self._world.pods.replicas, self._propose)
         if rescaled is not None:
@@ -120,7 +126,7 @@ class Autoscaler:
         return self._targets[current]
 
     def _load(self, at: float) -> Load | None:
-        """What the traces of cpu and memory triggers say that all pods use together."""
+        """Return what the traces of cpu and memory triggers say that all pods use together."""
         metrics, sources = self._world.subject.metrics, self._world.setting.sources
         usage: dict[str, int] = {}
         container = "app"
@@ -132,7 +138,7 @@ class Autoscaler:
         return Load(usage=usage, requests=self._world.setting.cluster.requests, container=container) if usage else None
 
     def _ask(self, at: float) -> tuple[bool, list[MetricSample]]:
-        """A sample for each metric; and whether a reading was news."""
+        """Return a sample for each metric, and whether a reading was news."""
         news, samples = False, []
         for metric, indexes in self._asked:
             for index in indexes:
@@ -141,7 +147,7 @@ class Autoscaler:
         return news, samples
 
     def _read(self, index: int, at: float) -> bool:
-        """One reading for the HPA; whether it is news."""
+        """Read once for the HPA; return whether that is news."""
         meters = self._world.meters
         if meters.cached[index]:
             return False
@@ -157,7 +163,7 @@ class Autoscaler:
         return self._evaluated(at, metric, indexes)
 
     def _evaluated(self, at: float, metric: HpaMetric, indexes: Sequence[int]) -> ExternalSample:
-        """A formula's value, or a fallback's, or an error."""
+        """Return a formula's value, or a fallback's, or an error."""
         world, now = self._world, self._world.now(at)
         spec, metrics = world.subject.spec, world.subject.metrics
         seen = world.meters.round(now, indexes)

@@ -17,7 +17,7 @@ from keda_py.core.round import Conclusion, Facts, Judgement, Outcome, conclude, 
 from keda_py.replay.engine.world import World
 
 _LATE_SECONDS = 0.001
-"""A look at a boundary comes after it."""
+"""A look at a boundary comes after it: seconds are floats, and must not round to before it."""
 _Key = tuple[tuple[bool | None, ...], int, datetime | None]
 _NEVER: _Key = ((), -1, None)
 """The key of a decision that does not stand: no look finds it again."""
@@ -33,7 +33,7 @@ class _Held:
 
 
 class Looks:
-    """Of one object. `next` is the second of the next look, infinity while nothing is looked at."""
+    """The looks at one object; `next` is the second of the next one, infinity while it is paused."""
 
     def __init__(self, world: World, activity: ActivityState) -> None:
         self._world, self._activity = world, activity
@@ -52,12 +52,12 @@ class Looks:
         self.next = at
 
     def stop(self) -> None:
-        """Paused: look no more."""
+        """Look no more: the object is paused."""
         self._catch_up()
         self._held, self.next = None, float("inf")
 
     def look(self, at: float, *, polled: bool = True) -> None:
-        """One look; `polled` False: because the HPA's question found work, or an error."""
+        """Take one look; without `polled` it is one that follows an HPA's question, which found work or an error."""
         world = self._world
         self.taken += 1
         before = world.pods.replicas
@@ -135,7 +135,7 @@ class Looks:
         )
 
     def _catch_up(self) -> None:
-        """Write down the activity of the looks that were taken as decided."""
+        """Renew the activity by the looks that were taken as decided, before it is read."""
         if self._active_at is None or self._held is None:
             return
         at, self._active_at = self._active_at, None

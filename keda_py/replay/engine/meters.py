@@ -33,7 +33,7 @@ class Meters:
         self.adopt(subject)
 
     def adopt(self, subject: Subject) -> None:
-        """Another version of the object: what was read of the same metrics still counts."""
+        """Read for another version of the object; what was read of the same metrics still counts."""
         known = [metric.name for metric in self.metrics]
         self.metrics = subject.metrics.external
         spec = subject.spec
@@ -48,9 +48,9 @@ class Meters:
             self.forget()
 
     def forget(self) -> None:
-        """Nothing is read; how often a metric failed is remembered."""
+        """Forget all readings, but not how often a metric failed."""
         self._foresees = False
-        """Whether any source has said more than a number."""
+        """True once a source has said more than a number."""
         self.raw: list[Raw] = [0.0] * len(self.metrics)
         self.active: list[bool | None] = [False] * len(self.metrics)
         self._at = [-math.inf] * len(self.metrics)
@@ -63,14 +63,14 @@ class Meters:
 
     @property
     def changes_at(self) -> datetime | None:
-        """The first change that a reading knows in advance."""
+        """The first change that a reading names in advance."""
         if not self._foresees:
             return None
         known = [raw.changes_at for raw in self.raw if isinstance(raw, Reading) and raw.changes_at is not None]
         return min(known) if known else None
 
     def rose(self, index: int) -> float:
-        """When a metric that is active became so."""
+        """Return when a metric that is active became so."""
         return self._sources[index].rose(self._activations[index])
 
     def poll(self, at: float, due: bool) -> None:
@@ -83,7 +83,7 @@ class Meters:
                 self.read(index, at)
 
     def read(self, index: int, at: float) -> bool:
-        """One reading, or the one that is young enough. True for a new one."""
+        """Read once, unless the last reading is young enough; True for a new reading."""
         if at - self._at[index] < self._shared:
             return False
         raw = self._sources[index].read(at)
@@ -106,7 +106,7 @@ class Meters:
             self.health[name] = count_outcome(known or FallbackState(), failed=failed)
 
     def round(self, now: datetime, indexes: Sequence[int] | None = None) -> Round:
-        """The readings as values of the core; `indexes` None: all."""
+        """Return the readings as values of the core, all of them without `indexes`."""
         chosen = range(len(self.metrics)) if indexes is None else indexes
         return Round(readings=tuple(self._reading(index, now) for index in chosen))
 
@@ -119,7 +119,7 @@ class Meters:
         return MetricReading(metric=self.metrics[index], outcome=outcome, taken_at=now)
 
     def value(self, index: int) -> float | None:
-        """The number that was last read, None after a failure."""
+        """Return the number that was last read, None after a failure."""
         raw = self.raw[index]
         if isinstance(raw, float):
             return raw

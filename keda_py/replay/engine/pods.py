@@ -1,4 +1,4 @@
-"""The pods of the scale target: a count that was asked for, and when each pod becomes Ready."""
+"""The pods of the scale target: the count that is asked for, and when each pod becomes Ready."""
 
 import math
 from collections import deque
@@ -22,7 +22,7 @@ class Pods:
         """When the next pod becomes Ready; infinity: none is starting."""
 
     def settle(self, at: float) -> None:
-        """Pods that have become Ready by then are."""
+        """Count pods as Ready that have become so by then."""
         while self._starting and self._starting[0] <= at:
             self._starting.popleft()
             self.ready += 1
@@ -47,7 +47,7 @@ class Pods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What resource metrics are made of: all Ready pods use this together, each requests that; milli by resource."""
+    """The load behind resource metrics: what all Ready pods use together and what each requests; milli by resource."""
 
     usage: Mapping[str, int]
     requests: Mapping[str, int]
@@ -55,7 +55,7 @@ class Load:
 
 
 def listed(pods: Pods, load: Load | None, now: datetime, born: datetime) -> tuple[Pod, ...]:
-    """As the HPA controller sees them: Ready ones with their share of the load, others without a sample."""
+    """List the pods as the HPA controller sees them: Ready ones with a share of the load, others without a sample."""
     sample = None
     if load is not None and pods.ready:
         shares = {name: amount // pods.ready for name, amount in load.usage.items()}

@@ -13,7 +13,7 @@ Sample = float | ScalerError
 
 
 class Source(Protocol):
-    """The source of one trigger."""
+    """A window, a column of a trace, or a load profile, asked as one trigger's source."""
 
     def read(self, at: float) -> Sample | Outcome:
         """Read at that moment."""
@@ -28,7 +28,6 @@ class Silence:
     """A trigger of which nothing is known: it has no work at any time."""
 
     def read(self, at: float) -> Sample:
-        """Read no work."""
         return 0.0
 
     def rose(self, above: float) -> float:

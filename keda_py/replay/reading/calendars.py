@@ -1,4 +1,4 @@
-"""Calendars of manifests, with their holidays: of countries, and of iCalendar files that stand among the manifests.
+"""Calendars of manifests, with holidays of countries and of iCalendar files that stand among the manifests.
 
 What cannot be read is a ConfigError that names field, value and remedy: a calendar without its holidays would be a
 guess.
@@ -23,7 +23,7 @@ from keda_py.core.environment.calendar.reading import Holidays, check_source, re
 from keda_py.errors import ConfigError
 
 AROUND = timedelta(days=40)
-"""Of iCalendar files, days before and behind the period."""
+"""Days before and behind the period of which iCalendar files are read."""
 Place = tuple[str, str, str]
 """Kind, namespace and name."""
 
@@ -37,7 +37,7 @@ class Calendars:
     ends: datetime
 
     def of_environment(self, environment: Environment) -> Calendar:
-        """Its own hours, or those it names. Raises ConfigError."""
+        """Read the Environment's own hours, or the calendar that it names. Raises ConfigError."""
         spec, namespace = environment.spec, environment.metadata.namespace
         if spec.calendar_ref is not None:
             return self.find(namespace, spec.calendar_ref)
@@ -46,7 +46,7 @@ class Calendars:
         return self._build(namespace, spec.calendar, "spec.calendar")
 
     def find(self, namespace: str, reference: CalendarRef) -> Calendar:
-        """The calendar of that name. Raises ConfigError."""
+        """Find the calendar of that name. Raises ConfigError."""
         kind = reference.kind or "Calendar"
         where = namespace if kind == "Calendar" else ""
         body = self.objects.get((kind, where, reference.name))

@@ -32,14 +32,14 @@ _FILES = (("configMapKeyRef", CONFIG_MAPS), ("secretKeyRef", SECRETS))
 
 
 class Lists(Protocol):
-    """What is asked: `kube/client.py`."""
+    """The part of `kube/client.py` that is asked."""
 
     async def list(self, resource: Resource, namespace: str = "") -> list[Obj]:
-        """All objects. Raises KubeError."""
+        """List all objects. Raises KubeError."""
         ...
 
     async def get(self, path: ObjectPath) -> Obj:
-        """One. Raises KubeError."""
+        """Read one object. Raises KubeError."""
         ...
 
 
@@ -52,7 +52,7 @@ class ClusterReading:
         self.forbidden: list[Resource] = []
 
     async def read(self, one: Obj | None = None) -> list[Source]:
-        """Of the namespace, "" for all. Raises KubeError, for ScaledObjects also where they may not be listed.
+        """List what is to be previewed. Raises KubeError, for ScaledObjects also if they may not be listed.
 
         With `one`, an object with its kind, ScaledObjects that cannot be listed are left out but for that one.
         """
@@ -83,7 +83,7 @@ class ClusterReading:
             return []
 
     async def _file(self, path: ObjectPath) -> list[Obj]:
-        """Missing ones are told with the calendar that needs them."""
+        """Read a file of a calendar; a missing one becomes a problem of the calendar that needs it."""
         try:
             return with_kind(path.resource, [await self._client.get(path)])
         except (NotFound, Forbidden):
@@ -95,13 +95,13 @@ def _is_same(one: Obj, other: Obj) -> bool:
 
 
 def with_kind(resource: Resource, bodies: Sequence[Obj]) -> list[Obj]:
-    """With their kind, which lists leave out; in the order of creation, as a file would have them."""
+    """Give objects their kind, which lists leave out, in the order of creation, as a file would have them."""
     ordered = sorted(bodies, key=lambda one: (text_at(one, "metadata", "creationTimestamp"), namespace_of(one)))
     return [{**one, "apiVersion": resource.api_version, "kind": resource.kind} for one in ordered]
 
 
 def files_of(body: Obj) -> Iterator[ObjectPath]:
-    """Of a calendar or an Environment's own hours: the ConfigMaps and Secrets with its iCalendar files."""
+    """Name the ConfigMaps and Secrets with the iCalendar files of a calendar, or of an Environment's own hours."""
     spec = map_at(body, "spec")
     for source in (*maps_at(spec, "holidays"), *maps_at(spec, "calendar", "holidays")):
         for key, resource in _FILES:

@@ -1,4 +1,4 @@
-"""Manifests -> plans, one a namespace. What cannot be read is left out, and told as a problem of its namespace.
+"""Manifests -> plans, one a namespace. What cannot be read is left out, and is a problem of its namespace.
 
 An object without a creation time is as old as the epoch, in the order of the files; an Override begins with the period.
 """
@@ -59,14 +59,14 @@ class Source:
 
 @dataclass(slots=True)
 class _Namespace:
-    """The manifests of one, by kind."""
+    """The manifests of one namespace by kind, with the problems and warnings found so far."""
 
     by_kind: defaultdict[str, list[Source]] = field(default_factory=lambda: defaultdict(list))
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def each(self, kind: str, read: Callable[[Source], T]) -> list[T]:
-        """All that can be read; the others are problems."""
+        """Read all manifests of a kind; those that cannot be read become problems."""
         found = []
         for source in self.by_kind[kind]:
             try:
@@ -76,7 +76,7 @@ class _Namespace:
         return found
 
     def warn(self, kind: str, name: str, found: Iterable[AdmissionWarning]) -> None:
-        """What its object does not switch off."""
+        """Keep the warnings that the object does not switch off."""
         source = next((one for one in self.by_kind[kind] if name_of(one.body) == name), None)
         if source is not None:
             ignored = source.ignored | ignored_codes(texts_at(source.body, "metadata", "annotations"))
@@ -85,7 +85,7 @@ class _Namespace:
 
 
 def read_plans(sources: Iterable[Source], begins: datetime, ends: datetime) -> list[NamespacePlan]:
-    """By name; namespaces without an object that is previewed are left out."""
+    """Read plans in the order of their names; namespaces without an object to preview are left out."""
     namespaces: defaultdict[str, _Namespace] = defaultdict(_Namespace)
     objects = {}
     for number, written in enumerate(sources):
@@ -132,7 +132,7 @@ def _read_namespace(name: str, found: _Namespace, calendars: Calendars) -> Names
 
 
 def _marks(objects: Iterable[ObjectPlan], members: Iterable[MemberPlan]) -> list[Member]:
-    """What Environments may take, as it is labelled."""
+    """List what Environments may take, with its labels."""
     scaled = [
         Member(kind="ScaledObject", name=one.spec.name, labels=one.spec.labels, annotations=one.spec.annotations)
         for one in objects
@@ -149,7 +149,7 @@ def _described(plan: EnvironmentPlan, marks: Sequence[Member]) -> EnvironmentPla
 
 
 def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Sequence[Member]) -> None:
-    """All that the operator would find out; what an object switches off is left out."""
+    """Warn of all that the operator would find out."""
     for kind in JUDGED:
         for source in found.by_kind[kind]:
             with suppress(ConfigError):  # it is a problem already
@@ -162,7 +162,7 @@ def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Seq
 def _warn_of_jobs(
     found: _Namespace, environments: Sequence[EnvironmentPlan], members: Sequence[MemberPlan], now: datetime
 ) -> None:
-    """CronJobs that their owners have not suspended."""
+    """Warn of CronJobs that never run while their Environment is awake, unless their owners have suspended them."""
     oldest_first = by_age(one.spec for one in environments)
     running = {one.name for one in members if one.role is Role.CRON_JOB and one.replicas}
     jobs = [read_job(source.body) for source in found.by_kind[CRON_JOB] if name_of(source.body) in running]
@@ -184,7 +184,7 @@ def _object(source: Source) -> ObjectPlan:
 
 
 def _check_behavior(spec: ScalingSpec, triggers: Triggers) -> None:
-    """What the API server would refuse of the HPA; the operator tells that in Ready. Raises ConfigError."""
+    """Refuse an HPA that the API server would refuse, which the operator says in Ready. Raises ConfigError."""
     manifest = build_hpa(spec, triggers.metrics)
     field = "spec.advanced.horizontalPodAutoscalerConfig.behavior"
     try:
@@ -237,7 +237,7 @@ def _schedule(source: Source, calendars: Calendars) -> ScheduleSpec:
 def _members(
     found: _Namespace, objects: Sequence[ObjectPlan], environments: Sequence[Environment]
 ) -> Iterable[MemberPlan]:
-    """Those that no ScaledObject scales; one that its owner has paused scales nothing."""
+    """Yield workloads and CronJobs that no ScaledObject scales; one that its owner has paused scales nothing."""
     scaled = {(each.spec.target.kind, each.spec.target.name) for each in objects if not paused_by_owner(each.spec)}
     for kind, role in ROLES.items():
         for member in found.each(kind, partial(_member, role=role, environments=environments)):
@@ -260,7 +260,7 @@ def _member(source: Source, *, role: Role, environments: Sequence[Environment]) 
 
 
 def _awake_count(body: Obj, role: Role, environments: Sequence[Environment]) -> int:
-    """What an Environment remembers of one that sleeps now, else what is written."""
+    """Return the count that an Environment remembers of a member that sleeps now, else the written one."""
     key = f"{body['kind']}/{name_of(body)}"
     for environment in environments:
         remembered = environment.status.members.get(key)

@@ -1,4 +1,4 @@
-"""Plans with the counts of now: of a whole namespace, or what matters to one object of it."""
+"""Plans with the counts of now, of a whole namespace, or of one object and what matters to it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ _ASLEEP = (Stage.FALLING, Stage.DOWN)
 
 
 def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None = None) -> NamespacePlan | None:
-    """Of the namespace of `sources`, for KIND/NAME; None: it cannot be read, or is not among them.
+    """Read the plan for KIND/NAME; None if it cannot be read, or is not among `sources`, which are of one namespace.
 
     `seen` is what is known of the object better than the sources say it. Only with waves do other members matter.
     """
@@ -70,7 +70,7 @@ def _with_activity(seen: Now, body: Obj | None, now: datetime) -> Now:
 
 
 def _that_matter(sources: Sequence[Source], key: str) -> Sequence[Source]:
-    """Without waves no other ScaledObject or member does. A namespace may have thousands, and each takes its time."""
+    """Leave out other ScaledObjects and members, which matter with waves alone: a namespace may have thousands."""
     if any(source.body["kind"] == "Environment" and maps_at(source.body, "spec", "waves") for source in sources):
         return sources
     members = ("ScaledObject", *ROLES)
@@ -101,7 +101,7 @@ def _kept_with(plan: NamespacePlan, owner: EnvironmentPlan | None, key: str) -> 
 def _counts(
     sources: Iterable[Source], plan: NamespacePlan, remembered: Mapping[str, MemberState]
 ) -> Iterable[tuple[str, Now]]:
-    """Of all members, and of ScaledObjects those of what they scale; one that is not seen is asleep with its owner."""
+    """Count members and scale targets; a target that is not seen is asleep if its Environment remembers so."""
     bodies = {_key(source.body): source.body for source in sources}
     for member in plan.members:
         key = f"{member.kind}/{member.name}"

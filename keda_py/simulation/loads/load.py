@@ -1,4 +1,4 @@
-"""What a load is: from when to when it lasts, and a source for each trigger that needs one."""
+"""Loads: from when to when they last, and a source for each trigger that needs one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from keda_py.errors import ConfigError
 from keda_py.replay.engine.source import Source
 
 RESOURCE_UNITS: Mapping[str, str] = {"cpu": "cores", "memory": "bytes"}
-"""What all pods use together of each resource that the HPA reads by itself."""
+"""Units of what all pods use together, for the resources that the HPA reads by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Need:
 
 
 class Load(Protocol):
-    """Can be bound again and again, and sent to another process."""
+    """A load, which can be bound again and again, and sent to another process."""
 
     @property
     def origin(self) -> datetime:
@@ -39,16 +39,16 @@ class Load(Protocol):
 
     @property
     def end(self) -> float:
-        """The end, in seconds."""
+        """The second at which it ends."""
         ...
 
     def bind(self, needs: Sequence[Need]) -> Mapping[int, Source]:
-        """A source for each need, by trigger index. Raises ConfigError where one has none."""
+        """Make a source for each need, by trigger index. Raises ConfigError for a need without one."""
         ...
 
 
 def match_columns(columns: Sequence[str], needs: Sequence[Need], where: str) -> dict[int, int]:
-    """Trigger index -> column. One column and one need belong together, whatever the names. Raises ConfigError."""
+    """Map trigger indexes to columns; a lone column and a lone need belong together. Raises ConfigError."""
     if len(columns) == len(needs) == 1:
         return {needs[0].index: 0}
     found = {need.index: at for need in needs for at, name in enumerate(columns) if name in need.names}

@@ -69,7 +69,7 @@ class Profile:
     peak: float | None = None
 
     def bind(self, needs: Sequence[Need]) -> Mapping[int, Source]:
-        """Each trigger has the shape at its own peak."""
+        """Give each trigger the shape at its own peak."""
         for need in needs:
             if self.peak is None and need.peak is None:
                 said = f"--profile {self.name}: the peak of trigger {need.index} does not follow from its target"
@@ -89,6 +89,6 @@ class Profile:
 
 
 def _peak_of(unit: str) -> str:
-    """Units and an example, where a target is a share of a request and the load is what all pods use together."""
+    """Show units and an example: the target is a share of a request, and the load is what all pods use together."""
     examples = {"bytes": "--peak 4e9 for 4 GB", "cores": "--peak 2.5 for two and a half cores"}
     return f", the {unit} that all pods use together, such as {examples[unit]}" if unit in examples else ""

@@ -28,7 +28,7 @@ class FetchError(KedaPyError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """What is asked for: `seconds` after `origin`, one point each `step` seconds."""
+    """The range of a question: `seconds` after `origin`, one point each `step` seconds."""
 
     origin: datetime
     seconds: float
@@ -36,7 +36,7 @@ class Range:
 
     @property
     def points(self) -> int:
-        """Of each query."""
+        """Points that each query gives."""
         return int(self.seconds // self.step) + 1
 
 
@@ -50,7 +50,7 @@ class Fetched:
     values: Mapping[int, Sequence[float]]
 
     def bind(self, needs: Sequence[Need]) -> Mapping[int, Source]:
-        """The triggers for which a query was given."""
+        """Name the triggers for which a query was given."""
         for need in needs:
             if need.index not in self.values:
                 raise ConfigError(f"trigger {need.index} has no query; give one: --query {need.names[0]}=PROMQL")
@@ -69,7 +69,7 @@ class PrometheusServer:
 
     @property
     def shown(self) -> str:
-        """The address without a password. Raises ConfigError for what is not an address."""
+        """Return the address without a password. Raises ConfigError for what is not an address."""
         try:
             address = httpx.URL(self.url)
         except httpx.InvalidURL:
@@ -79,7 +79,7 @@ class PrometheusServer:
         return str(address.copy_with(userinfo=b"")).rstrip("/")
 
     async def fetch(self, client: httpx.AsyncClient, queries: Mapping[int, str], wanted: Range) -> Fetched:
-        """All queries over the whole range. Raises FetchError that names the query and the part, ConfigError."""
+        """Ask all queries over the whole range. Raises ConfigError, and FetchError that names query and part."""
         if wanted.points > _MOST_ALL:
             raise ConfigError(f"--step: {wanted.points} points are more than {_MOST_ALL}; take a larger step")
         values = {index: await self._series(client, query, wanted) for index, query in queries.items()}
@@ -125,7 +125,7 @@ def _only_series(body: Mapping[str, Any], said: str) -> list[tuple[float, str]]:
 
 
 def _checked(points: Sequence[tuple[float, str]], first: float, count: int, step: float, said: str) -> list[float]:
-    """A value at each step. Raises ConfigError for a gap and for what is not a number."""
+    """Return a value for each step. Raises ConfigError for a gap and for what is not a number."""
     values = []
     for index in range(count):
         at = first + index * step

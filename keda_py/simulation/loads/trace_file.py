@@ -30,7 +30,7 @@ _LONGEST_LINE = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRules:
-    """How a trace is read. `longest_gap` seconds may lie between two rows; what lies beyond is for `gaps` to say.
+    """Rules for reading a trace: `longest_gap` seconds may lie between two rows; `gaps` says what a longer one means.
 
     `begin`: the moment of second 0, where times count from the beginning.
     """
@@ -70,13 +70,13 @@ class TraceFile:
         self.end = self._last() - self._first
 
     def bind(self, needs: Sequence[Need]) -> Mapping[int, Source]:
-        """One reading of the file for all triggers."""
+        """Read the file once for all triggers."""
         found = match_columns(self.columns, needs, f"{self.path}:1")
         rows = Rows(self.rows())
         return {index: Column(rows, at) for index, at in found.items()}
 
     def rows(self) -> Iterator[Row]:
-        """Seconds after the origin, and a sample for each column. Raises ConfigError that names the line."""
+        """Yield seconds after the origin, and a sample for each column. Raises ConfigError that names the line."""
         before, failing = -math.inf, tuple(ScalerError("the trace has no value here") for _ in self.columns)
         with _opened(self.path) as file:
             lines = csv.reader(file)
@@ -111,7 +111,7 @@ class TraceFile:
         return datetime.fromtimestamp(self._first, UTC)
 
     def _last(self) -> float:
-        """The time of the last row, and one step more: until then it holds."""
+        """Return the time of the last row and one step more: until then it holds."""
         with _opened(self.path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
             tail = [line for line in file.read().splitlines() if line.strip()][-2:]
@@ -137,7 +137,7 @@ class TraceFile:
         return at, tuple([self._sample(cell, index, number) for index, cell in enumerate(cells[1:])])
 
     def _sample(self, cell: str, index: int, number: int) -> Sample:
-        """A cell of a row that is not all plain numbers."""
+        """Read a cell of a row that is not all plain numbers."""
         if cell.strip().lower() == FAILED:
             return ScalerError("the trace says that the source did not answer")
         try:
@@ -162,7 +162,7 @@ class TraceFile:
             raise ConfigError(f"{said}; {remedy}, or allow it with --longest-gap")
 
     def _time(self, text: str, number: int) -> float:
-        """Unix seconds, or seconds from the beginning."""
+        """Read Unix seconds, or seconds from the beginning."""
         if text[4:5] == "-":
             return self._moment(text, number)
         try:
@@ -204,7 +204,7 @@ def _opened(path: str) -> TextIO:
 
 
 def _check_lines(path: str) -> None:
-    """No line may fill the memory: one that has no end is refused before it is read."""
+    """Refuse a line without an end before it fills the memory."""
     number = 1
     with _opened(path) as file:
         while block := file.read(_LONGEST_LINE):

@@ -1,4 +1,4 @@
-"""For programs: JSON with figures and changes, CSV with changes alone."""
+"""Reports for programs: JSON with figures and changes, CSV with changes alone."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from keda_py.terminal.foreign import json_of, printable
 
 
 def write_json(report: Report) -> str:
-    """`results` in order; seconds and hours as numbers, moments in ISO 8601."""
+    """Write results in their order; seconds and hours as numbers, moments in ISO 8601."""
     body = {
         "origin": report.origin,
         "load": report.load,
@@ -44,7 +44,7 @@ def _result(report: Report, result: Result) -> dict[str, Any]:
 
 
 def write_csv(report: Report) -> str:
-    """A line a change."""
+    """Write a line for each change."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow(("object", "variant", "time", "seconds", "replicas", "ready", "why"))

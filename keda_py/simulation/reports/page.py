@@ -26,7 +26,7 @@ text{fill:var(--ink);font-size:11px}.grid{stroke:var(--faint);stroke-width:.5}.t
 
 
 def write_page(report: Report) -> str:
-    """The whole page."""
+    """Write the page: figures as a table, and a drawing of each result."""
     parts = [_HEAD, "<h1>keda-py simulate</h1>", f"<p>{escape(report.load)}</p>", _table(report)]
     parts += [f"<p><b>Cheapest that will do:</b> {escape(name_of(one))}</p>" for one in report.best]
     parts += [_section(report, result) for result in report.results]
@@ -70,7 +70,7 @@ def _axes(report: Report, figures: Figures, top: int) -> list[str]:
 
 
 def _steps(figures: Figures, top: int, *, asked: bool) -> str:
-    """A path of steps; of a timeline with more changes than a screen has points, each n-th."""
+    """Draw a path of steps; a timeline with more changes than a screen has points shows each n-th."""
     changes = figures.changes[:: 1 + len(figures.changes) // _MOST_POINTS]
     points = [(change.at, change.replicas if asked else change.ready) for change in changes]
     path = (

@@ -1,4 +1,4 @@
-"""What is reported: results, what they cost, and how their seconds are told as moments."""
+"""Reports: results, what they cost, and their seconds as moments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Rows = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`price` of a replica-hour, None: no money. `best` is what a sweep recommends for each object."""
+    """`price` is that of a replica-hour, None if it is not known; `best` is what a sweep recommends for each object."""
 
     origin: datetime
     results: tuple[Result, ...]
@@ -21,15 +21,15 @@ class Report:
     load: str = ""
 
     def moment(self, at: float) -> str:
-        """A second as text, UTC."""
+        """Write a second as a moment, UTC."""
         return f"{self.origin + timedelta(seconds=round(at)):%Y-%m-%d %H:%M:%S}"
 
     def cost(self, figures: Figures) -> float | None:
-        """What it costs, None where no price is known."""
+        """Return what a result costs, None without a price."""
         return None if self.price is None else figures.replica_hours * self.price
 
     def rows(self, figures: Figures) -> Rows:
-        """The figures in words."""
+        """List the figures in words."""
         cost = self.cost(figures)
         wait = "never at zero" if figures.longest_wait is None else spell(figures.longest_wait)
         share = figures.seconds_short / figures.seconds if figures.seconds else 0.0
@@ -46,12 +46,12 @@ class Report:
 
 
 def name_of(result: Result) -> str:
-    """shop/web, with its variant."""
+    """Name the object, as in shop/web, with its variant."""
     return f"{result.title} {result.variant}".rstrip()
 
 
 def spell(seconds: float) -> str:
-    """1 h 05 min, 4 min 10 s, 12 s."""
+    """Write seconds as 1 h 05 min, 4 min 10 s, 12 s."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -61,7 +61,7 @@ def spell(seconds: float) -> str:
 
 
 def levels(figures: Figures, buckets: int) -> list[int]:
-    """The most replicas that were asked for in each of so many equal parts of the time."""
+    """Return the most replicas that were asked for in each of so many equal parts of the time."""
     width = figures.seconds / buckets if buckets else 0.0
     found = [0] * buckets
     following = [change.at for change in figures.changes[1:]] + [figures.seconds]

@@ -1,4 +1,4 @@
-"""For a terminal: a line of blocks over time, the figures, the first changes; several results as a table."""
+"""Reports for a terminal: a line of blocks over time, the figures, the first changes; several results as a table."""
 
 from keda_py.simulation.recording import POD_READY
 from keda_py.simulation.reports.report import Report, levels, name_of
@@ -11,7 +11,7 @@ _BUCKETS = 72
 
 
 def write_text(report: Report, width: int, most_changes: int) -> str:
-    """One result in full, or a table of many."""
+    """Write one result in full, or a table of many."""
     if len(report.results) == 1:
         return printable(_one(report, report.results[0], most_changes))
     return _many(report, width)

@@ -1,4 +1,4 @@
-"""One object, simulated over one load: what can be sent to another process, and done there."""
+"""Runs: one object, simulated over one load, here or in another process."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -34,13 +34,13 @@ class Run:
     load: Load
     cluster: Cluster = field(default_factory=Cluster)
     replicas: int | None = None
-    """At the beginning; None: the minimum."""
+    """The count at the beginning; None: the minimum."""
     variant: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of a run."""
+    """The figures of a run, with its title."""
 
     title: str
     variant: str
@@ -48,13 +48,13 @@ class Result:
 
 
 def needs_of(body: Mapping[str, Any], load: Load) -> tuple[Need, ...]:
-    """What an object's triggers need of a load. Raises ConfigError."""
+    """Find out what an object's triggers need of a load. Raises ConfigError."""
     clock = SimulatedClock(load.origin)
     return _needs(asyncio.run(_build(body, clock)), clock)
 
 
 def carry_out(run: Run) -> Result:
-    """Simulate. Raises ConfigError that names the object."""
+    """Bind the load to the triggers, and simulate. Raises ConfigError that names the object."""
     try:
         clock = SimulatedClock(run.load.origin)
         created = {"creationTimestamp": run.load.origin.isoformat()}
@@ -98,7 +98,7 @@ def _simulate(run: Run, subject: Subject, sources: Mapping[int, Source]) -> Resu
 
 
 def carry_out_all(runs: Sequence[Run], processes: int) -> list[Result]:
-    """In their order; more than one in processes of their own. Raises the first ConfigError."""
+    """Carry runs out, in their order, more than one in processes of their own. Raises the first ConfigError."""
     if processes < 2 or len(runs) < 2:
         return [carry_out(run) for run in runs]
     with ProcessPoolExecutor(min(processes, len(runs)), mp_context=get_context("spawn")) as pool:
@@ -111,7 +111,7 @@ async def _build(body: Mapping[str, Any], clock: SimulatedClock) -> SimulatedObj
 
 
 def _needs(built: SimulatedObject, clock: SimulatedClock) -> tuple[Need, ...]:
-    """Of every trigger but those that know by the clock what they read."""
+    """List every trigger but those that know by the clock what they read."""
     subject, found = built.subject, []
     spec = subject.spec
     zone = next((window.zone for window in windows_of(spec.triggers)), "")

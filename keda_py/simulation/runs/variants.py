@@ -21,7 +21,7 @@ class Sweep:
     values: tuple[float, ...]
 
     def variants(self, body: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        """(cooldownPeriod=60, the manifest with it). Raises ConfigError where there is no such place."""
+        """Return (cooldownPeriod=60, the manifest with it) for each value. Raises ConfigError for an unknown field."""
         return [(f"{self.field}={value:g}", self._with(body, value)) for value in self.values]
 
     def _with(self, body: Mapping[str, Any], value: float) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _step_into(inner: Any, name: str, field: str) -> Any:
 
 
 def read_sweep(text: str) -> Sweep:
-    """`FIELD=60..900`, `FIELD=60..900/120` (a step), `FIELD=60,300,900`. Raises ConfigError."""
+    """Read `FIELD=60..900`, `FIELD=60..900/120` (a step), or `FIELD=60,300,900`. Raises ConfigError."""
     field, equals, written = text.partition("=")
     try:
         values = _read_values(written)
@@ -77,7 +77,7 @@ def _read_values(written: str) -> Sequence[float]:
 
 
 def cheapest(results: Sequence[Result]) -> Result:
-    """The fewest replica-hours among those that are under capacity no longer than the best."""
+    """Find the fewest replica-hours among the results that are under capacity no longer than the best."""
     least = min(result.figures.seconds_short for result in results)
     good = [result for result in results if result.figures.seconds_short <= least + _AS_GOOD_SECONDS]
     return min(good, key=lambda result: result.figures.replica_hours)

@@ -1,4 +1,4 @@
-"""Of when a preview is, and in whose days: what `--days`, `--from` and `--timezone` say. Pure."""
+"""The period of a preview, and the zone of its days, by `--days`, `--from` and `--timezone`. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ class Period:
 
 
 def period_of(sources: Iterable[Source], now: datetime, *, days: int, since: str, timezone: str) -> Period:
-    """`since` "": now; `timezone` "": the zone that most schedules are written in. Raises ConfigError."""
+    """Read the flags: "" is now, and the zone that most schedules are written in. Raises ConfigError."""
     if not 1 <= days <= MOST_DAYS:
         raise ConfigError(f"--days: {days} is not between 1 and {MOST_DAYS}", field="--days")
     zone = load_zone(timezone or usual_zone(sources) or "UTC", field="--timezone")
@@ -50,7 +50,7 @@ def _begin(since: str, now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def earliest(since: str, now: datetime) -> datetime:
-    """Before all that a period of that `--from` has, in any zone; `now` where that is earlier, or it is not a time."""
+    """Return an instant before such a period in any zone; `now` if that is earlier, or `since` is not a time."""
     try:
         return min(now, _begin(since, now, ZoneInfo("UTC")) - timedelta(days=1))
     except ConfigError:
@@ -58,14 +58,14 @@ def earliest(since: str, now: datetime) -> datetime:
 
 
 def refuse_past(begins: datetime, now: datetime, since: str) -> None:
-    """What was in a cluster is not reckoned from what is there now. Raises ConfigError."""
+    """Refuse a past period for a cluster: what was there does not follow from what is. Raises ConfigError."""
     if begins < now - _MINUTE:
         text = f"--from: {since} is before now, and a cluster's past is not what its manifests of today would have made"
         raise ConfigError(f"{text}; keda-py explain tells what was, or name files", field="--from")
 
 
 def usual_zone(sources: Iterable[Source]) -> str:
-    """The zone that most schedules are written in; "" if none is written in any."""
+    """Return the zone that most schedules are written in; "" if none names one."""
     found = Counter(zone for source in sources for zone in _zones(source.body))
     for zone, _ in found.most_common():
         try:
