@@ -21,22 +21,22 @@ from keda_py.errors import ConfigError
 
 KEPT_AFTER_END = timedelta(days=1)
 MOST_OVERRIDES = 200
-"""In force or to come in one namespace; the admission refuses more."""
+"""Overrides of a namespace that have not ended; the admission refuses more."""
 MOST_REPLICAS = 10_000
-"""That an Override may ask for."""
+"""The largest count that an Override may ask for."""
 _NO_TIME = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is overridden, in the Override's namespace."""
+    """The target of an Override, in its namespace."""
 
     kind: str
     name: str
 
 
 class OverrideState(StrEnum):
-    """What an Override asks for."""
+    """The state that an Override asks for."""
 
     AWAKE = "Awake"
     ASLEEP = "Asleep"
@@ -58,10 +58,10 @@ class OverrideSpec:
     reason: str = ""
     requested_by: str = ""
     ends_of: str = ""
-    """What NextChange was looked up for; "" for any other end."""
+    """The text that the end of NextChange was found for, which an edit changes; "" for any other end."""
 
     def holds(self, at: datetime) -> bool:
-        """Whether it has begun and has not ended."""
+        """True at an instant at which it has begun and has not ended."""
         return self.starts <= at and (self.ends is None or at < self.ends)
 
     @property
@@ -72,7 +72,7 @@ class OverrideSpec:
 
     @property
     def because(self) -> str:
-        """Who asked for what and why, in words."""
+        """Say who asked for what and why."""
         by = f" by {self.requested_by}" if self.requested_by else ""
         reason = f": {self.reason}" if self.reason else ""
         return f"Override {self.name}{by} ({self.summary}){reason}"
@@ -80,7 +80,7 @@ class OverrideSpec:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What rules a target at an instant; `rules` None: no Override does. `changes_at`: when that may be otherwise."""
+    """The ruling about a target at an instant; `rules` is None without an Override; at `changes_at` it may change."""
 
     rules: OverrideSpec | None
     because: str = ""
@@ -169,7 +169,7 @@ def _end_of(
 
 
 def check_override(spec: OverrideSpec, now: datetime, others: int) -> None:
-    """For the admission of a new one. Raises ConfigError for an end that is over, and for too many (`others`)."""
+    """Check a new Override for its admission. Raises ConfigError for an end in the past, and for too many `others`."""
     if spec.ends is not None and spec.ends <= max(now, spec.starts):
         told = write_time(spec.ends)
         remedy = "write a later time, or delete the Override to end it"
@@ -189,7 +189,7 @@ class Overrides:
         self._newest_first: Mapping[Target, Sequence[OverrideSpec]] = by_target
 
     def verdict(self, targets: Sequence[Target], at: datetime) -> Verdict:
-        """What rules at that instant. `targets` are of one rank: an object and its workload, or an Environment."""
+        """Find the ruling at an instant. `targets` are of one rank: an object and its workload, or an Environment."""
         known = [each for target in targets for each in self._newest_first.get(target, ())]
         if not known:
             return Verdict(None)
@@ -203,7 +203,7 @@ class Overrides:
         return Verdict(rules, because, changes_at)
 
     def standing(self, spec: OverrideSpec, at: datetime) -> "Standing":
-        """How an Override of these fares."""
+        """Return the phase of one of these Overrides, and why."""
         if at < spec.starts:
             return Standing("Pending", f"begins at {write_time(spec.starts)}")
         if not spec.holds(at):
@@ -223,5 +223,5 @@ class Standing:
 
 
 def removable_at(spec: OverrideSpec) -> datetime | None:
-    """When it is to be deleted; None: it does not end."""
+    """Return when it is to be deleted; None: it does not end."""
     return None if spec.ends is None else spec.ends + KEPT_AFTER_END

@@ -1,4 +1,4 @@
-"""Environment -> EnvironmentSpec: defaults applied, durations and selectors read; who is a member, and whose."""
+"""Environment -> EnvironmentSpec: defaults applied, durations and selectors read; and whose member an object is."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ DEFAULT_TIMEOUT = timedelta(minutes=5)
 DEFAULT_LEAD = timedelta(minutes=30)
 DEFAULT_GRACE = timedelta(minutes=15)
 MOST_MEMBERS = 1000
-"""Of one Environment, whose status remembers a count of each: at their longest names they still fit into one object."""
+"""Members of one Environment. The status remembers a count of each, which all fit in with the longest names."""
 USUAL_KINDS = ("ScaledObject", "Deployment", "StatefulSet", "CronJob")
 LONGEST_NAME = 253
-"""Of waves and kinds."""
+"""Most waves, and most kinds, that one Environment may list."""
 REST = "rest"
-"""What the members of no wave are called."""
+"""The name of the wave whose members are in no other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class EnvironmentSpec:
     grace: timedelta = DEFAULT_GRACE
 
     def takes(self, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
-        """Whether an object with those is one of its members."""
+        """Return whether an object with those is one of its members."""
         body = {"metadata": {"labels": labels}}
         if parse_bool_annotation(annotations, EXCLUDE):
             return False
@@ -67,7 +67,7 @@ class EnvironmentSpec:
         return self.selector is None or self.selector.matches(body)
 
     def wave_of(self, labels: Mapping[str, str]) -> int:
-        """Position of its wave; the number of waves for a member of none."""
+        """Return the position of its wave; the number of waves for a member of none."""
         body = {"metadata": {"labels": labels}}
         for position, wave in enumerate(self.waves):
             if wave.selector is not None and wave.selector.matches(body):
@@ -75,18 +75,18 @@ class EnvironmentSpec:
         return len(self.waves)
 
     def label_keys(self) -> Iterator[str]:
-        """Of all labels that `takes` and `wave_of` ask for."""
+        """The keys of all labels that `takes` and `wave_of` ask for."""
         for selector in (self.selector, self.exclude, *(wave.selector for wave in self.waves)):
             if selector is not None:
                 yield from (requirement.key for requirement in selector.requirements)
 
     def wave_name(self, position: int) -> str:
-        """Also of the members of no wave."""
+        """Name the wave at a position, also that of the members of no wave."""
         return self.waves[position].name if position < len(self.waves) else REST
 
 
 def build_environment(environment: Environment) -> EnvironmentSpec:
-    """The spec with defaults. Raises ConfigError naming field, value and remedy."""
+    """Build the spec with its defaults. Raises ConfigError naming field, value and remedy."""
     meta, spec = environment.metadata, environment.spec
     mistakes = Mistakes()
     with mistakes.noted():
@@ -123,7 +123,7 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
 
 
 def _refuse_long(text: str, field: str) -> None:
-    """It stands in the status, several times."""
+    """Refuse a long name, which would stand in the status several times. Raises ConfigError."""
     if len(text) > LONGEST_NAME:
         told = f"{text[:LONGEST_NAME]!r} has more than {LONGEST_NAME} characters; write a shorter one"
         raise ConfigError(f"{field}: {told}", field=field)
@@ -169,7 +169,7 @@ def _build_wave(wave: Wave, field: str) -> WaveSpec:
 
 
 def build_selector(selector: WireSelector | None, field: str) -> LabelSelector | None:
-    """None for a selector that is left out. Raises ConfigError."""
+    """Read a selector; None if it is left out. Raises ConfigError."""
     if selector is None:
         return None
     if len(selector.match_labels) + len(selector.match_expressions) > MAX_REQUIREMENTS:
@@ -183,17 +183,17 @@ def build_selector(selector: WireSelector | None, field: str) -> LabelSelector |
 def owner_of(
     environments: Sequence[EnvironmentSpec], labels: Mapping[str, str], annotations: Mapping[str, str]
 ) -> EnvironmentSpec | None:
-    """The Environment that has an object: the oldest of those that take it. The others say Conflict."""
+    """Find the Environment that has an object: the oldest of those that take it. The others say Conflict."""
     return first_of(by_age(environments), labels, annotations)
 
 
 def by_age(environments: Iterable[EnvironmentSpec]) -> list[EnvironmentSpec]:
-    """The oldest first."""
+    """Sort Environments, the oldest first."""
     return sorted(environments, key=lambda one: (one.created, one.uid))
 
 
 def first_of(
     oldest_first: Iterable[EnvironmentSpec], labels: Mapping[str, str], annotations: Mapping[str, str]
 ) -> EnvironmentSpec | None:
-    """As `owner_of`, where many objects are asked for: the Environments are in order."""
+    """Find the owner among Environments that are sorted already, which matters for many objects."""
     return next((each for each in oldest_first if each.takes(labels, annotations)), None)

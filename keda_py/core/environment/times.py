@@ -8,11 +8,11 @@ _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minute
 _LONGEST_TEXT, _LONGEST_NUMBER = 40, 7
 LONGEST = timedelta(days=366)
 YEARS = range(1970, 2201)
-"""Of an instant: what is reckoned from it stays a time that can be written."""
+"""Years of an instant: what is added to it stays a time that can be written."""
 
 
 def parse_duration(text: str, default: timedelta, *, field: str) -> timedelta:
-    """The duration, `default` for an empty text. Raises ConfigError naming `field`, value and remedy."""
+    """Read a duration, `default` for an empty text. Raises ConfigError naming `field`, value and remedy."""
     if not text:
         return default
     found, rest, units = timedelta(0), text, "dhms"
@@ -33,7 +33,7 @@ def parse_duration(text: str, default: timedelta, *, field: str) -> timedelta:
 
 
 def in_words(span: timedelta) -> str:
-    """`2 d 3 h`, `2 h 10 min`, `40 s`: the two largest units, seconds only below a minute."""
+    """Write `2 d 3 h`, `2 h 10 min`, `40 s`: the two largest units, seconds only below a minute."""
     seconds = max(int(span.total_seconds()), 0)
     if seconds < 60:
         return f"{seconds} s"
@@ -44,7 +44,7 @@ def in_words(span: timedelta) -> str:
 
 
 def parse_time(text: str, *, field: str) -> datetime:
-    """The instant in UTC. Raises ConfigError, also for a time without its offset, and for one of no year of YEARS."""
+    """Read an instant as UTC. Raises ConfigError, also for a time without an offset, or of a year outside of YEARS."""
     told = text[:_LONGEST_TEXT]
     try:
         found = datetime.fromisoformat(told)
@@ -59,5 +59,5 @@ def parse_time(text: str, *, field: str) -> datetime:
 
 
 def parse_optional_time(text: str, *, field: str) -> datetime | None:
-    """None for an empty text. Raises ConfigError."""
+    """Read an instant; None for an empty text. Raises ConfigError."""
     return parse_time(text, field=field) if text else None

@@ -1,4 +1,4 @@
-"""What a calendar is, once it has been read: spans of local time for each day, each with its reason.
+"""Calendars that have been read: spans of local time for each day, each with its reason.
 
 A span belongs to the day on which it begins: a night from Friday 22:00 to 06:00 goes on into a Saturday that is a
 holiday, and one that begins on a holiday does not take place. Local times are laid over the zone in `zones.py`.
@@ -23,7 +23,7 @@ class DaySpan:
 
 @dataclass(frozen=True, slots=True)
 class ExceptionDay:
-    """A day that is as it says, whatever hours and holidays are. No spans: closed."""
+    """A day with spans of its own, whatever hours and holidays are. Without spans it is closed."""
 
     spans: tuple[DaySpan, ...]
     because: str
@@ -39,13 +39,13 @@ class Calendar:
     exceptions: Mapping[date, ExceptionDay] = field(default_factory=dict)
 
     def spans_of(self, day: date) -> tuple[DaySpan, ...]:
-        """When it is open of what begins on that day."""
+        """Return the spans that begin on that day."""
         if (exception := self.exceptions.get(day)) is not None:
             return exception.spans
         return () if day in self.holidays else self.week[day.weekday()]
 
     def why_closed(self, day: date) -> str:
-        """Why it is not open on that day, or not any more."""
+        """Say why it is not open on that day, or not any more."""
         if (exception := self.exceptions.get(day)) is not None:
             return exception.because
         if day in self.holidays:
@@ -54,7 +54,7 @@ class Calendar:
 
 
 def join_spans(spans: Sequence[DaySpan]) -> tuple[DaySpan, ...]:
-    """The same time in order and without overlaps; of two that touch, the reason of the first."""
+    """Order spans and join those that overlap or touch, with the reason of the first."""
     joined: list[DaySpan] = []
     for span in sorted(spans, key=lambda each: (each.start, each.end)):
         if joined and span.start <= joined[-1].end:

@@ -7,15 +7,15 @@ from keda_py.errors import ConfigError
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY = 24 * 60
-"""Minutes."""
+"""Minutes of a day."""
 MOST_DAYS = 3_660
-"""Of all dates and ranges of a calendar: ten years."""
+"""Days in all dates and ranges of a calendar: ten years."""
 _LONGEST = 200
 _ONE = timedelta(days=1)
 
 
 def parse_minute(text: str, *, field: str) -> int:
-    """Minutes after midnight, 0 to 1440. Raises ConfigError."""
+    """Read minutes after midnight, 0 to 1440. Raises ConfigError."""
     hours, colon, minutes = text.partition(":")
     if colon and _is_number(hours, 2) and _is_number(minutes, 2) and len(minutes) == 2:
         minute = int(hours) * 60 + int(minutes)
@@ -27,7 +27,7 @@ def parse_minute(text: str, *, field: str) -> int:
 
 
 def parse_weekdays(text: str, *, field: str) -> tuple[int, ...]:
-    """`Mon-Fri`, `Sat,Sun`, `Fri-Mon`; every day for an empty text. Monday is 0. Raises ConfigError."""
+    """Read `Mon-Fri`, `Sat,Sun`, `Fri-Mon`; every day for an empty text. Monday is 0. Raises ConfigError."""
     if not text:
         return tuple(range(7))
     if len(text) > _LONGEST:  # it is told as the reason of each opening
@@ -50,7 +50,7 @@ def _weekday(word: str, text: str, field: str) -> int:
 
 
 def parse_dates(texts: Sequence[str], *, field: str, most: int = MOST_DAYS) -> Iterator[date]:
-    """Each day of `2026-12-24` and `2026-12-28/2027-01-03`, ends included. Raises ConfigError.
+    """List each day of `2026-12-24` and `2026-12-28/2027-01-03`, ends included. Raises ConfigError.
 
     `most` is what is left of MOST_DAYS, which count for all holidays of a calendar together, and for all its
     exceptions: a day that is named twice counts twice.

@@ -53,7 +53,7 @@ def moment_of(calendar: Calendar, at: datetime) -> Moment:
 
 
 def openings(calendar: Calendar, after: datetime) -> Iterator[Opening]:
-    """Those that end after that instant, in order, up to the horizon. What touches is one."""
+    """Yield the openings that end after that instant, in order, up to the horizon; those that touch are one."""
     last: Opening | None = None
     for span in _spans(calendar, after):
         if span.end <= after or span.end <= span.start:
@@ -70,7 +70,7 @@ def openings(calendar: Calendar, after: datetime) -> Iterator[Opening]:
 
 
 def _spans(calendar: Calendar, after: datetime) -> Iterator[Opening]:
-    """Day by day from two days before, as a span reaches into the next day; joined only within a day."""
+    """Yield spans day by day from two days before, as one reaches into the next day; joined only within a day."""
     start = local_date(after, calendar.zone) - 2 * _DAY
     for step in range(HORIZON.days + 3):
         day = start + step * _DAY
@@ -84,7 +84,7 @@ def _spans(calendar: Calendar, after: datetime) -> Iterator[Opening]:
 
 
 def _ends_because(calendar: Calendar, day: date, end: int, because: str) -> str:
-    """At midnight it is the next day that says why."""
+    """Say why a span ends; at midnight the next day is the reason."""
     if end < DAY or end % DAY:
         return f"end of the {because}" if because.startswith("hours") else because
     return calendar.why_closed(day + end // DAY * _DAY)
@@ -99,7 +99,7 @@ class Holiday:
 
 
 def next_holidays(calendar: Calendar, after: datetime, count: int = 5) -> tuple[Holiday, ...]:
-    """The next ones from that day on, today's too; those that an exception opens are left out."""
+    """Return the next holidays, today's too; those that an exception opens are left out."""
     today = local_date(after, calendar.zone)
     days = sorted(day for day in calendar.holidays if day >= today and not _opened(calendar, day))
     return tuple(Holiday(day, calendar.holidays[day]) for day in days[:count])
@@ -111,5 +111,5 @@ def _opened(calendar: Calendar, day: date) -> bool:
 
 
 def hours_a_week(calendar: Calendar) -> float:
-    """Hours that it is open in a week without holidays, exceptions and changes of the clock."""
+    """Sum up the hours of a week without holidays, exceptions and changes of the clock."""
     return sum(span.end - span.start for spans in calendar.week for span in spans) / 60

@@ -22,7 +22,7 @@ LONGEST_NAME = 120
 
 
 def read_calendar(spec: CalendarSpec, found: Sequence[Holidays] = (), *, field: str = "spec") -> Calendar:
-    """The calendar. `found` has one mapping for each of `spec.holidays`, empty for dates. Raises ConfigError."""
+    """Read the calendar; `found` has a mapping for each of `spec.holidays`, empty for dates. Raises ConfigError."""
     mistakes = Mistakes()
     with mistakes.noted():
         zone = load_zone(spec.time_zone, field=f"{field}.timeZone")
@@ -37,7 +37,7 @@ def read_calendar(spec: CalendarSpec, found: Sequence[Holidays] = (), *, field: 
 
 
 def read_week(hours: Sequence[Hours], *, field: str) -> tuple[tuple[DaySpan, ...], ...]:
-    """The spans of Monday to Sunday. Raises ConfigError, also for hours that overlap."""
+    """Read the spans of Monday to Sunday. Raises ConfigError, also for hours that overlap."""
     week: list[list[DaySpan]] = [[] for _ in range(7)]
     mistakes = Mistakes()
     for number, entry in enumerate(hours):
@@ -73,7 +73,7 @@ def _read_span(entry: Span, because: str, field: str) -> DaySpan:
 
 
 def _refuse_overlap(week: Sequence[Sequence[DaySpan]], day: int, span: DaySpan, field: str) -> None:
-    """Also with what reaches over midnight, from the day before or into the day after."""
+    """Refuse overlaps, also with what reaches over midnight from the day before or into the day after."""
     for shift in (-1, 0, 1):
         for other in week[(day + shift) % 7]:
             if span.start < other.end + shift * DAY and other.start + shift * DAY < span.end:
@@ -99,7 +99,7 @@ def _read_holidays(sources: Sequence[HolidaySource], found: Sequence[Holidays], 
 
 
 def check_source(source: HolidaySource, *, field: str) -> None:
-    """Raises ConfigError for a source of no kind, or of more than one."""
+    """Refuse a source of holidays of no kind, or of more than one. Raises ConfigError."""
     kinds = [
         name for name, given in (("country", source.country), ("ics", source.ics), ("dates", source.dates)) if given
     ]

@@ -13,7 +13,7 @@ _SECOND = timedelta(seconds=1)
 
 @lru_cache(maxsize=16_384)
 def instant_of(day: date, minute: int, zone: ZoneInfo) -> datetime:
-    """The instant (UTC) of `minute` minutes on the wall clock after the midnight with which `day` begins."""
+    """Return the instant (UTC) of `minute` minutes on the wall clock after the midnight with which `day` begins."""
     local = datetime.combine(day, time()) + timedelta(minutes=minute)
     at = local.replace(tzinfo=zone).astimezone(UTC)
     if at.astimezone(zone).replace(tzinfo=None) == local:
@@ -23,7 +23,7 @@ def instant_of(day: date, minute: int, zone: ZoneInfo) -> datetime:
 
 
 def _end_of_gap(before: datetime, after: datetime, local: datetime, zone: ZoneInfo) -> datetime:
-    """The first instant whose wall clock is not before `local`; `before` is too early, `after` is not."""
+    """Find the first instant whose wall clock is not before `local`; `before` is too early, `after` is not."""
     while after - before > _SECOND:
         middle = before + (after - before) // 2 // _SECOND * _SECOND
         if middle.astimezone(zone).replace(tzinfo=None) < local:
@@ -34,5 +34,5 @@ def _end_of_gap(before: datetime, after: datetime, local: datetime, zone: ZoneIn
 
 
 def local_date(at: datetime, zone: ZoneInfo) -> date:
-    """The day that it is there."""
+    """Return the day that it is in that zone."""
     return at.astimezone(zone).date()

@@ -32,7 +32,7 @@ from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentDecision:
-    """`status` is stored before `members` are acted on. `released`: nothing is remembered, the finalizer may go."""
+    """`status` is stored before `members` are acted on. Once `released` the finalizer may go."""
 
     goal: Goal
     members: tuple[MemberDecision, ...]
@@ -51,7 +51,7 @@ def decide(
     state: EnvironmentState,
     now: datetime,
 ) -> EnvironmentDecision:
-    """What is to be done now, and why. `calendar` None: it is missing or invalid, `seen.calendar_error` says how."""
+    """Decide what is to be done now, and why. Without a calendar `seen.calendar_error` says what is wrong with it."""
     lead = lead_of(state.wakes, spec.max_lead)
     question = Question(
         spec=spec,
@@ -91,7 +91,7 @@ def decide(
 
 
 def hand_over(state: EnvironmentState, seen: EnvironmentSeen) -> EnvironmentState:
-    """Of ScaledObjects that are gone, paused, or scale something else by now, the counts go to what they scaled."""
+    """Hand counts of ScaledObjects that are gone, paused, or scale something else by now, to what they scaled."""
     found = {member.key: member for member in seen.members}
     kept = dict(state.members)
     for key, remembered in state.members.items():
@@ -105,7 +105,7 @@ def hand_over(state: EnvironmentState, seen: EnvironmentSeen) -> EnvironmentStat
 
 
 class _Run:
-    """One decision: what is wanted of each member, whose turn it is, and what follows."""
+    """One decision: the wish for each member, the members whose turn it is, and what follows."""
 
     def __init__(
         self, question: Question, goal: Goal, seen: EnvironmentSeen, state: EnvironmentState, now: datetime
@@ -119,7 +119,7 @@ class _Run:
         }
 
     def members(self) -> tuple[tuple[MemberDecision, ...], EnvironmentState]:
-        """The decisions, and the state to store."""
+        """Decide about each member; return the decisions, and the state to store."""
         wants = {member.key: self._want(member) for member in self._seen}
         observed: list[tuple[MemberSeen, MemberState | None]] = [
             (member, observe(member, self._known(member), wants[member.key], self._now)) for member in self._seen
@@ -137,7 +137,7 @@ class _Run:
         return tuple(decisions), replace(moved, members=kept)
 
     def still_up(self, decisions: Sequence[MemberDecision], moved: EnvironmentState) -> list[MemberUp]:
-        """Of one that is to be asleep."""
+        """List the members that are up though the environment is to be asleep."""
         reasons = Reasons(
             spec=self._spec,
             transition=moved.transition,
@@ -147,7 +147,7 @@ class _Run:
         return reasons.list_up(self._seen, decisions, self._verdicts)
 
     def timers(self, transition: Transition | None) -> Iterator[datetime]:
-        """Instants at which something is to be done, besides those of the goal."""
+        """Yield instants at which something is to be done, besides those of the goal."""
         if transition is not None:
             yield transition.wave_started
             yield ends_at(self._spec, transition)
@@ -158,7 +158,7 @@ class _Run:
                 yield verdict.changes_at
 
     def _is_young(self, member: MemberSeen) -> bool:
-        """Whether it is too new to be put to sleep by a calendar; an Override that says so is a person's wish."""
+        """Return whether it is too new for a calendar to put it to sleep; an Override is a person's wish."""
         return self._goal.override is None and self._now < member.created + self._spec.grace
 
     def _known(self, member: MemberSeen) -> MemberState | None:
@@ -197,7 +197,7 @@ class _Run:
         return by_itself or has_turn(transition, member.wave, self._now)
 
     def _move(self, observed: Sequence[tuple[MemberSeen, MemberState | None]]) -> EnvironmentState:
-        """The phase after what was seen: begin, go on, end."""
+        """Begin, go on with, or end a transition, by what was seen."""
         state, goal, now = self._state, self._goal, self._now
         if goal.state is State.HOLD:
             held = self._rest(state) if state.rests else state
@@ -222,12 +222,12 @@ class _Run:
         return _learn(replace(state, phase=to, since=now, transition=None), progress.finished, now)
 
     def _rest(self, state: EnvironmentState) -> EnvironmentState:
-        """Its waves are over: asleep from when nothing is up any more."""
+        """Set the phase once the waves are over: asleep from when nothing is up any more."""
         phase = phase_at_rest(state.phase, self._seen)
         return state if phase is state.phase else replace(state, phase=phase, since=self._now)
 
     def _skipped(self, member: MemberSeen) -> bool:
-        """Members that a wave does not wait for: they have rules of their own, or are too young to be put to sleep."""
+        """Return whether a wave does not wait for a member: it has a rule of its own, or is too young to sleep."""
         own = self._verdicts[member.key].rules is not None or bool(member.owned_by) or member.released
         if self._goal.state is not State.ASLEEP:
             return own
@@ -236,7 +236,7 @@ class _Run:
 
 
 def _learn(state: EnvironmentState, finished: Transition | None, now: datetime) -> EnvironmentState:
-    """How long the wake took; one that a wave timed out in teaches nothing."""
+    """Learn how long the wake took; one in which a wave timed out teaches nothing."""
     if finished is None or not finished.woke:
         return state
     seconds = int((now - finished.started).total_seconds())

@@ -1,4 +1,4 @@
-"""Awake or asleep? An ordered list of guards, one `Reason` a row; and when the answer changes next.
+"""The goal of an environment, awake or asleep: an ordered list of guards, one `Reason` a row, and its next change.
 
 The answer is asked for instants ahead as well, which is how the next change is found.
 """
@@ -19,11 +19,11 @@ TOO_MANY = (
     "choose fewer by spec.selector or spec.exclude, and the others in an Environment of their own"
 )
 _MOST_STEPS = 20
-"""Instants that are looked at for the next change."""
+"""Instants that are asked about for the next change; a bound on what one decision costs."""
 
 
 class Reason(StrEnum):
-    """Why an environment is to be awake or asleep."""
+    """The reason why an environment is to be awake or asleep."""
 
     RELEASED = "Released"
     OVERRIDE_AWAKE = "OverrideAwake"
@@ -37,7 +37,7 @@ class Reason(StrEnum):
 
 
 class State(StrEnum):
-    """What is wanted. HOLD: as it is, nothing is begun."""
+    """The wanted state. HOLD leaves all as it is, and begins nothing."""
 
     AWAKE = "Awake"
     ASLEEP = "Asleep"
@@ -46,7 +46,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What is wanted now; `looks_at` is the next instant at which it may be otherwise."""
+    """The goal now; `looks_at` is the next instant at which it may be another."""
 
     state: State
     reason: Reason
@@ -57,7 +57,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextChange:
-    """When something else will be wanted, as far as is known now."""
+    """The next change of the goal, as far as is known now."""
 
     at: datetime
     to: State
@@ -75,10 +75,10 @@ class Question:
     state: EnvironmentState
     lead: timedelta
     crowded: bool = False
-    """There are more members than a status can remember."""
+    """True if there are more members than a status can remember."""
 
     def goal_at(self, at: datetime) -> Goal:
-        """The row that holds then. A crowd is not put to sleep; one that grew during the night is woken as usual."""
+        """Find the row that holds then. A crowd is not put to sleep; one that grew in the night is woken as usual."""
         goal = self._wanted_at(at)
         if goal.state is State.ASLEEP and self.crowded and not self.state.rests:
             return replace(goal, state=State.AWAKE, reason=Reason.TOO_MANY_MEMBERS, because=TOO_MANY)
@@ -115,7 +115,7 @@ class Question:
         return Goal(state=State.ASLEEP, reason=Reason.CLOSED, because=moment.why, looks_at=looks_at)
 
     def change_after(self, goal: Goal) -> NextChange | None:
-        """The next instant at which something else is wanted than `goal`; None: none is known."""
+        """Find the next instant at which another state is wanted; None if none is known."""
         following = goal
         for _ in range(_MOST_STEPS):
             at = following.looks_at

@@ -1,4 +1,4 @@
-"""One member, one step: from what it is wanted to be, what is remembered and what is seen, to what is done now.
+"""Decisions about one member: from the wish, what is remembered and what is seen, to what is done now.
 
 `observe` first brings the stage up to date with what is seen, then `act` begins what is the member's turn. A count of
 0 is asleep. What `act` returns as the state is stored before its action is done.
@@ -15,7 +15,7 @@ MOST_PUT_BACKS = 2
 
 
 class Reason(StrEnum):
-    """Why a member is left or changed; one for each row of `act`."""
+    """The reason why a member is left or changed; one for each row of `act`."""
 
     COUNT_UNKNOWN = "CountUnknown"
     OWNED_BY_ANOTHER = "OwnedByAnother"
@@ -38,7 +38,7 @@ class Reason(StrEnum):
 
 
 class Wish(StrEnum):
-    """What a member is wanted to be."""
+    """The wish for a member."""
 
     UP = "Up"
     DOWN = "Down"
@@ -54,12 +54,12 @@ class Want:
     turn: bool = True
     replicas: int = 0
     young_until: datetime | None = None
-    """It is too new to be put to sleep until then."""
+    """Until then it is too new to be put to sleep."""
     triggers_wake: bool = False
     crowded: bool = False
-    """There is no room to remember one member more."""
+    """True if there is no room to remember one member more."""
     held: bool = False
-    """An Override says Hold of this very member: its triggers do not scale it either."""
+    """True if an Override says Hold of this very member: its triggers do not scale it either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ class OverlayReplicas:
 
 Overlay = OverlayAsleep | OverlayHold | OverlayReplicas
 Action = Keep | SetReplicas | Suspend | Resume | Overlay
-"""What is to be done now. An overlay holds from decision to decision; it is taken off with the next `Keep`."""
+"""The action now. An overlay holds from decision to decision; it is taken off with the next `Keep`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberDecision:
-    """`state` None: nothing is remembered of it (any more)."""
+    """The decision about one member; `state` is None if nothing is remembered of it (any more)."""
 
     key: str
     action: Action
@@ -120,7 +120,7 @@ class MemberDecision:
 
 
 def observe(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberState | None:
-    """The state after what is seen; None: given back, or never taken."""
+    """Update the state by what is seen; None: its count is given back, or was never taken."""
     count = member.count
     if state is None or count is None:
         return state
@@ -140,14 +140,14 @@ def observe(member: MemberSeen, state: MemberState | None, want: Want, now: date
 
 
 def _is_back(member: MemberSeen, state: MemberState, count: int) -> bool:
-    """The count is given back, or another client has given it one of its own."""
+    """Return whether the count is given back, or another client has given it one of its own."""
     if member.role is Role.SCALED_OBJECT:
         return count > 0 or member.ready
     return count == state.replicas or count not in (0, state.start)
 
 
 def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -> MemberState:
-    """It is up, and we did not do that."""
+    """React to a member that is up though we did not scale it: a person or another controller did."""
     count = member.count or 0
     if want.triggers_wake and member.triggers_active:
         return state
@@ -165,7 +165,7 @@ def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -
 
 
 def act(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
-    """What is done now; `state` is what `observe` gave."""
+    """Decide what is done now, by the first row that fits; `state` is what `observe` gave."""
     if member.owned_by:
         because = f"Environment {member.owned_by} has it"
         return _decide(member, None, Reason.OWNED_BY_ANOTHER, because)
@@ -260,7 +260,7 @@ def _decide(
 
 
 def _overlay(state: MemberState | None, want: Want | None) -> Action:
-    """What a stage means for a ScaledObject; it holds also while the count is not known."""
+    """Return what a stage means for a ScaledObject; it holds also while the count is not known."""
     if state is None:
         return OverlayHold() if want is not None and want.held else Keep()
     if state.stage in (Stage.FALLING, Stage.DOWN):

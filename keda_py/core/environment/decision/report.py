@@ -24,7 +24,7 @@ from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.values.times import write_time
 
 RELEASED, COUNT_UNKNOWN, NOT_WRITTEN, STILL_UP = "Released", "CountUnknown", "NotWritten", "MembersStillUp"
-"""A condition of one that is being deleted, and the reasons that hold it up."""
+"""A condition of an Environment that is being deleted, and the reasons that hold it up."""
 _LET_GO = (
     "it is deleted as soon as that works; correct what is in the way, or scale by hand what is named here and take its "
     "finalizer finalizer.keda.sh off"
@@ -35,7 +35,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """All that a status tells of."""
+    """Everything the status is computed from."""
 
     spec: EnvironmentSpec
     goal: Goal
@@ -49,7 +49,7 @@ class Picture:
 
 
 def status_of(picture: Picture) -> EnvironmentStatus:
-    """The whole status; it is written only when it differs from the stored one."""
+    """Compute the whole status; it is written only when it differs from the stored one."""
     state, goal, following = picture.state, picture.goal, picture.next_change
     own = own_members(picture.seen.members)
     ready = [member for member in own if _is_ready(member, state)]
@@ -80,7 +80,7 @@ def status_of(picture: Picture) -> EnvironmentStatus:
 
 
 def _is_ready(member: MemberSeen, state: EnvironmentState) -> bool:
-    """Up as its owner left it, or as an Override or a person wants it, with all pods ready."""
+    """Return whether it is up as its owner left it, or as an Override or a person wants it, with all pods ready."""
     remembered = state.members.get(member.key)
     if remembered is None or remembered.stage in (Stage.KEPT, Stage.PINNED, Stage.CONTESTED):
         return member.ready and member.count is not None
@@ -127,7 +127,7 @@ def _conditions(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]
 
 
 def _ready(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]) -> Condition:
-    """What `kubectl wait --for=condition=Ready` waits for: awake, and every member ready."""
+    """Compute condition Ready, for `kubectl wait`: awake, and every member ready."""
     phase = picture.state.phase
     known = {member.key for member in ready}
     missing = [member for member in own if member.key not in known]
@@ -140,7 +140,7 @@ def _ready(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]) -> 
 
 
 def _asleep(picture: Picture, own: list[MemberSeen]) -> Condition:
-    """What `kubectl wait --for=condition=Asleep` waits for: nothing is up."""
+    """Compute condition Asleep, for `kubectl wait`: nothing is up."""
     if picture.state.phase is Phase.FALLING_ASLEEP and picture.still_up:
         count = sum(is_up(member) for member in own)
         return _condition("Asleep", False, STILL_UP, still_up_in_words(count, picture.still_up))
@@ -149,7 +149,7 @@ def _asleep(picture: Picture, own: list[MemberSeen]) -> Condition:
 
 
 def _waits_for(picture: Picture, missing: list[MemberSeen]) -> str:
-    """Of a wake what its wave waits for: `wave core waits for Deployment/search; `."""
+    """Name what the wave of a wake waits for: `wave core waits for Deployment/search; `."""
     transition = picture.state.transition
     if picture.state.phase is not Phase.WAKING or transition is None:
         return ""
@@ -177,7 +177,7 @@ def _valid(picture: Picture) -> Condition:
 
 
 def _empty_wave(picture: Picture) -> str:
-    """The first wave without members, of an environment that has some; it takes no time."""
+    """Find the first wave without members, in an environment that has some; it takes no time."""
     filled = {member.wave for member in picture.seen.members if not member.released}
     for position, wave in enumerate(picture.spec.waves):
         if filled and position not in filled:
@@ -203,13 +203,13 @@ def _conflict(picture: Picture) -> Condition:
 
 
 def held_up(status: EnvironmentStatus) -> str:
-    """Why an Environment that is being deleted cannot go; "" where nothing is in the way."""
+    """Say why an Environment that is being deleted cannot go; "" if nothing is in the way."""
     found = (one for one in status.conditions if one.type == RELEASED and one.reason in (COUNT_UNKNOWN, NOT_WRITTEN))
     return next((one.message for one in found), "")
 
 
 def _released(picture: Picture) -> Condition:
-    """Of one that is being deleted: what its members still wait for, and what may be done about it."""
+    """Say what the members of an Environment that is being deleted still wait for, and what may be done about it."""
     waiting = [each for each in picture.members if each.state is not None]
     unknown = [each.key for each in waiting if each.reason is MemberReason.COUNT_UNKNOWN]
     counts = ", ".join(f"{each.key} {each.state.replicas}" for each in waiting[:_MOST_NAMED] if each.state is not None)

@@ -1,4 +1,4 @@
-"""What is seen of the members of an environment, and which client wrote a count."""
+"""Observations of an environment: its members, and the sort of client that wrote a count."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from keda_py.core.environment.overrides import Target
 
 
 class Role(StrEnum):
-    """How a member is put to sleep."""
+    """The way in which a member is put to sleep."""
 
     SCALED_OBJECT = "ScaledObject"
-    """By an overlay of its spec; its counts are those of its workload."""
+    """An overlay of its spec; its counts are those of its workload."""
     WORKLOAD = "Workload"
     CRON_JOB = "CronJob"
-    """Its count is 1, and 0 while it is suspended."""
+    """Suspension; its count is 1, and 0 while it is suspended."""
 
 
 class Writer(StrEnum):
-    """Which sort of client wrote a count, as `managedFields` name it."""
+    """The sort of client that wrote a count, as `managedFields` name it."""
 
     OURS = "ours"
     PERSON = "person"
@@ -83,40 +83,40 @@ class MemberSeen:
     wave: int = 0
     manager: str = ""
     stopping: bool = False
-    """Its count is 0, and not all of its pods have ended."""
+    """True if its count is 0, and not all of its pods have ended."""
     triggers_active: bool = False
-    """Of a ScaledObject whose triggers are polled while it sleeps."""
+    """True for a ScaledObject with active triggers, which are polled while it sleeps."""
     released: bool = False
-    """No member any more, but something of it is still remembered: it is given back."""
+    """True if it is no member any more, but a count of it is still remembered, which is given back."""
     heir: Heir = Heir.NONE
-    """Of one that is released: whether the Environment that has it now remembers it already."""
+    """Whether the Environment that has a released member now remembers it already."""
     inherited: MemberState | None = None
-    """What the Environment that had it before remembers of it, as that has put it to sleep."""
+    """The memory of the Environment that had it before, and has put it to sleep."""
     owned_by: str = ""
-    """Another Environment that has it: an older one, or one that is still to give its count back."""
+    """The Environment that has it instead: an older one, or one that has yet to give its count back."""
     targets: tuple[Target, ...] = ()
-    """What an Override may call it: itself, and of a ScaledObject its workload."""
+    """The targets by which an Override may name it: itself, and the workload of a ScaledObject."""
     workload: str = ""
-    """Of a ScaledObject, apiVersion/KIND/NAME of what it scales: that has the count when the ScaledObject is gone."""
+    """apiVersion/KIND/NAME of what a ScaledObject scales, which has the count when the ScaledObject is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSeen:
-    """All members, and those that are remembered and still exist. One that is missing is taken for deleted."""
+    """All members, with those that are remembered and still exist; a missing one is taken for deleted."""
 
     members: Sequence[MemberSeen]
     calendar_error: str = ""
-    """Why there is no calendar."""
+    """The reason why there is no calendar."""
     kinds_error: str = ""
-    """Why members of some of `spec.kinds` are not seen."""
+    """The reason why members of some of `spec.kinds` are not seen."""
     write_error: str = ""
-    """Why a count could not be written at the last try."""
+    """The reason why a count could not be written at the last try."""
     status_error: str = ""
-    """Why what the status remembers of some members cannot be read."""
+    """The reason why what the status remembers of some members cannot be read."""
 
 
 def is_ready(count: int, ready_pods: int, *, minimum: int = 0, asleep: bool = False) -> bool:
-    """`MemberSeen.ready`. Of a ScaledObject that is awake, its own minimum counts, too: at 0 it has yet to rise."""
+    """Compute `MemberSeen.ready`; an awake ScaledObject is ready from its own minimum on: at 0 it has yet to rise."""
     if asleep or count == 0:
         return ready_pods == count and (asleep or minimum == 0)
     return ready_pods >= max(count, minimum)

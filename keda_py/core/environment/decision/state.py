@@ -1,4 +1,4 @@
-"""What an Environment remembers, and its form on the wire. It is written before what it says is done.
+"""The memory of an Environment, and its form on the wire. It is written before what it says is done.
 
 So a controller that is killed after any one write goes on right:
 
@@ -22,7 +22,7 @@ from keda_py.errors import ConfigError
 
 
 class Phase(StrEnum):
-    """Of an Environment; UNKNOWN before its first decision."""
+    """The phase of an Environment; UNKNOWN before its first decision."""
 
     UNKNOWN = ""
     ASLEEP = "Asleep"
@@ -32,7 +32,7 @@ class Phase(StrEnum):
 
 
 class Stage(StrEnum):
-    """Of a member that is not as its owner left it."""
+    """The stage of a member that is not as its owner left it."""
 
     FALLING = "Falling"
     DOWN = "Down"
@@ -60,12 +60,12 @@ class MemberState:
     by: str = ""
     put_backs: int = 0
     workload: str = ""
-    """Of a ScaledObject: `MemberSeen.workload` when its count was remembered."""
+    """`MemberSeen.workload` of a ScaledObject, from when its count was remembered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """Waking or falling asleep. `wave_started` may lie ahead, in a pause."""
+    """A wake or a fall; `wave_started` may lie ahead, in a pause between waves."""
 
     to: Phase
     started: datetime
@@ -77,7 +77,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wake:
-    """A wake that is over; `ready` None: a wave was not waited for."""
+    """A wake that is over; `ready` is None if a wave timed out."""
 
     started: datetime
     ready: datetime | None
@@ -86,7 +86,7 @@ class Wake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentState:
-    """All that must survive a restart."""
+    """Everything that must survive a restart."""
 
     phase: Phase = Phase.UNKNOWN
     since: datetime | None = None
@@ -97,12 +97,12 @@ class EnvironmentState:
 
     @property
     def rests(self) -> bool:
-        """Whether its waves have fallen asleep, though members that no wave waits for may be up."""
+        """True once its waves have fallen asleep, though members that no wave waits for may be up."""
         return self.phase is Phase.ASLEEP or (self.phase is Phase.FALLING_ASLEEP and self.transition is None)
 
 
 def read_state(status: EnvironmentStatus) -> EnvironmentState:
-    """What was stored. Raises ConfigError for times that cannot be read: better to stop than to forget a count."""
+    """Read what was stored. Raises ConfigError for times that cannot be read: better to stop than to forget a count."""
     return EnvironmentState(
         phase=Phase(status.phase),
         since=parse_optional_time(status.phase_since, field="status.phaseSince"),
@@ -158,12 +158,12 @@ def _read_wake(wire: WakeStatus) -> Wake:
 
 
 def key_of_workload(workload: str) -> str:
-    """`Deployment/web` of `apps/v1/Deployment/web`."""
+    """Return `Deployment/web` for `apps/v1/Deployment/web`."""
     return "/".join(workload.rsplit("/", 2)[-2:])
 
 
 def write_members(members: Mapping[str, MemberState]) -> dict[str, MemberStatus]:
-    """By key, in order."""
+    """Write members by their keys, in order, so that equal states are equal texts."""
     return {
         key: MemberStatus(
             stage=member.stage.value,
@@ -180,7 +180,7 @@ def write_members(members: Mapping[str, MemberState]) -> dict[str, MemberStatus]
 
 
 def write_transition(transition: Transition) -> TransitionStatus:
-    """Waves are counted from 1 on the wire."""
+    """Write the transition; waves are counted from 1 on the wire."""
     return TransitionStatus(
         to=transition.to.value,
         started=write_time(transition.started),
@@ -192,7 +192,7 @@ def write_transition(transition: Transition) -> TransitionStatus:
 
 
 def write_wake(wake: Wake) -> WakeStatus:
-    """As `status.lastWake`."""
+    """Write a wake as `status.lastWake`."""
     ready = "" if wake.ready is None else write_time(wake.ready)
     return WakeStatus(started=write_time(wake.started), ready=ready, seconds=wake.seconds)
 
@@ -201,7 +201,7 @@ MOST_WAKES = 10
 
 
 def lead_of(wakes: tuple[int, ...], longest: timedelta) -> timedelta:
-    """How much earlier to begin: the 90th percentile of the last wakes (nearest rank), nothing before the first."""
+    """Compute how much earlier to begin: the 90th percentile of the last wakes (nearest rank), 0 without any."""
     if not wakes:
         return timedelta(0)
     rank = -(-len(wakes) * 9 // 10)

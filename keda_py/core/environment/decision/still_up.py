@@ -1,4 +1,4 @@
-"""Members that are up though their environment is to be asleep: which, why, and until when. Pure.
+"""Members that are up though their environment is to be asleep, with the reason and the end of each. Pure.
 
 An environment is asleep when nothing of it is up. What its waves do not wait for (members that are too new, kept by a
 person or an Override, woken by a trigger) may be up long after the waves are over: until then it falls asleep.
@@ -17,7 +17,7 @@ from keda_py.core.environment.times import in_words as length_in_words
 from keda_py.core.values.times import write_time
 
 MOST_LISTED = 50
-"""Of the members that are up, in a status that also remembers the counts of a thousand."""
+"""Members that a status lists, which also has to remember the counts of a thousand."""
 _LONGEST_ERROR, _MOST_NAMED = 200, 5
 OVERRIDDEN = "Override"
 """The reason of a member that an Override rules."""
@@ -25,17 +25,17 @@ _GOING = (Reason.PUT_TO_SLEEP.value, Reason.PUT_TO_SLEEP_AGAIN.value)
 
 
 def own_members(members: Iterable[MemberSeen]) -> list[MemberSeen]:
-    """Without those that another Environment has, and those that are only given back."""
+    """Leave out members that another Environment has, and those that are only given back."""
     return [member for member in members if not member.owned_by and not member.released]
 
 
 def is_up(member: MemberSeen) -> bool:
-    """Whether something of it runs, or may: a count, a CronJob that is not suspended, pods that have yet to end."""
+    """Return whether it runs, or may: a count, a CronJob that is not suspended, or pods that have yet to end."""
     return bool(member.count) or member.stopping
 
 
 def phase_at_rest(phase: Phase, members: Sequence[MemberSeen]) -> Phase:
-    """ASLEEP or FALLING_ASLEEP, when no wave is at work. A count that is not known leaves the phase as it was."""
+    """Return ASLEEP or FALLING_ASLEEP, when no wave is at work. An unknown count leaves the phase as it was."""
     own = own_members(members)
     if any(is_up(member) for member in own):
         return Phase.FALLING_ASLEEP
@@ -45,18 +45,18 @@ def phase_at_rest(phase: Phase, members: Sequence[MemberSeen]) -> Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasons:
-    """What a member may be up for, besides what was decided about it."""
+    """The reasons for which a member may be up, besides what was decided about it."""
 
     spec: EnvironmentSpec
     transition: Transition | None
     held: str
-    """Why the whole environment is held, "" where it is not."""
+    """The reason why the whole environment is held; "" if it is not."""
     write_error: str
 
     def list_up(
         self, members: Sequence[MemberSeen], decisions: Sequence[MemberDecision], verdicts: Mapping[str, Verdict]
     ) -> list[MemberUp]:
-        """The first ones, those that nothing is done about before those that are being scaled down."""
+        """List the first members: those that stay up before those that are being scaled down."""
         by_key = {decision.key: decision for decision in decisions}
         found = [
             self._up(member, by_key[member.key], verdicts[member.key])
@@ -108,14 +108,14 @@ class Reasons:
 
 
 def in_words(up: MemberUp, *, at: Callable[[str], str], ago: Callable[[str], str]) -> str:
-    """Why it is up, with its times as `at` and `ago` write them, which are given stored ones."""
+    """Say why it is up; `at` and `ago` write the stored times."""
     if up.reason == Reason.YOUNG.value:
         return f"created {ago(up.since)}, left alone until {at(up.until)}: {up.because}"
     return f"{up.because} since {at(up.since)}" if up.since else up.because
 
 
 def still_up_in_words(count: int, found: Sequence[MemberUp]) -> str:
-    """`2 still up: Deployment/web: created at ...`, for Events and conditions, whose times are those of the status."""
+    """Write `2 still up: Deployment/web: created at ...` for Events and conditions, with the times of the status."""
     told = [f"{up.member}: {in_words(up, at=str, ago=lambda text: f'at {text}')}" for up in found[:_MOST_NAMED]]
     more = len(found) - len(told)
     head = f"{count} still up" if count else f"{len(found)} not known to be asleep"

@@ -1,4 +1,4 @@
-"""Whose turn it is: waves wake in order and fall asleep in reverse; members of no wave come last, and first.
+"""Waves and their turns: they wake in order and fall asleep in reverse; members of no wave come last, and first.
 
 A wave is over when all of its members are as they are wanted, or its time-out has passed. Waves without members take no
 time.
@@ -17,14 +17,14 @@ Observed = Sequence[tuple[MemberSeen, MemberState | None]]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The transition as it goes on; None: it is over. `finished` is how it ended."""
+    """The transition as it goes on, None once it is over; `finished` is how it ended."""
 
     transition: Transition | None
     finished: Transition | None = None
 
 
 def begin(spec: EnvironmentSpec, to: Phase, observed: Observed, now: datetime) -> Transition:
-    """The first wave of a transition to AWAKE or ASLEEP."""
+    """Begin the first wave of a transition to AWAKE or ASLEEP."""
     wave = 0 if to is Phase.AWAKE else len(spec.waves)
     asleep = any(state is not None and state.stage in (Stage.FALLING, Stage.DOWN) for _, state in observed)
     return Transition(to=to, started=now, wave=wave, wave_started=now, woke=asleep and to is Phase.AWAKE)
@@ -33,7 +33,7 @@ def begin(spec: EnvironmentSpec, to: Phase, observed: Observed, now: datetime) -
 def advance(
     spec: EnvironmentSpec, transition: Transition, observed: Observed, now: datetime, skip: Callable[[MemberSeen], bool]
 ) -> Progress:
-    """Past each wave that is over. `skip` says which members are not waited for."""
+    """Go past each wave that is over; `skip` says which members are not waited for."""
     current = transition
     while 0 <= current.wave <= len(spec.waves):
         members = [pair for pair in observed if pair[0].wave == current.wave and not skip(pair[0])]
@@ -60,13 +60,13 @@ def _next_wave(
 
 
 def ends_at(spec: EnvironmentSpec, transition: Transition) -> datetime:
-    """When the wave is not waited for any longer."""
+    """Return when the wave times out."""
     timeout = spec.waves[transition.wave].timeout if transition.wave < len(spec.waves) else DEFAULT_TIMEOUT
     return transition.wave_started + timeout
 
 
 def is_done(to: Phase, member: MemberSeen, state: MemberState | None) -> bool:
-    """Whether the wave need not wait for the member any longer."""
+    """Return whether the wave need not wait for the member any longer."""
     if state is not None and state.stage in (Stage.KEPT, Stage.CONTESTED):
         return to is not Phase.AWAKE or state.stage is Stage.CONTESTED
     if to is Phase.AWAKE:
@@ -75,7 +75,7 @@ def is_done(to: Phase, member: MemberSeen, state: MemberState | None) -> bool:
 
 
 def has_turn(transition: Transition | None, wave: int, now: datetime) -> bool:
-    """Whether members of that wave may begin; without a transition all may."""
+    """Return whether members of that wave may begin; without a transition all may."""
     if transition is None:
         return True
     if transition.wave == wave:
@@ -84,7 +84,7 @@ def has_turn(transition: Transition | None, wave: int, now: datetime) -> bool:
 
 
 def under_way(transition: Transition | None, observed: Observed) -> int:
-    """Members that are waking: given back but not ready yet, in the wave at work, or about to be given back."""
+    """Count members that are waking: given back but not ready yet, in the wave at work, or about to be given back."""
     current = transition.wave if transition is not None and transition.to is Phase.AWAKE else None
     return sum(
         state.stage is Stage.RISING if state is not None else member.wave == current and not member.ready

@@ -1,4 +1,4 @@
-"""The annotations of py-kube-downscaler: what they make of one object now, so that it can be left without a rewrite.
+"""The annotations of py-kube-downscaler, decided for one object now, so that no manifest has to be rewritten.
 
 In: an object's annotations and fields, those of its namespace, the settings, `now`. Out: an `Outcome` (`decision.py`).
 Recorded decisions of the program itself are the judge (`tests/core/environment/test_downscaler.py`); where we differ on

@@ -1,4 +1,4 @@
-"""What the annotations make of one object now.
+"""The decision about one object by its annotations.
 
 The order: left out by name or namespace; forced by the namespace or a pod; excluded (then only given back); awake,
 asleep or neither, by periods or by uptime and downtime; then up, down, or as it is. The count of before is kept in the
@@ -21,7 +21,7 @@ ORIGINAL = f"{PREFIX}original-replicas"
 ORIGINAL_PAUSE = f"{PREFIX}original-pause-replicas"
 PAUSED = "autoscaling.keda.sh/paused-replicas"
 _OVER = ("Succeeded", "Failed")
-"""Phases of pods that force nothing."""
+"""Phases of pods that force nothing up."""
 Annotations = Mapping[str, str]
 
 
@@ -36,21 +36,21 @@ class DownscalerSettings:
     downtime_replicas: str = "0"
     grace: timedelta = timedelta(minutes=15)
     namespaces: frozenset[str] = frozenset()
-    """Only these, also where they are excluded; all where it is empty."""
+    """Only these, also if they are excluded; all if it is empty."""
     exclude_namespaces: tuple[str, ...] = ("kube-system",)
     exclude_names: frozenset[str] = frozenset({"py-kube-downscaler", "kube-downscaler", "downscaler"})
     matching_labels: tuple[str, ...] = ()
     include_kinds: frozenset[str] = frozenset()
-    """All that are understood where it is empty."""
+    """The kinds that are scaled; all that are understood if it is empty."""
     upscale_target_only: bool = False
-    """What is excluded is not given back either."""
+    """True if what is excluded is not given back either."""
     deployment_time_annotation: str = ""
     defaults: SpecDefaults = field(default_factory=SpecDefaults)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotated:
-    """An object; `fields` are those of `kinds.py`."""
+    """An object with the fields that `kinds.py` names."""
 
     kind: str
     namespace: str
@@ -64,7 +64,7 @@ class Annotated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """What goes before all annotations; `up` None: it is left as it is."""
+    """An Override, which goes before all annotations; with `up` None the object is left as it is."""
 
     up: bool | None
     because: str
@@ -91,12 +91,12 @@ class Outcome:
 
 
 def is_forcing(phase: str, annotations: Annotations) -> bool:
-    """Whether a pod of a watched namespace forces everything up, in all of them."""
+    """Return whether a pod of a watched namespace forces everything up, in all of them."""
     return phase not in _OVER and annotations.get(f"{PREFIX}force-uptime", "").lower() == "true"
 
 
 def decide(obj: Annotated, around: Surroundings, settings: DownscalerSettings, now: datetime) -> Outcome:
-    """What is to be written. Raises ConfigError for an annotation that cannot be read: then nothing is written."""
+    """Decide what is to be written. Raises ConfigError for an unreadable annotation: then nothing is written."""
     unchanged = Outcome(fields=obj.fields, annotations=obj.annotations)
     if _is_out_of_sight(obj, settings):
         return unchanged
@@ -143,19 +143,19 @@ class _Run:
         self._original: Amount | None = None
 
     def check_namespace(self) -> None:
-        """What is read of the namespace before its objects: a mistake there stops all of them."""
+        """Read the namespace's annotations before its objects: a mistake there stops all of them."""
         text = self._around.annotations.get(f"{PREFIX}downtime-replicas", self._settings.downtime_replicas)
         self._downtime = parse_amount(text, field=f"{PREFIX}downtime-replicas of the namespace")
         self._forced = self._forced_up()
 
     def _forced_up(self) -> bool | None:
-        """True and False: forced up and down; None: not forced."""
+        """Return True if it is forced up, False if it is forced down, None if neither."""
         up = self._forced_word("force-uptime", otherwise=self._around.pod_forces_uptime)
         down = self._forced_word("force-downtime", otherwise=False)
         return True if up else False if down else None
 
     def _forced_word(self, name: str, *, otherwise: bool) -> bool:
-        """Of the namespace, whose empty text says no; `otherwise` where it has none."""
+        """Read a flag of the namespace, whose empty text says no; `otherwise` without one."""
         text = self._around.annotations.get(f"{PREFIX}{name}")
         if text is None:
             return otherwise
@@ -164,7 +164,7 @@ class _Run:
         return matches(text, self._now, self._settings.defaults, field=f"{PREFIX}{name} of the namespace")
 
     def is_excluded(self) -> bool:
-        """By annotation, labels, or an owner that is put down itself."""
+        """Return whether it is excluded by annotation, labels, or an owner that is put down itself."""
         if any(self._settings.matching_labels) and not self._has_labels():
             return True
         if self._obj.kind == "Deployment" and "Stack" in self._obj.owner_kinds:
@@ -183,7 +183,7 @@ class _Run:
         return until is not None and self._now < until
 
     def is_wanted_up(self) -> bool | None:
-        """None: left as it is."""
+        """Return whether it should be up; None: it is left as it is."""
         if self._forced is not None:
             return self._forced
         up, down = self._text("upscale-period"), self._text("downscale-period")
@@ -193,7 +193,7 @@ class _Run:
         return self._matches("uptime", self._text("uptime")) and not self._matches("downtime", self._text("downtime"))
 
     def _text(self, name: str) -> str:
-        """The object's, else the namespace's, else the setting."""
+        """Return the object's annotation, else the namespace's, else the setting."""
         key, setting = f"{PREFIX}{name}", getattr(self._settings, name.replace("-", "_"))
         return str(self._obj.annotations.get(key, self._around.annotations.get(key, setting)))
 
@@ -201,7 +201,7 @@ class _Run:
         return matches(spec, self._now, self._settings.defaults, field=f"{PREFIX}{name}")
 
     def read_amounts(self) -> None:
-        """The count of before, and that of the night, also of what is excluded. Raises ConfigError."""
+        """Return (original replicas, downscaled replicas), also for what is excluded. Raises ConfigError."""
         annotations, key = self._obj.annotations, f"{PREFIX}downtime-replicas"
         self._original = None
         if ORIGINAL in annotations:
@@ -209,20 +209,20 @@ class _Run:
         self._night = parse_amount(annotations[key], field=key) if key in annotations else self._downtime
 
     def level(self) -> Amount:
-        """What runs now; -1 is a ScaledObject that is not paused. Raises ConfigError."""
+        """Return the count now; -1 is a ScaledObject that is not paused. Raises ConfigError."""
         if self._obj.kind != "ScaledObject":
             return RULES[self._obj.kind].level(self._obj.fields)
         return parse_amount(self._obj.annotations.get(PAUSED, "-1"), field=PAUSED, signed=True)
 
     def overridden(self, override: Override) -> Outcome:
-        """Up or down at once, however new it is."""
+        """Scale up or down at once, however new it is."""
         if override.up:
             return self.up(override.because)
         self._settings = replace(self._settings, grace=timedelta(-1))
         return replace(self.down(), because=override.because)
 
     def up(self, because: str) -> Outcome:
-        """The count of before, if it is down as it was put or has that count already."""
+        """Give the original replicas back, if it is down as it was put or has that count already."""
         original, night = self._original, self._night
         if original is None or (original.number <= 0 and original.number != -1):
             return self._keep(because)
@@ -242,7 +242,7 @@ class _Run:
         return self._changed(rules.restore(self._obj.fields, original), because)
 
     def down(self) -> Outcome:
-        """The count of the night, if there is more and the object is not new."""
+        """Scale to the downscaled replicas, if there are more and the object is not new."""
         night = self._night
         if self._obj.kind == "ScaledObject":
             return self._sleep(night)
@@ -273,12 +273,12 @@ class _Run:
         return Outcome(fields=fields, annotations=annotations, changed=True, because=because)
 
     def held_at(self) -> int | None:
-        """Of a ScaledObject: the count at which the program itself has paused it."""
+        """Return the count at which the program itself has paused a ScaledObject."""
         text = self._obj.annotations.get(PAUSED, "") if ORIGINAL in self._obj.annotations else ""
         return parse_amount(text, field=PAUSED).number if text else None
 
     def _sleep(self, night: Amount) -> Outcome:
-        """By an overlay, not by an annotation; one that its owner paused stays as it is."""
+        """Put a ScaledObject down by an overlay, not by an annotation; one that its owner paused stays as it is."""
         by_owner = PAUSED in self._obj.annotations and ORIGINAL not in self._obj.annotations
         if by_owner or night.percent:
             return self._keep("paused by its owner" if by_owner else "a percentage has no meaning for it")
@@ -287,7 +287,7 @@ class _Run:
         return replace(self._keep("downtime"), sleeps_at=night.number)
 
     def _woken(self, because: str) -> Outcome:
-        """What the program had written is taken away: its pause, or its owner's pause comes back."""
+        """Take away what the program had written: its pause; or give the owner's pause back."""
         written = (ORIGINAL, ORIGINAL_PAUSE, PAUSED)
         annotations = {key: text for key, text in self._obj.annotations.items() if key not in written}
         if ORIGINAL_PAUSE in self._obj.annotations:

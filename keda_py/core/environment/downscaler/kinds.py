@@ -1,4 +1,4 @@
-"""How much an object of each kind runs, and what is written to put it down and up again.
+"""The kinds that the annotations scale: how much of an object runs, and what is written to put it down and up again.
 
 `fields` are those of the kind alone, as they stand in the object: `replicas`; `suspend` of a CronJob or Job;
 `minReplicas` and `maxReplicas` of an HPA; `minAvailable` or `maxUnavailable`; `minRunners`; the pod template's
@@ -25,7 +25,7 @@ class KindRules:
     lower: Callable[[Fields, Amount], Fields]
     restore: Callable[[Fields, Amount], Fields]
     percent: bool = False
-    """Percentages are understood."""
+    """True if the kind understands percentages."""
 
 
 def _number(fields: Fields, name: str) -> Amount:
@@ -84,7 +84,7 @@ def _stack(fields: Fields) -> Amount:
 
 
 def _restore_stack(fields: Fields, to: Amount) -> Fields:
-    """Its own autoscaler has the count again where that was so."""
+    """Give the count back to the object's own autoscaler, if it had it before."""
     if (fields.get("autoscaler") or {}).get("maxReplicas") == to.number:
         return {key: value for key, value in fields.items() if key != "replicas"}
     return {**fields, "replicas": to.number}

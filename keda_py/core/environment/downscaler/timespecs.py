@@ -16,9 +16,9 @@ from keda_py.errors import ConfigError
 
 ALWAYS, NEVER = "always", "never"
 LONGEST = 4_096
-"""Characters of a spec."""
+"""Most characters of a spec."""
 MOST_REMEMBERED = 4_096
-"""Windows that are read once for all objects."""
+"""Windows that are kept read, for all objects together."""
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKLY = re2.compile(r"^([A-Za-z]{3})-([A-Za-z]{3}) (\d\d):(\d\d)-(\d\d):(\d\d) ([A-Za-z/_]+)$")
 _INSTANT = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d)"
@@ -31,14 +31,14 @@ _NO_DAYS = re2.compile(r"^\d\d:")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecDefaults:
-    """For specs that leave a part out; "" where there is no default."""
+    """Defaults for specs that leave a part out, "" without one."""
 
     time_zone: str = ""
     days: str = ""
 
 
 def matches(spec: str, at: datetime, defaults: SpecDefaults, *, field: str) -> bool:
-    """Whether the instant lies in the spec. Raises ConfigError for one that cannot be read, as far as it is read."""
+    """Return whether the instant lies in the spec. Raises ConfigError for an invalid one, as far as it is read."""
     if spec.lower() in (ALWAYS, NEVER):
         return spec.lower() == ALWAYS
     if len(spec) > LONGEST:
@@ -57,14 +57,14 @@ def check_spec(spec: str, defaults: SpecDefaults, *, field: str) -> None:
 
 
 def crosses_midnight(part: str) -> bool:
-    """Whether one window of a spec, which can be read, ends before it begins."""
+    """Return whether a window of a valid spec ends before it begins."""
     found = _TIMES.search(part)
     return found is not None and found.group(1) > found.group(2)
 
 
 @dataclass(frozen=True, slots=True)
 class _Absolute:
-    """Both ends are in it."""
+    """A window of absolute times; both ends are in it."""
 
     since: datetime
     until: datetime
@@ -72,7 +72,7 @@ class _Absolute:
 
 @dataclass(frozen=True, slots=True)
 class _Weekly:
-    """Weekdays from 0, minutes of the day."""
+    """A window of each week: weekdays from 0, minutes of the day."""
 
     days: tuple[int, int]
     start: int
@@ -89,7 +89,7 @@ def _matches_one(part: str, at: datetime, defaults: SpecDefaults, field: str) ->
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _read(part: str, defaults: SpecDefaults, field: str) -> _Absolute | _Weekly:
-    """Many objects have the same few windows. Raises ConfigError."""
+    """Read one window, once for the many objects that have the same few. Raises ConfigError."""
     if (absolute := _ABSOLUTE.match(part)) is not None:
         since, until = (_instant(word, field) for word in absolute.groups())
         return _Absolute(since, until)
@@ -142,7 +142,7 @@ def _weekday(word: str, field: str) -> int:
 
 
 def _zone(name: str, field: str) -> ZoneInfo:
-    """Also in letters of another case: they are looked up once, all together."""
+    """Find a zone whatever the case of its letters; all names are listed once."""
     found = _zones().get(name.lower())
     if found is None:
         raise ConfigError(

@@ -18,17 +18,17 @@ class Amount:
 
     @property
     def wire(self) -> int | str:
-        """As in a PodDisruptionBudget."""
+        """The value as a PodDisruptionBudget has it: a number, or a percentage as text."""
         return f"{self.number}%" if self.percent else self.number
 
     @property
     def text(self) -> str:
-        """As in an annotation."""
+        """The value as the program writes it into an annotation."""
         return str(self.wire)
 
 
 def parse_amount(text: str, *, field: str, signed: bool = False) -> Amount:
-    """`3`, ` 3 `, `50%`, `50 %`; with `signed` also `-1`. Raises ConfigError."""
+    """Read `3`, ` 3 `, `50%`, `50 %`; with `signed` also `-1`. Raises ConfigError."""
     word = text.strip()
     percent = word.endswith("%")
     word = word.removesuffix("%").strip()
@@ -42,7 +42,7 @@ def parse_amount(text: str, *, field: str, signed: bool = False) -> Amount:
 
 
 def parse_seconds(text: str) -> timedelta | None:
-    """A whole number as Python reads it, " +5 " too, since the program does; None for any other text."""
+    """Read a whole number as Python does, " +5 " too, since the program does; None for any other text."""
     try:
         return timedelta(seconds=int(text)) if len(text) <= _LONGEST_NUMBER else None
     except (ValueError, OverflowError):
@@ -50,7 +50,7 @@ def parse_seconds(text: str) -> timedelta | None:
 
 
 def parse_date(text: str) -> datetime | None:
-    """In UTC; None if the text has none of the forms."""
+    """Read an instant, in UTC; None if the text has none of the forms."""
     for form in _DATE_FORMS:
         try:
             return datetime.strptime(text, form).replace(tzinfo=UTC)

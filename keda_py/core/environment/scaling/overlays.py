@@ -1,4 +1,4 @@
-"""What lies over the spec of a ScaledObject while it sleeps, is held, or has an exact count: functions spec -> spec.
+"""Overlays of a ScaledObject's spec while it sleeps, is held, or has an exact count: functions spec -> spec.
 
 They go into `SpecSource.over` (`core/spec_source.py`), after the schedules'. Asleep is KEDA's own pause at 0: triggers
 are not polled, the HPA goes, and the owner's spec is back when the overlay is taken off. A ScaledObject that its owner
@@ -21,7 +21,7 @@ begins, the trigger never counts as active for it."""
 
 
 def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
-    """The spec under the overlay; None: unchanged."""
+    """Lay the overlay over the spec; None leaves it unchanged."""
     if overlay is None or paused_by_owner(spec):
         return spec
     match overlay:
@@ -42,7 +42,7 @@ def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
 
 
 def ruled(spec: ScalingSpec, under: ScalingSpec, because: str, active_reason: str = "") -> ScalingSpec:
-    """The spec `under` what was laid over `spec`, and who did so; as it is where nothing was."""
+    """Name in the spec `under` an overlay what rules it; `spec` itself if nothing was laid over it."""
     if under is spec:
         return spec
     pause = under.pause
@@ -52,13 +52,13 @@ def ruled(spec: ScalingSpec, under: ScalingSpec, because: str, active_reason: st
 
 
 def hold_at(spec: ScalingSpec, replicas: int) -> ScalingSpec:
-    """At that count, whatever the triggers say, which are not asked."""
+    """Hold the spec at that count, whatever its triggers say, which are not asked."""
     held = replace(spec, declared_min=0, idle_replicas=None, force_activation=False)
     return replace(held, pause=PauseSpec(replicas=str(replicas)))
 
 
 def exactly(spec: ScalingSpec, replicas: int) -> ScalingSpec:
-    """The HPA's min and max are that count, so that its tolerance does not matter; at 0 there is no HPA."""
+    """Set the HPA's min and max to that count, so that its tolerance does not matter; at 0 there is no HPA."""
     if replicas == 0:
         return hold_at(spec, 0)
     scaling = replace(spec.pause, paused=False, replicas=None)
@@ -66,12 +66,12 @@ def exactly(spec: ScalingSpec, replicas: int) -> ScalingSpec:
 
 
 def paused_by_owner(spec: ScalingSpec) -> bool:
-    """Whether its own annotations stop it, whatever lies over it."""
+    """Return whether its own annotations stop it, whatever lies over it."""
     return PAUSED_REPLICAS in spec.annotations or parse_bool_annotation(spec.annotations, PAUSED)
 
 
 def overlay_of(verdict: Verdict) -> Overlay | None:
-    """The overlay of an Override for a ScaledObject that no Environment governs. Awake: as its owner wrote it."""
+    """Return the overlay of an Override for a ScaledObject without an Environment; None leaves it as it is written."""
     if verdict.rules is None:
         return None
     match verdict.rules.state:

@@ -1,4 +1,4 @@
-"""ScalingSchedules: which period is in force, what changes next, and what it makes of a ScaledObject's spec.
+"""ScalingSchedules: the period in force, what changes next, and the spec of a ScaledObject under its bounds.
 
 Periods are looked at in order, and the first whose time it is holds. Of two schedules for one ScaledObject the older
 rules; the other says Conflict.
@@ -29,7 +29,7 @@ _MOST_STEPS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundsSpec:
-    """What holds. `replicas` is exact and stands alone; `closed`: triggers are not asked."""
+    """The bounds of a period. `replicas` is exact and stands alone; with `closed` triggers are not asked."""
 
     min_replicas: int | None = None
     max_replicas: int | None = None
@@ -60,7 +60,7 @@ class ScheduleSpec:
     otherwise: BoundsSpec | None
 
     def takes(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Whether it is for the ScaledObject of that name in its namespace."""
+        """Return whether it is for the ScaledObject of that name in its namespace."""
         chosen = self.selector is not None and self.selector.matches({"metadata": {"labels": labels}})
         return name in self.names or chosen
 
@@ -76,7 +76,7 @@ class InForce:
 
 
 def build_schedule(schedule: ScalingSchedule, find: Callable[[CalendarRef], Calendar]) -> ScheduleSpec:
-    """The spec. `find` gives the calendar that a period names; it and this raise ConfigError."""
+    """Build the spec; `find` gives the calendar that a period names. Both raise ConfigError."""
     meta, spec = schedule.metadata, schedule.spec
     mistakes = Mistakes()
     with mistakes.noted():
@@ -150,7 +150,7 @@ def _build_bounds(bounds: Bounds, field: str) -> BoundsSpec:
 
 
 def in_force(schedule: ScheduleSpec, now: datetime) -> InForce:
-    """The period that holds now, and when another one will."""
+    """Find the period that holds now, and when another one will."""
     name, bounds, at = _period_at(schedule, now)
     for _ in range(_MOST_STEPS):
         if at is None:
@@ -163,7 +163,7 @@ def in_force(schedule: ScheduleSpec, now: datetime) -> InForce:
 
 
 def _period_at(schedule: ScheduleSpec, at: datetime) -> tuple[str, BoundsSpec | None, datetime | None]:
-    """(name, bounds, the first change of any calendar) of the period that holds then."""
+    """Return (name, bounds, first change of any calendar) for the period that holds then."""
     moments = [moment_of(period.calendar, at) for period in schedule.periods]
     changes_at = min((one.changes_at for one in moments if one.changes_at is not None), default=None)
     for period, moment in zip(schedule.periods, moments, strict=True):
@@ -173,7 +173,7 @@ def _period_at(schedule: ScheduleSpec, at: datetime) -> tuple[str, BoundsSpec | 
 
 
 def lay_bounds_over(spec: ScalingSpec, bounds: BoundsSpec | None) -> ScalingSpec:
-    """The spec under a period's bounds; None: unchanged. A ScaledObject that its owner has paused stays so.
+    """Lay a period's bounds over the spec; None leaves it unchanged. A ScaledObject that its owner has paused stays so.
 
     One bound alone moves the other where they would cross: min 8 under a manifest's max of 5 makes it 8 to 8.
     """
@@ -196,7 +196,7 @@ def lay_bounds_over(spec: ScalingSpec, bounds: BoundsSpec | None) -> ScalingSpec
 
 
 def schedule_of(schedules: Sequence[ScheduleSpec], name: str, labels: Mapping[str, str]) -> ScheduleSpec | None:
-    """The schedule that rules a ScaledObject: the oldest that takes it."""
+    """Find the schedule that rules a ScaledObject: the oldest that takes it."""
     taking = [each for each in schedules if each.takes(name, labels)]
     return min(taking, key=lambda one: (one.created, one.uid), default=None)
 
@@ -204,7 +204,7 @@ def schedule_of(schedules: Sequence[ScheduleSpec], name: str, labels: Mapping[st
 def conflicts_of(
     schedule: ScheduleSpec, schedules: Sequence[ScheduleSpec], objects: Mapping[str, Mapping[str, str]]
 ) -> dict[str, str]:
-    """ScaledObjects (name -> labels) that it takes and an older one rules: name -> that one's name."""
+    """Map ScaledObjects that it takes, and an older schedule rules, to its name; `objects` are name -> labels."""
     found = {}
     for name, labels in objects.items():
         if schedule.takes(name, labels):
