@@ -116,6 +116,7 @@ class NamespaceReplay:
         if self._lays_at is not None and self._lays_at <= now:
             due |= self._lay(now)
         deciding = {number for number, each in enumerate(self.environments) if each.due and each.due <= now}
+        # What an Environment does to its members may ask it for another decision at once, as a watch event does.
         for _ in range(_MOST_ROUNDS):
             again = {number for number in deciding if self._decide(number, now, due)}
             moved = self._step_objects(due, now)

@@ -83,6 +83,7 @@ class ScaledObjectReplay:
         if changes:
             self._begun, self._changed = True, now
             self._engine.adopt(self._subject(laid.spec), at)
+        # Windows and bounds of hostile manifests may keep it due for ever: `settles` bounds steps and readings.
         while self._engine.next <= at:
             self._engine.step(at)
             if not self.settles:

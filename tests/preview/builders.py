@@ -14,18 +14,18 @@ WEEK = timedelta(days=7)
 
 
 def look(*bodies: Obj, begins: datetime = BEGINS, length: timedelta = WEEK) -> Preview:
-    """The preview of these manifests."""
+    """Preview these manifests."""
     plans = read_plans([Source(body=body) for body in bodies], begins, begins + length)
     return preview(plans, begins, begins + length)
 
 
 def the(subject: str, found: Preview) -> Subject:
-    """That of KIND/NAME."""
+    """Find the subject of KIND/NAME."""
     return next(one for one in found.subjects if f"{one.kind}/{one.name}" == subject)
 
 
 def moves(subject: Subject) -> list[tuple[str, int, int]]:
-    """(Mon 08:00:00, before, after) of each, in UTC."""
+    """Write (Mon 08:00:00, before, after) for each move, in UTC."""
     return [(f"{step.at:%a %H:%M:%S}", step.before, step.replicas) for step in subject.timeline.moves]
 
 

@@ -1,4 +1,4 @@
-"""What differs between two versions of manifests, in words."""
+"""Differences between two versions of manifests, in words."""
 
 from typing import Any
 

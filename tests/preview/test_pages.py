@@ -1,4 +1,4 @@
-"""What a page of a preview says besides counts: whom it is about, holidays, waves, sums, and what may be meant otherwise."""
+"""Pages of previews, besides counts: titles, holidays, waves, sums, and warnings about what may be meant otherwise."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The very operator on virtual time, to judge previews by."""
+"""The operator on virtual time, by which previews are judged."""
 
 from tests.operator.conftest import quiet_world, server
 

@@ -1,4 +1,4 @@
-"""What is read of a cluster, and with whose rights."""
+"""Reading a cluster with the rights of the user who asks."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Previews are judged by the operator: on the embedded cluster it does what was told, to the second, the HPA to a sync.
+"""Previews are judged by the operator: on the embedded cluster it keeps them to the second, the HPA to a sync.
 
 The night is one on which Prague's clocks go forward. Windows, bounds, cooldowns and stabilisation are drawn by lot;
 `PREVIEWS=20` draws that many nights.
@@ -52,7 +52,7 @@ def at_in(at: datetime, zone: str) -> str:
 
 
 def fixed() -> list[Obj]:
-    """Those that no lot would draw: in the skipped hour, under a formula, held at a count, above a minimum."""
+    """Objects that no lot would draw: in the skipped hour, under a formula, held at a count, above a minimum."""
     skipped = cron("30 2 * * *", "20 3 * * *", 3, "Europe/Prague")
     named = {**cron("40 0 * * *", "0 1 * * *", 2), "name": "a"}
     formula = {"scalingModifiers": {"formula": "a * 2", "target": "1"}}

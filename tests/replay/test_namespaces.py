@@ -1,4 +1,4 @@
-"""What Environments, Overrides and ScalingSchedules make of the objects of a namespace."""
+"""The objects of a namespace under Environments, Overrides and ScalingSchedules."""
 
 from datetime import timedelta
 from typing import Any

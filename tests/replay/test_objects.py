@@ -1,4 +1,4 @@
-"""What one ScaledObject will do, for schedules alone."""
+"""The future of one ScaledObject, by its schedules alone."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

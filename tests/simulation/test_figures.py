@@ -1,4 +1,4 @@
-"""What is told of a run, on examples that can be worked out by hand."""
+"""Figures of runs, on examples that can be worked out by hand."""
 
 import pickle
 import random
@@ -133,7 +133,7 @@ def test_a_manifest_that_contradicts_itself_is_told_with_its_object() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_looks_that_are_taken_as_decided_are_decided_so(seed: int) -> None:
-    """Of an object with a formula every look and sync goes through the core; here it says what the trigger says."""
+    """Every look and sync of an object with a formula goes through the core; this formula gives the trigger's value."""
     plain, formula = on_queue(cooldownPeriod=120), on_queue(cooldownPeriod=120)
     formula["spec"]["triggers"][0]["name"] = "one"
     formula["spec"]["advanced"] = {"scalingModifiers": {"formula": "one", "target": "5"}}

@@ -1,4 +1,4 @@
-"""What a Prometheus has recorded, asked for in parts; a server that fails midway fails the whole."""
+"""Loads from a Prometheus, asked for in parts; a server that fails midway fails the whole."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime

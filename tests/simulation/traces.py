@@ -74,13 +74,13 @@ def window_trigger(window: Sequence[int], origin: datetime) -> Json:
 
 
 def dated(body: Json, created: float) -> Json:
-    """As the API server hands it on that many seconds after the origin."""
+    """Date the object as the API server would, created that many seconds after the origin."""
     moment = ORIGIN + timedelta(seconds=created)
     return {**body, "metadata": {**body["metadata"], "uid": "u", "creationTimestamp": moment.isoformat()}}
 
 
 def begins_early(scenario: Json) -> bool:
-    """Is the object created before second 0?"""
+    """Return whether the object is created before second 0."""
     return scenario["startReplicas"] == 0 or scenario["spec"].get("minReplicaCount", 0) > 0
 
 
@@ -129,7 +129,7 @@ def count_at(path: Path, at: float) -> int:
 
 
 def outside(a: Path, b: Path, tolerance: float) -> float:
-    """Seconds at which b has no count that a has within the tolerance, nor one between two such counts."""
+    """Count seconds at which b has no count that a has within the tolerance, nor one between two such counts."""
     seconds = 0.0
     for half in range(2 * SECONDS):
         at = half / 2
@@ -139,7 +139,7 @@ def outside(a: Path, b: Path, tolerance: float) -> float:
 
 
 def apart(name: str, ours: Path) -> float:
-    """Seconds outside, of the worse of both directions; up to one is equal."""
+    """Count seconds outside, in the worse of both directions; up to one is equal."""
     theirs = recorded(name)
     tolerance = SCENARIOS[name]["spec"].get("pollingInterval", 5) + SYNC_SECONDS + SLACK
     return max(outside(theirs, ours, tolerance), outside(ours, theirs, tolerance))

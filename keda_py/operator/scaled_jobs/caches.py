@@ -143,7 +143,6 @@ class JobCaches:
         return self.jobs.by_index("owner", str(key))
 
     def pods_of(self, job: Obj) -> list[Obj]:
-        """List the pods of a Job."""
         return self.pods.by_index("job", f"{namespace_of(job)}/{name_of(job)}")
 
 

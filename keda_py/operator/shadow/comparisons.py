@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
-    """The comparisons of all kinds."""
+    """The comparisons of ScaledObjects and ScaledJobs together."""
 
     clock: Clock
     ledger: Ledger

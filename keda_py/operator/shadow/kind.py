@@ -92,5 +92,4 @@ class ShadowedKind(Kind[StateT]):
         await end_loop(self._around, state)
 
     def forget(self, state: StateT) -> None:
-        """End its disagreements."""
         self._comparisons.forget(state)

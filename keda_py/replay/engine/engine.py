@@ -86,6 +86,7 @@ class ObjectEngine:
         pods, looks, walk, foreseen = self.world.pods, self.looks, self._autoscaler.walk, self.world.setting.foreseen
         while (at := self.next) < end:
             self.step(at)
+            # A trace at zero has a poll each interval, and no sync that could come between: they are read ahead.
             if not pods.replicas and not foreseen:
                 looks.doze(min(end, walk.next))
 
@@ -96,6 +97,8 @@ class ObjectEngine:
 
     def _changed(self, at: float, cause: Cause) -> None:
         self._autoscaler.walk.wake(at)
+        # A look knows its own change of the count. A change by the HPA may ask for another decision (a minimum,
+        # an idle count), which the operator makes at its next poll: that one cannot be left out.
         if self.world.setting.foreseen and isinstance(cause, Rescaled):
             self.looks.poll_by(at)
         self._recorder.changed(at, self.world, cause)

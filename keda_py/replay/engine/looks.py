@@ -68,7 +68,7 @@ class Looks:
             if held.is_active:
                 self._active_at = at
             if not polled:
-                return  # the next poll is due when it was
+                return  # an HPA's question does not move the grid: the next poll is due when it was
         else:
             held = self._held = self._decide(at, key)
         if world.setting.foreseen:

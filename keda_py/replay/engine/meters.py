@@ -43,6 +43,7 @@ class Meters:
         self.cached = [spec.triggers[metric.trigger_index].use_cached_metrics for metric in self.metrics]
         self._polled = [index for index, cached in enumerate(self.cached) if not cached]
         self._resting = [index for index, cached in enumerate(self.cached) if cached]
+        # As `readings/tracked_metrics.py`: poll and HPA share a young reading. A window is read at its very boundary.
         self._shared = min(SHARED_SECONDS, spec.polling_interval.total_seconds() / 2) if self._keeps else 0.0
         if [metric.name for metric in self.metrics] != known:
             self.forget()

@@ -1,4 +1,4 @@
-"""One decision about an Environment, of what a test says is seen."""
+"""One decision about an Environment, from what a test says is seen."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ def run(
 
 
 def holding(state: EnvironmentState, **members_: MemberState) -> EnvironmentState:
-    """Keys are written Deployment_web."""
+    """Add members to a state; their keys are written Deployment_web."""
     return replace(state, members={key.replace("_", "/"): each for key, each in members_.items()})
 
 

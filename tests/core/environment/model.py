@@ -29,7 +29,7 @@ US, PERSON, ARGO = "keda-py", "kubectl-scale", "argocd-controller"
 
 
 class Killed(Exception):
-    """The process ends here."""
+    """The end of the process, between two writes."""
 
 
 @dataclass
@@ -42,9 +42,9 @@ class Thing:
     owned: int
     created: datetime
     pods_take: timedelta | None
-    """None: its pods never become ready."""
+    """Time until its pods are ready; None: they never are."""
     fought_for: bool = False
-    """Another controller puts its count back."""
+    """True if another controller puts its count back."""
     count: int = 0
     manager: str = ""
     ready_at: datetime | None = None
@@ -91,7 +91,7 @@ class NamespaceModel:
     died: int = 0
     calendar_lost: bool = False
     log: list[tuple[datetime, str, int]] = field(default_factory=list)
-    """Each count that we set."""
+    """Every count that we set."""
 
     def status(self) -> EnvironmentStatus:
         return EnvironmentStatus.model_validate(json.loads(self.stored))
@@ -107,7 +107,7 @@ class NamespaceModel:
         return decide(spec or self.spec, calendar, Overrides(known), seen, state, self.now)
 
     def settle(self) -> EnvironmentDecision:
-        """Looks until nothing is to be done at this instant."""
+        """Look until nothing is to be done at this instant."""
         for _ in range(60):
             try:
                 decision, acted = self._look()
@@ -143,7 +143,7 @@ class NamespaceModel:
         return decision, acted
 
     def _lay_over(self, thing: Thing, overlay: object) -> bool:
-        """What the scale loop of a ScaledObject does under an overlay: it has one trigger, which is not active."""
+        """Do what the scale loop of a ScaledObject does under an overlay; its one trigger is not active."""
         thing.overlay = overlay
         match overlay:
             case OverlayAsleep():
@@ -195,7 +195,7 @@ class NamespaceModel:
                 thing.set(thing.owned, ARGO, self.now)
 
     def instants(self, end: datetime, events: Sequence[datetime]) -> Iterator[datetime]:
-        """Each instant at which something happens, up to `end`: the caller acts, then the controller has settled."""
+        """Yield each instant at which something happens, up to `end`: the caller acts, then the controller has settled."""
         ahead = sorted({at for at in events if at > self.now} | {end}, reverse=True)
         while ahead:
             decision = self.settle()

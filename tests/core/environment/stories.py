@@ -36,7 +36,7 @@ half_hours = st.integers(0, 47).map(lambda half: f"{half // 2:02}:{half % 2 * 30
 
 @dataclass(frozen=True)
 class Story:
-    """What happens besides the calendar."""
+    """An event besides the calendar."""
 
     hours: list[dict[str, str]]
     zone: str
@@ -80,7 +80,7 @@ def override(number: int, begins: datetime, minutes: int, target: int, state: Ov
 
 
 def hours_of(story: Story) -> dict[str, Any]:
-    """The spec of its calendar."""
+    """Write the spec of its calendar."""
     day = (START + timedelta(days=story.holiday)).date().isoformat()
     return {"timeZone": story.zone, "hours": story.hours, "holidays": [{"dates": [day], "name": "Holiday"}]}
 
@@ -90,7 +90,7 @@ def calendar_of(story: Story) -> Calendar:
 
 
 def boundaries_of(calendar: Calendar) -> list[datetime]:
-    """When it opens and closes in these weeks."""
+    """List when it opens and closes in these weeks."""
     found, at = [], START
     while (change := moment_of(calendar, at).changes_at) is not None and change < START + WEEKS:
         found.append(change)

@@ -34,7 +34,7 @@ def at(text: str, zone: str = "Europe/Prague") -> datetime:
 
 
 def spans(cal: Calendar, since: str, count: int, zone: str = "Europe/Prague") -> list[str]:
-    """Local times of the next openings."""
+    """List local times of the next openings."""
     found = openings(cal, at(since, zone))
     return [
         f"{each.start.astimezone(ZoneInfo(zone)):%a %d %H:%M}-{each.end.astimezone(ZoneInfo(zone)):%a %d %H:%M}"

@@ -1,4 +1,4 @@
-"""Each row of the two tables, and what is told of a decision."""
+"""Every row of the two tables, and the status of a decision."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

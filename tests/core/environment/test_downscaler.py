@@ -1,4 +1,4 @@
-"""Judged by recorded decisions of py-kube-downscaler itself; where we differ is listed, with the reason, in a file."""
+"""Our decisions beside recorded ones of py-kube-downscaler; a file lists each difference with its reason."""
 
 import json
 import tomllib
@@ -77,7 +77,7 @@ def annotated(kind: str, obj: Mapping[str, Any]) -> Annotated:
 def play(
     kind: str, obj: Mapping[str, Any], around: Mapping[str, str], given: Mapping[str, Any], case: Mapping[str, Any]
 ) -> Outcome | str:
-    """What we decide; the text of an error."""
+    """Decide; return fields and annotations, or the text of an error."""
     wanted = settings(given)
     pods = [pod for pod in case.get("pods", ()) if not wanted.namespaces or pod["namespace"] in wanted.namespaces]
     forcing = any(is_forcing(pod["phase"], pod["annotations"]) for pod in pods)
@@ -90,7 +90,7 @@ def play(
 
 
 def difference(kind: str, obj: Mapping[str, Any], found: Outcome | str, result: Mapping[str, Any], dry: bool) -> str:
-    """How it differs from what was recorded; empty: it does not."""
+    """List differences from the recording."""
     if isinstance(found, str):
         return "" if "error" in result else f"refused: {found}"
     if "error" in result and kind != "ScaledObject":

@@ -17,7 +17,7 @@ from tests.core.environment.deciding import ASLEEP, AWAKE, DOWN3, SO, conditions
 
 YOUNG = member("Deployment/new", created=NIGHT - timedelta(seconds=40))
 FALLEN = EnvironmentState(phase=Phase.FALLING_ASLEEP, since=NIGHT - 10 * MINUTE)
-"""Its waves are over, and something was up still."""
+"""A state whose waves are over while something is up."""
 AT_19 = "2026-11-23T19:00:00Z"
 
 

@@ -59,7 +59,7 @@ def scaled(annotations: dict[str, str] | None = None, **spec: Any) -> ScalingSpe
 
 
 def at(day: int, hour: int, minute: int = 0) -> datetime:
-    """Of Prague in the week from Monday 23 November 2026."""
+    """Return an instant of Prague in the week from Monday 23 November 2026."""
     return datetime(2026, 11, day, hour, minute, tzinfo=UTC) - timedelta(hours=1)
 
 

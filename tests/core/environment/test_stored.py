@@ -1,4 +1,4 @@
-"""A stored status that cannot be read as a whole is read piece by piece, and the rest is told."""
+"""A stored status that cannot be read as a whole is read piece by piece, and says what cannot be read."""
 
 from typing import Any
 

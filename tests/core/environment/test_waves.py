@@ -1,4 +1,4 @@
-"""What a wake and a night in waves look like, step by step."""
+"""A wake and a night in waves, step by step."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What a replica knows of Jobs when it begins to lead."""
+"""Jobs that a replica knows when it begins to lead."""
 
 import asyncio
 from collections.abc import AsyncIterator

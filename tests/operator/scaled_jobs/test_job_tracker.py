@@ -1,4 +1,4 @@
-"""Counting Jobs while no watch shows what we did ourselves."""
+"""Counts of Jobs while no watch shows our own writes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ class Books:
     state: ScaledJobState
 
     async def create(self, count: int, **job: object) -> list[KubeError | None]:
-        """The refusal of each that was tried; `job` is added to the Job's spec."""
+        """Create Jobs and return the refusal of each; `job` is added to their spec."""
         spec = build_job_spec(parse_object(ScaledJob, await self.world.client.get(WORK)))
         return await self.ledger.create(self.state, replace(spec, job={**spec.job, **job}), count)
 

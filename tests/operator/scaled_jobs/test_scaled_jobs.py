@@ -1,4 +1,4 @@
-"""ScaledJobs: which Jobs there are, what status and Events say."""
+"""ScaledJobs in a world: their Jobs, status and Events."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class Work:
         self.world = world
 
     def wait(self, count: int | None, queue: str = "q") -> None:
-        """How much is waiting from now on; None: the queue cannot be asked."""
+        """Set how much is waiting from now on; None: the queue cannot be asked."""
         self.world.server.answers.pop(f"/{queue}", None)
         if count is not None:
             self.world.server.answers[f"/{queue}"] = f'{{"n": {count}}}'
@@ -71,7 +71,7 @@ class Work:
         return self.world.events("work", "ScaledJob")
 
     def requests(self) -> list[str]:
-        """What the API server has counted, watches aside."""
+        """Return the requests that the API server has counted, watches aside."""
         page = bytes(self.world.cluster.routes.metrics.answer().body).decode()
         lines = [line for line in page.splitlines() if line.startswith("apiserver_request_total{")]
         return [line for line in lines if 'verb="WATCH"' not in line and "leases" not in line]

@@ -1,4 +1,4 @@
-"""When a difference is a disagreement, how long it lasts, and how much of it is remembered."""
+"""Differences that become disagreements, how long they last, and how many are remembered."""
 
 from datetime import UTC, datetime, timedelta
 

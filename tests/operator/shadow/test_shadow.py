@@ -1,4 +1,4 @@
-"""A shadow beside another autoscaler, on virtual time: it agrees with its like, and tells what another does otherwise."""
+"""A shadow beside another autoscaler, on virtual time: it agrees with an autoscaler like it, and reports where another differs."""
 
 import asyncio
 import sys
@@ -53,13 +53,13 @@ def matters(shadow: Shadow) -> list[Matter]:
 
 
 def methods(shadow: Shadow) -> set[str]:
-    """Of every request that it sent to the API server."""
+    """Return the method of every request that it sent to the API server."""
     samples = (one for family in shadow.parts.instruments.registry.collect() for one in family.samples)
     return {one.labels["method"] for one in samples if "method" in one.labels}
 
 
 async def do_as_keda(world: World, replicas: int, *, active: bool) -> None:
-    """What the other side writes: the count and the conditions."""
+    """Write as the other side does: the count and the conditions."""
     await world.patch(DEPLOYMENTS, {"spec": {"replicas": replicas}})
     conditions = [
         {"type": "Ready", "status": "True", "reason": "ScaledObjectReady", "message": ""},

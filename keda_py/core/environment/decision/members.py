@@ -38,7 +38,7 @@ class Reason(StrEnum):
 
 
 class Wish(StrEnum):
-    """The wish for a member."""
+    """The wish for a member, by the goal of its environment or an Override of its own."""
 
     UP = "Up"
     DOWN = "Down"

@@ -112,7 +112,7 @@ class EnvironmentSeen:
     write_error: str = ""
     """The reason why a count could not be written at the last try."""
     status_error: str = ""
-    """The reason why what the status remembers of some members cannot be read."""
+    """The reason why some members cannot be read from the status."""
 
 
 def is_ready(count: int, ready_pods: int, *, minimum: int = 0, asleep: bool = False) -> bool:

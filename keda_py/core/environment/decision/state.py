@@ -139,7 +139,7 @@ def _read_member(wire: MemberStatus, key: str) -> MemberState:
 
 
 def _read_workload(text: str, key: str) -> str:
-    """ "" or apiVersion/KIND/NAME, which may have a slash more. Raises ConfigError."""
+    """Read "" or apiVersion/KIND/NAME, where an apiVersion may have a slash itself. Raises ConfigError."""
     if text and (text.count("/") not in (2, 3) or "" in text.split("/")):
         field = f"status.members[{key}].workload"
         raise ConfigError(f"{field}: {text[:_LONGEST]!r} is not apiVersion/KIND/NAME; correct it", field=field)

@@ -1,7 +1,7 @@
-"""A stored status -> what is remembered: as a whole where that can be read, otherwise piece by piece.
+"""Stored statuses -> memories: read as a whole, or piece by piece if that fails.
 
-Another client, or an operator of another version, may have written it. One piece that cannot be read keeps no other
-from being acted on. `state.py` has the form of each piece.
+Another client, or an operator of another version, may have written it. One unreadable piece stops no other from being
+acted on. `state.py` has the form of each piece.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,18 +15,18 @@ from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.errors import ConfigError
 
 _PIECES = ("phase", "phaseSince", "transition", "wakes", "lastWake")
-"""Beside the members; the next decision writes each of them anew."""
+"""Pieces beside the members; the next decision writes each of them anew."""
 _LONG_AGO = "1970-01-01T00:00:00Z"
-"""Since when a member is in its stage, where that cannot be read: nothing is decided by it."""
+"""Stands in for an unreadable `since` of a member, by which nothing is decided."""
 _LONGEST = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredState:
-    """`state` as far as it can be read. `lost` tells of pieces that are done without.
+    """`state` as far as it can be read; `lost` names the pieces that are left out.
 
-    `unreadable` tells of each member that is left alone: another version may know the count in its entry, which stays
-    as it is.
+    `unreadable` says what is wrong with each member that is left alone: another version may know the count in its
+    entry, which stays as it is.
     """
 
     state: EnvironmentState
@@ -35,7 +35,7 @@ class StoredState:
 
 
 def read_stored(status: Mapping[str, Any]) -> StoredState:
-    """What is remembered, and in words what cannot be read; there is no status that raises an error."""
+    """Read what is remembered, and say what cannot be read; no status raises an error."""
     remembered = {name: status[name] for name in (*_PIECES, "members") if status.get(name) is not None}
     try:
         return StoredState(state=_read(remembered))
@@ -66,7 +66,7 @@ def _read_in_pieces(remembered: Mapping[str, Any]) -> StoredState:
 
 
 def _mended(entry: object) -> Iterator[Mapping[str, Any]]:
-    """The entry of a member without what it can do without."""
+    """Yield the entry of a member without the parts that are not needed."""
     if isinstance(entry, dict):
         yield {**entry, "since": _LONG_AGO}
         yield {**entry, "workload": ""}
@@ -74,7 +74,7 @@ def _mended(entry: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _problem(piece: Mapping[str, Any]) -> str:
-    """Why it cannot be read, "" where it can."""
+    """Say why a piece cannot be read; "" if it can."""
     try:
         _read(piece)
     except ConfigError as error:
