@@ -1,0 +1,160 @@
+"""A history, a zone and holidays -> hours that may be proposed, the shortest first, or why there are none.
+
+A later candidate tolerates less use while it is asleep, so that a proposal that would deny too much is narrowed to the
+next one. Windows without a habit behind them end the list: odd moments cannot be made hours.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+from keda_py.core.advice.days import lay_on_days
+from keda_py.core.advice.floor import Floor, NoFloor, find_floor
+from keda_py.core.advice.habit import HabitChange, find_change
+from keda_py.core.advice.history import History
+from keda_py.core.advice.hours import AwakeHours, asleep_hours, hours_of
+from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, mark_steps
+from keda_py.core.advice.profile import Days, awake_slots
+from keda_py.core.environment.calendar.days import DAY
+
+LEAST = timedelta(days=21)
+"""Three weeks: in fewer, each odd day would be a third of what is known."""
+_LEAST_KNOWN = 0.5
+_TOLERATED = (0.3, 0.15, 0.0)
+"""Shares of the weeks in which a slot may have been used, or unknown, and still be asleep."""
+_WORTH = 7.0
+"""Hours asleep a week below which nothing is proposed."""
+_REGULAR = 0.4
+"""A window was used on so many of the days on which anything is known of it."""
+_MOST_UNSEEN = 24.0
+"""Hours a week that are kept awake only because nothing is known of them."""
+_MOST_WINDOWS = 4
+"""Of a day."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What was found of one workload: the floor, the marks, and its days since `change`, without holidays."""
+
+    history: History
+    zone: ZoneInfo
+    floor: Floor
+    marks: Marks
+    days: Days
+    change: HabitChange | None = None
+    holidays: tuple[tuple[date, str], ...] = ()
+    """Those that were taken out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Awake in these hours of the local week; in none: asleep always. `closed`: on public holidays, too."""
+
+    hours: tuple[AwakeHours, ...]
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Why nothing may be proposed."""
+
+    because: str
+
+
+def measure(history: History) -> tuple[Floor, Marks] | Nothing:
+    """The floor and the marks, which depend on no zone."""
+    length = history.ends - history.origin
+    if length < LEAST:
+        told = f"there are {length.total_seconds() / 86_400:.0f} days of data, and a weekly habit needs {LEAST.days}"
+        return Nothing(told)
+    if history.known < _LEAST_KNOWN:
+        return Nothing(f"{1 - history.known:.0%} of the data is missing, and what is missing is not idle")
+    floor = find_floor(history)
+    return Nothing(floor.because) if isinstance(floor, NoFloor) else (floor, mark_steps(history, floor))
+
+
+def look_at(history: History, found: tuple[Floor, Marks], zone: ZoneInfo, holidays: Mapping[date, str]) -> Use:
+    """The days that count."""
+    floor, marks = found
+    days = lay_on_days(history, marks.steps, zone)
+    taken = tuple((day, holidays[day]) for day in days if day in holidays)
+    days = {day: row for day, row in days.items() if day not in holidays}
+    use = Use(history=history, zone=zone, floor=floor, marks=marks, days=days, holidays=taken)
+    change = find_change(days)
+    if change is not None and change.forgets:
+        use = replace(use, days={day: row for day, row in days.items() if day >= change.since})
+    return replace(use, change=change)
+
+
+def candidates(use: Use) -> Iterator[Candidate | Nothing]:
+    """The shortest hours first; `Nothing` as the last one says why no longer ones follow."""
+    if USED not in use.marks.steps:
+        yield from _never_used(use)
+        return
+    known: set[tuple[AwakeHours, ...]] = set()
+    for tolerated in _TOLERATED:
+        hours = hours_of(awake_slots(use.days, tolerated))
+        if hours in known:
+            continue
+        known.add(hours)
+        refused = _refuse(use, hours)
+        if refused is not None:
+            yield refused
+            return
+        yield Candidate(hours=hours, closed=_closed_on_holidays(use, hours))
+
+
+def _never_used(use: Use) -> Iterator[Candidate | Nothing]:
+    hours = hours_of(awake_slots(use.days, _TOLERATED[0]))
+    if hours:
+        yield Nothing("no use was seen, but too much of the data is missing, and what is missing is not idle")
+    else:
+        yield Candidate(hours=())
+
+
+def _refuse(use: Use, hours: tuple[AwakeHours, ...]) -> Nothing | None:
+    if not hours:
+        return Nothing("it is used at odd moments, at no hour in more than three of ten weeks: there is no pattern")
+    if asleep_hours(hours) < _WORTH:
+        missing = f"; {1 - use.history.known:.0%} of the data is missing" if use.history.known < 0.95 else ""
+        return Nothing(f"it is used, or not known to be idle, at nearly all hours of the week{missing}")
+    if any(sum(day in each.days for each in hours) > _MOST_WINDOWS for day in range(7)):
+        return Nothing("it is used at many odd moments of a day: there is no pattern")
+    unseen = 0.0
+    for each in hours:
+        for weekday in each.days:
+            regular, unknown = _usage(use, each, weekday)
+            if not regular:
+                return Nothing(f"its use is at odd moments, such as {each}, on few of the days: there is no pattern")
+            unseen += (each.end - each.start) / 60 if unknown else 0.0
+    if unseen > _MOST_UNSEEN:
+        return Nothing(f"nothing is known of {unseen:.0f} hours of the week, and what is missing is not idle")
+    return None
+
+
+def _usage(use: Use, window: AwakeHours, weekday: int) -> tuple[bool, bool]:
+    """Whether the window is a habit or unknown, and whether it is there only because it is unknown."""
+    known = used = unknown = steps = 0
+    for day in use.days:
+        if day.weekday() == weekday:
+            marks = slots_of(use, day, window)
+            known += len(marks) > marks.count(UNKNOWN)
+            used += USED in marks
+            unknown, steps = unknown + marks.count(UNKNOWN), steps + marks.count(USED)
+    return used >= _REGULAR * known or unknown > steps, unknown > steps
+
+
+def slots_of(use: Use, day: date, window: AwakeHours) -> bytearray:
+    """What is marked in the window that begins on that day, without local times that do not exist."""
+    minutes = use.history.step // 60
+    row = use.days[day] + use.days.get(day + timedelta(days=1), bytearray([ABSENT]) * (DAY // minutes))
+    return bytearray(mark for mark in row[window.start // minutes : window.end // minutes] if mark != ABSENT)
+
+
+def _closed_on_holidays(use: Use, hours: tuple[AwakeHours, ...]) -> bool:
+    """Where some fell on a day with hours, and none of these was used."""
+    since = min(use.days)
+    days = {day for day, _ in use.holidays if day >= since and any(day.weekday() in each.days for each in hours)}
+    rows = lay_on_days(use.history, use.marks.steps, use.zone)
+    return bool(days) and not any(USED in rows[day] or UNKNOWN in rows[day] for day in days)

@@ -1,0 +1,77 @@
+"""Slots of a week: how much of each was used, weighted by age, and in which a workload has to be awake.
+
+What is unknown counts as use here, so that the loss of data never makes a slot idle.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+
+from keda_py.core.advice.marks import ABSENT, IDLE, UNKNOWN, USED
+
+Days = Mapping[date, bytearray]
+Awake = list[bytearray]
+"""Monday to Sunday: 1 for each slot in which it has to be awake."""
+_HALF_LIFE = 56.0
+"""Days after which a week counts half."""
+_LEAST_WEEKS = 3
+"""A slot was seen idle on so many days of the week at least."""
+_RECENT, _RECENT_DAYS = timedelta(days=7), 3
+"""What was used on so many days of the last week is a habit already."""
+
+
+def awake_slots(days: Days, tolerated: float) -> Awake:
+    """Slots that were not idle in more than `tolerated` of the weeks, by weight, or in too few of them seen at all."""
+    newest, slots = max(days), len(next(iter(days.values())))
+    found = []
+    for dated in by_weekday(days):
+        known: dict[tuple[int, ...], int] = {}
+        weights = [0.5 ** ((newest - day).days / _HALF_LIFE) for day, _ in dated]
+        awake = bytearray(b"\1") * slots
+        for at, marks in enumerate(zip(*(row for _, row in dated), strict=True)):
+            if marks not in known:
+                known[marks] = int(not _is_idle(marks, weights, tolerated))
+            awake[at] = known[marks]
+        found.append(awake)
+    _add_recent(found, days, newest)
+    return found
+
+
+def _is_idle(marks: Sequence[int], weights: Sequence[float], tolerated: float) -> bool:
+    total = sum(weight for mark, weight in zip(marks, weights, strict=True) if mark != ABSENT)
+    idle = sum(weight for mark, weight in zip(marks, weights, strict=True) if mark == IDLE)
+    return marks.count(IDLE) >= _LEAST_WEEKS and total - idle <= tolerated * total
+
+
+def _add_recent(awake: Awake, days: Days, newest: date) -> None:
+    recent = [(day, row) for day, row in days.items() if day > newest - _RECENT]
+    for at, marks in enumerate(zip(*(row for _, row in recent), strict=True)):
+        if marks.count(USED) >= _RECENT_DAYS:
+            for (day, _), mark in zip(recent, marks, strict=True):
+                if mark == USED:
+                    awake[day.weekday()][at] = 1
+
+
+def by_weekday(days: Days) -> list[list[tuple[date, bytearray]]]:
+    """Monday to Sunday: the days in order."""
+    found: list[list[tuple[date, bytearray]]] = [[] for _ in range(7)]
+    for day, row in sorted(days.items()):
+        found[day.weekday()].append((day, row))
+    return found
+
+
+def patterns(dated: Sequence[tuple[date, bytearray]]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """What each slot was over the weeks, and how many slots of the day were so: few patterns, many slots."""
+    yield from Counter(zip(*(row for _, row in dated), strict=True)).items()
+
+
+def used_share(marks: Sequence[int]) -> float | None:
+    """Of what is known; None where nothing is."""
+    known = len(marks) - marks.count(ABSENT) - marks.count(UNKNOWN)
+    return marks.count(USED) / known if known else None
+
+
+def idle_share(marks: Sequence[int]) -> float:
+    """Of all weeks: what is unknown is not idle."""
+    there = len(marks) - marks.count(ABSENT)
+    return marks.count(IDLE) / there if there else 0.0
