@@ -23,6 +23,7 @@ COMMANDS = {
     "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
     "preview": "what schedules will do: each change with its reason, hours a week, the moment of zero",
+    "advise": "which hours no one uses, proven on the past: a manifest to merge, not a change",
     "savings": "what sleeping has saved this month, in replica hours, CPU, memory and money; and what is wasted",
     "simulate": "replay metrics: the replicas that a ScaledObject would have had, waits, flaps, cost",
     "dashboard": "a page of this machine: what sleeps, what wakes, why, and buttons to keep it so",
@@ -43,7 +44,7 @@ COMMANDS = {
 
 FOLDERS = {
     **dict.fromkeys(("env", "wake", "sleep", "hold", "end", "release"), "environments"),
-    **dict.fromkeys(("preview", "savings", "simulate", "shadow", "dashboard"), "planning"),
+    **dict.fromkeys(("preview", "advise", "savings", "simulate", "shadow", "dashboard"), "planning"),
 }
 """Of commands whose file is not in this one."""
 

@@ -56,10 +56,24 @@ def hours_of(awake: Awake) -> tuple[AwakeHours, ...]:
     """The hours of a week, those that begin early in the day first; none where it has to be awake at no time."""
     minutes = DAY // len(awake[0])
     week = _rounded(_joined(_aligned(awake, _ALIKE // minutes), SHORTEST_SLEEP // minutes), ROUND // minutes)
+    return _to_hours(week, minutes)
+
+
+def _to_hours(week: bytearray, minutes: int) -> tuple[AwakeHours, ...]:
     windows: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for day, start, end in _windows(week, minutes):
         windows[start, end].append(day)
     return tuple(sorted(AwakeHours(start, end, tuple(sorted(days))) for (start, end), days in windows.items()))
+
+
+def union_of(*parts: Sequence[AwakeHours]) -> tuple[AwakeHours, ...]:
+    """Awake whenever one of them is."""
+    awake = [bytearray(DAY // ROUND) for _ in range(7)]
+    for each in (window for part in parts for window in part):
+        for day in each.days:
+            for minute in range(each.start, each.end, ROUND):
+                awake[(day + minute // DAY) % 7][minute % DAY // ROUND] = 1
+    return _to_hours(bytearray().join(awake), ROUND)
 
 
 def asleep_hours(hours: Sequence[AwakeHours]) -> float:

@@ -39,6 +39,8 @@ class TraceRules:
     gaps: Gaps = "refuse"
     time_unit: TimeUnit = "s"
     begin: datetime | None = None
+    empty: Literal["refuse", "fail"] = "refuse"
+    """What a cell without text means: a mistake, or a source that did not answer."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,7 +140,7 @@ class TraceFile:
 
     def _sample(self, cell: str, index: int, number: int) -> Sample:
         """Read a cell of a row that is not all plain numbers."""
-        if cell.strip().lower() == FAILED:
+        if cell.strip().lower() == FAILED or (self.rules.empty == "fail" and not cell.strip()):
             return ScalerError("the trace says that the source did not answer")
         try:
             value = float(cell)

@@ -1,0 +1,82 @@
+"""`keda-py advise` from beginning to end: read histories, find hours, prove them, print."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from keda_py.advice.proposals.advise import Advice, advise
+from keda_py.advice.proposals.groups import Group, group_advices
+from keda_py.advice.proposals.places import PlaceRule
+from keda_py.advice.proposals.workload import Observed
+from keda_py.advice.reports.document import document
+from keda_py.advice.reports.manifests import environment_texts, manifests_of, override_texts, patch_texts
+from keda_py.advice.reports.table import page
+from keda_py.core.savings.statement import Prices
+from keda_py.errors import ConfigError
+from keda_py.terminal.console import console_of
+from keda_py.terminal.foreign import json_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked for. `output` is table, json, manifest or html; `folder` "": standard output."""
+
+    places: PlaceRule
+    most_waits: float = 2.0
+    prices: Prices = field(default_factory=Prices)
+    output: str = "table"
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """All advice, and the Environments that it makes."""
+
+    advices: tuple[Advice, ...]
+    groups: tuple[Group, ...]
+
+
+def find(observed: Sequence[Observed], wanted: Wanted) -> Found:
+    """Raises ConfigError for a country that is unknown."""
+    groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in observed])
+    return Found(advices=tuple(advices), groups=tuple(groups))
+
+
+def tell(found: Found, wanted: Wanted) -> None:
+    """To standard output, or to files. Raises ConfigError where the folder cannot be written."""
+    if wanted.folder:
+        write_files(found, wanted)
+    elif wanted.output == "table":
+        console = console_of(sys.stdout)
+        console.print(page(found.advices, wanted.prices, console.width), soft_wrap=True)
+    else:
+        sys.stdout.buffer.write(_WRITERS[wanted.output](found, wanted).encode())
+
+
+def write_files(found: Found, wanted: Wanted) -> None:
+    """A file for each manifest and patch. Raises ConfigError."""
+    files = {
+        **environment_texts(found.groups, wanted.prices),
+        **override_texts(found.advices, wanted.prices),
+        **patch_texts(found.groups),
+    }
+    for name, text in files.items():
+        path = Path(wanted.folder) / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"--out: {path} cannot be written: {error.strerror}; name another folder") from None
+        sys.stderr.write(f"written: {path}\n")
+
+
+def _json(found: Found, wanted: Wanted) -> str:
+    return json_of(document(found.advices, found.groups, wanted.prices))
+
+
+def _manifest(found: Found, wanted: Wanted) -> str:
+    return manifests_of(found.groups, found.advices, wanted.prices)
+
+
+_WRITERS: Mapping[str, Callable[[Found, Wanted], str]] = {"json": _json, "manifest": _manifest}

@@ -1,0 +1,55 @@
+"""Workloads that advice is about, and their histories."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from keda_py.core.advice.history import History
+from keda_py.core.savings.statement import Request
+from keda_py.errors import ConfigError
+
+KINDS = {"deployment": "Deployment", "statefulset": "StatefulSet", "scaledobject": "ScaledObject"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Workload:
+    """What an Environment may put to sleep."""
+
+    namespace: str
+    kind: str
+    name: str
+
+    @property
+    def title(self) -> str:
+        """NAMESPACE/NAME, and of another kind than Deployment that before it."""
+        name = f"{self.namespace}/{self.name}"
+        return name if self.kind == "Deployment" else f"{self.kind} {name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """A workload with its history; `problem` says why it is missing. `unit` is what a value counts."""
+
+    workload: Workload
+    history: History | None = None
+    problem: str = ""
+    unit: str = "requests/s"
+    source: str = ""
+    replicas: int = 1
+    request: Request = field(default_factory=Request)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def counts_requests(self) -> bool:
+        """Whether a value times seconds is a number of requests."""
+        return self.unit == "requests/s"
+
+
+def read_workload(text: str, namespace: str, where: str) -> Workload:
+    """NAME, NAMESPACE/NAME or NAMESPACE/KIND/NAME. Raises ConfigError."""
+    parts = text.split("/")
+    kind = KINDS.get(parts[1].lower(), "") if len(parts) == 3 else "Deployment"
+    if len(parts) > 3 or not all(parts) or not kind:
+        kinds = ", ".join(KINDS.values())
+        told = f'{where}: "{text[:80]}" names no workload'
+        raise ConfigError(f"{told}; write NAME, NAMESPACE/NAME, or NAMESPACE/KIND/NAME with one of {kinds}")
+    return Workload(parts[0] if len(parts) > 1 else namespace, kind, parts[-1])

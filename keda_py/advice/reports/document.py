@@ -1,0 +1,66 @@
+"""Advice for programs: times in UTC, durations in seconds, hours as a calendar has them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from keda_py.advice.proposals.advise import Advice, Proposal
+from keda_py.advice.proposals.groups import Group
+from keda_py.advice.reports.evidence import evidence_of, saved_of
+from keda_py.core.advice.usage import week_shares
+from keda_py.core.savings.statement import Prices
+from keda_py.core.values.times import write_time
+
+
+def document(advices: Sequence[Advice], groups: Sequence[Group], prices: Prices) -> dict[str, Any]:
+    """The whole document."""
+    return {
+        "workloads": [_workload(each, prices) for each in advices],
+        "environments": [each.body for each in groups],
+    }
+
+
+def _workload(advice: Advice, prices: Prices) -> dict[str, Any]:
+    workload, use = advice.observed.workload, advice.use
+    candidate = advice.candidate if isinstance(advice, Proposal) else None
+    hours = candidate.hours if candidate is not None else ()
+    return {
+        "namespace": workload.namespace,
+        "kind": workload.kind,
+        "name": workload.name,
+        "proposal": "nothing" if candidate is None else "hours" if hours else "asleep",
+        "because": advice.because,
+        "timeZone": advice.place.zone.key if advice.place else None,
+        "hours": [{"days": each.days_text, "from": each.from_text, "to": each.to_text} for each in hours],
+        "holidays": {"country": advice.place.country, "closed": candidate.closed}
+        if advice.place and candidate is not None
+        else None,
+        "since": use.change.since.isoformat() if use and use.change else None,
+        "floor": {"level": use.floor.level, "noise": use.floor.noise, "unit": advice.observed.unit} if use else None,
+        "missing": round(1 - use.history.known, 4) if use else None,
+        "proof": _proof(advice, prices) if isinstance(advice, Proposal) else None,
+        "week": week_shares(use) if use else None,
+        "evidence": list(evidence_of(advice, prices)),
+    }
+
+
+def _proof(advice: Proposal, prices: Prices) -> dict[str, Any]:
+    proof, saved = advice.proof, saved_of(advice)
+    return {
+        "from": write_time(proof.begins),
+        "to": write_time(proof.ends),
+        "replicaHours": round(proof.used, 4),
+        "replicaHoursInstead": round(proof.instead, 4),
+        "savedReplicaHoursAWeek": round(saved.saved, 4),
+        "moneyAWeek": round(saved.money(prices), 4) if prices != Prices() else None,
+        "waitsAWeek": round(proof.waits_a_week, 4),
+        "unknownHoursAsleep": round(proof.unknown, 4),
+        "waits": [
+            {
+                "at": write_time(each.at),
+                "usedSeconds": each.used,
+                "requests": round(each.requests, 1) if advice.observed.counts_requests else None,
+                "waitSeconds": each.waited,
+            }
+            for each in proof.waits
+        ],
+    }

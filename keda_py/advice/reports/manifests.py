@@ -1,0 +1,131 @@
+"""Proposals as manifests with their evidence as comments: for standard output, or files of a merge request."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import re2
+import yaml
+
+from keda_py.advice.proposals.advise import Advice, Proposal
+from keda_py.advice.proposals.environment import API_VERSION
+from keda_py.advice.proposals.groups import LABEL, Group
+from keda_py.advice.reports.evidence import evidence_of
+from keda_py.core.savings.statement import Prices
+from keda_py.terminal.foreign import printable
+from keda_py.terminal.wrapping import wrap
+
+_TRIED = "720h"
+"""How long what was never used sleeps on trial: 30 days, and then it comes back by itself."""
+_API_VERSIONS = {"ScaledObject": "keda.sh/v1alpha1"}
+_WIDTH = 110
+_TIME = re2.compile(r"\d\d:\d\d")
+
+
+def manifests_of(groups: Sequence[Group], advices: Sequence[Advice], prices: Prices) -> str:
+    """All in one text."""
+    parts = [*environment_texts(groups, prices).values(), *override_texts(advices, prices).values()]
+    nothing = [each for each in advices if not isinstance(each, Proposal)]
+    if nothing:
+        sentences = [
+            "Nothing is proposed for:",
+            *(f"{each.observed.workload.title}: {each.because}" for each in nothing),
+        ]
+        parts.append(_comments(sentences))
+    return "---\n".join(parts)
+
+
+def environment_texts(groups: Sequence[Group], prices: Prices) -> Mapping[str, str]:
+    """File name -> Environment."""
+    found = {}
+    for group in groups:
+        sentences = [
+            f"Hours of {len(group.advices)} workload(s) of namespace {group.namespace}, found by keda-py advise."
+        ]
+        if not group.whole:
+            sentences.append(f"It takes members by the label {LABEL}={group.name}; put it on each of them:")
+            sentences += [f"  {_label_command(each, group)}" for each in group.advices]
+        for each in group.advices:
+            sentences += [each.observed.workload.title, *(f"  {one}" for one in evidence_of(each, prices))]
+        found[f"{group.namespace}-{group.name}.yaml"] = _comments(sentences) + _dump(group.body)
+    return found
+
+
+def override_texts(advices: Sequence[Advice], prices: Prices) -> Mapping[str, str]:
+    """File name -> Override, of each workload that was never used."""
+    found = {}
+    for each in advices:
+        if isinstance(each, Proposal) and not each.candidate.hours:
+            workload = each.observed.workload
+            sentences = [
+                f"{workload.title} was never used. It sleeps for 30 days on trial; delete it if it is not missed.",
+                *evidence_of(each, prices),
+            ]
+            found[f"{workload.namespace}-{workload.name}-unused.yaml"] = _comments(sentences) + _dump(_override(each))
+    return found
+
+
+def patch_texts(groups: Sequence[Group]) -> Mapping[str, str]:
+    """File name -> what puts the label of its Environment on a workload, for kustomize."""
+    found = {}
+    for group in groups:
+        for each in () if group.whole else group.advices:
+            workload = each.observed.workload
+            body = {
+                "apiVersion": _API_VERSIONS.get(workload.kind, "apps/v1"),
+                "kind": workload.kind,
+                "metadata": {
+                    "name": workload.name,
+                    "namespace": workload.namespace,
+                    "labels": {LABEL: group.name},
+                },
+            }
+            found[f"patches/{workload.namespace}-{workload.kind.lower()}-{workload.name}.yaml"] = _dump(body)
+    return found
+
+
+def _label_command(advice: Advice, group: Group) -> str:
+    workload = advice.observed.workload
+    target = f"{workload.kind.lower()}/{workload.name}"
+    return f"kubectl label {target} --namespace {workload.namespace} {LABEL}={group.name}"
+
+
+def _override(advice: Advice) -> dict[str, Any]:
+    workload = advice.observed.workload
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Override",
+        "metadata": {"name": f"{workload.name}-unused", "namespace": workload.namespace},
+        "spec": {
+            "target": {"kind": workload.kind, "name": workload.name},
+            "state": "Asleep",
+            "for": _TRIED,
+            "reason": "no use was seen; asleep on trial",
+        },
+    }
+
+
+def _comments(sentences: Sequence[str]) -> str:
+    return "".join(f"# {line}\n" for line in _wrapped(sentences))
+
+
+def _wrapped(sentences: Sequence[str]) -> Iterator[str]:
+    for sentence in sentences:
+        indent = " " * (len(sentence) - len(sentence.lstrip()))
+        first, *others = wrap(printable(sentence).strip().replace("\n", " "), _WIDTH - len(indent))
+        yield indent + first
+        yield from (f"{indent}  {line}" for line in others)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes times of day, which some readers of YAML take for numbers to the base of 60."""
+
+
+def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if _TIME.fullmatch(text) else None)
+
+
+_Dumper.add_representer(str, _write_text)
+
+
+def _dump(body: Mapping[str, Any]) -> str:
+    return str(yaml.dump(dict(body), Dumper=_Dumper, sort_keys=False, allow_unicode=True))

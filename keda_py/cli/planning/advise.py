@@ -1,0 +1,107 @@
+"""`keda-py advise`: hours in which workloads are not used; the work is in `keda_py/advice/`."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from keda_py.cli.parsers import command_parser
+from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keda_py.advice.command import Wanted
+    from keda_py.advice.proposals.workload import Observed
+
+DESCRIPTION = (
+    "Propose hours in which workloads may sleep, found in how they were used: their idle floor, the hours of each "
+    "weekday, the zone in which the weeks are alike, a change of habit. Each proposal is replayed over the same weeks "
+    "with the operator's own decisions: what it saves, and which use would have met a sleeping workload. Nothing is "
+    "written to a cluster: manifests go to standard output or a folder. Missing data is not idle."
+)
+EXAMPLES = (
+    ("keda-py advise --trace requests.csv --timezone Europe/Berlin", "a trace: `time,shop/web`, and requests a second"),
+    ("keda-py advise --trace requests.csv -o manifest > hours.yaml", "the Environments, with the evidence as comments"),
+    ("keda-py advise --trace requests.csv --at-most-waits 0/week", "hours that would have denied nothing"),
+)
+NOTES = (
+    "A trace is that of `keda-py simulate`: the first column is the time, each other one a workload, called NAME, "
+    "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error` and a missing row are missing data."
+)
+_PER_WEEK = {"day": 7.0, "week": 1.0, "month": 7 / 30}
+
+
+def run(arguments: list[str]) -> int:
+    """Print what is proposed."""
+    options = _parse(arguments)
+    from keda_py.advice.command import find, tell  # heavy: not for --help
+
+    wanted = _wanted(options)
+    tell(find(_observed(options), wanted), wanted)
+    return 0
+
+
+def _wanted(options: argparse.Namespace) -> "Wanted":
+    from keda_py.advice.command import Wanted
+    from keda_py.advice.proposals.places import PlaceRule
+    from keda_py.calendars.countries import country_holidays
+    from keda_py.core.cron.zones import load_zone
+    from keda_py.core.savings.statement import Prices
+    from keda_py.terminal.zones import user_zone
+
+    if options.subdivision and not options.country:
+        raise ConfigError("--subdivision: goes with --country; add it", field="--subdivision")
+    if options.country:
+        try:
+            country_holidays(options.country, options.subdivision, (), field="flag")
+        except ConfigError as error:
+            raise ConfigError(str(error).replace("flag.", "--")) from None
+    zone = load_zone(options.timezone, field="--timezone") if options.timezone else None
+    return Wanted(
+        places=PlaceRule(own=user_zone(), zone=zone, country=options.country, subdivision=options.subdivision),
+        most_waits=options.at_most_waits,
+        prices=Prices(cpu=options.core, memory=options.gib, replica=options.replica),
+        output=options.output,
+        folder=options.out,
+    )
+
+
+def _observed(options: argparse.Namespace) -> "list[Observed]":
+    from keda_py.advice.sources.trace import read_trace
+
+    return read_trace(options.trace, options.namespace or "default", options.unit)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = command_parser("advise", DESCRIPTION, EXAMPLES, notes=NOTES)
+    source = parser.add_argument_group("what was used").add_mutually_exclusive_group(required=True)
+    source.add_argument("--trace", default="", metavar="FILE", help="a CSV file: time, and a column a workload")
+    add = parser.add_argument
+    add("-n", "--namespace", default="", metavar="NS", help="of columns without one [default]")
+    add("--unit", default="requests/s", metavar="UNIT", help="of a trace's values [requests/s]")
+    add("--timezone", default="", metavar="ZONE", help="[this machine's, or the one in which the weeks are alike]")
+    add("--country", default="", metavar="CODE", help="whose public holidays are taken out [that of the zone]")
+    add("--subdivision", default="", metavar="CODE", help="of the country, such as BY")
+    add("--at-most-waits", type=_limit, default=2.0, metavar="N/week", help="use that may meet it asleep [2/week]")
+    add("--price-per-core-hour", dest="core", type=_price, default=0.0, metavar="N", help="of requested CPU")
+    add("--price-per-gib-hour", dest="gib", type=_price, default=0.0, metavar="N", help="of requested memory")
+    add("--price-per-replica-hour", dest="replica", type=_price, default=0.0, metavar="N", help="of each replica")
+    add("-o", "--output", choices=("table", "json", "manifest"), default="table", help="how to print [table]")
+    add("--out", default="", metavar="DIR", help="write the manifests there, a file each, for a merge request")
+    return parser.parse_args(arguments)
+
+
+def _limit(text: str) -> float:
+    """`2/week` -> 2; a number alone is of a week."""
+    count, _, unit = text.partition("/")
+    try:
+        number = float(count) * _PER_WEEK[unit or "week"]
+    except (ValueError, KeyError):
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a limit; write 2/week, 1/day or 3/month')
+    return number
+
+
+def _price(text: str) -> float:
+    price = float(text)
+    if not 0 <= price < float("inf"):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a price; write for example 0.04')
+    return price
