@@ -34,7 +34,7 @@ def advise(observed: Observed, places: PlaceRule, most_waits: float) -> Advice:
     """`most_waits` a week may meet a sleeping workload. Raises ConfigError for a country that is unknown."""
     if observed.history is None:
         return Advice(observed=observed, because=observed.problem)
-    found = measure(observed.history)
+    found = measure(observed.history, *observed.further)
     if isinstance(found, Nothing):
         return Advice(observed=observed, because=found.because)
     place = places.find(observed.history, found[1].steps)

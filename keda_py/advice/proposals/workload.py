@@ -31,6 +31,8 @@ class Observed:
 
     workload: Workload
     history: History | None = None
+    further: tuple[History, ...] = ()
+    """Other kinds of use over the same steps: it is idle where all of them are."""
     problem: str = ""
     unit: str = "requests/s"
     source: str = ""

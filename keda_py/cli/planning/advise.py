@@ -1,9 +1,11 @@
 """`keda-py advise`: hours in which workloads are not used; the work is in `keda_py/advice/`."""
 
 import argparse
+import asyncio
 from typing import TYPE_CHECKING
 
 from keda_py.cli.parsers import command_parser
+from keda_py.cli.tokens import bearer_headers
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,12 +21,18 @@ DESCRIPTION = (
 EXAMPLES = (
     ("keda-py advise --trace requests.csv --timezone Europe/Berlin", "a trace: `time,shop/web`, and requests a second"),
     ("keda-py advise --trace requests.csv -o manifest > hours.yaml", "the Environments, with the evidence as comments"),
+    ("keda-py advise -A --prometheus http://127.0.0.1:9090 --out hours/", "all that it has counted"),
     ("keda-py advise --trace requests.csv --at-most-waits 0/week", "hours that would have denied nothing"),
 )
 NOTES = (
     "A trace is that of `keda-py simulate`: the first column is the time, each other one a workload, called NAME, "
-    "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error` and a missing row are missing data."
+    "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error` and a missing row are missing data. "
+    "Of a Prometheus, counters of Istio, Linkerd, ingress-nginx, Traefik and Envoy are known, keda_scaler_active, and "
+    "CPU where a workload has nothing else. --query gives a rate by namespace and one of deployment, statefulset, "
+    "scaledObject, service or workload."
 )
+_MOST_BYTES = 64 * 2**20
+"""Of one answer: a day of 8 000 workloads."""
 _PER_WEEK = {"day": 7.0, "week": 1.0, "month": 7 / 30}
 
 
@@ -64,17 +72,49 @@ def _wanted(options: argparse.Namespace) -> "Wanted":
 
 
 def _observed(options: argparse.Namespace) -> "list[Observed]":
-    from keda_py.advice.sources.trace import read_trace
+    if options.trace:
+        from keda_py.advice.sources.trace import read_trace
 
-    return read_trace(options.trace, options.namespace or "default", options.unit)
+        return read_trace(options.trace, options.namespace or "default", options.unit)
+    return asyncio.run(_recorded(options))
+
+
+async def _recorded(options: argparse.Namespace) -> "list[Observed]":
+    from keda_py.advice.sources.prometheus import RecordedWeeks
+    from keda_py.advice.sources.queries import KnownQuery
+    from keda_py.advice.sources.reading import Asked, read_prometheus
+    from keda_py.answers.bounds import AnswerBounds
+    from keda_py.clock import SystemClock
+    from keda_py.net.http import HttpClientSpec
+    from keda_py.sdk.offline import shared_context
+    from keda_py.simulation.loads.prometheus import PrometheusServer
+    from keda_py.terminal.bar import Bar
+
+    own = tuple(
+        KnownQuery(name=f"--query {number}", metric="", query=text, unit=options.unit)
+        for number, text in enumerate(options.query, start=1)
+    )
+    asked = Asked(namespace=options.namespace, weeks=options.weeks, queries=own)
+    headers = bearer_headers(options.bearer_token_file)
+    http = HttpClientSpec(answers=AnswerBounds(_MOST_BYTES))
+    async with shared_context(http=http) as lent:
+        server = PrometheusServer(url=options.prometheus)
+        recorded = RecordedWeeks(server=server, client=lent.http, headers=headers)
+        with Bar("reading") as bar:
+            return await read_prometheus(recorded, asked, SystemClock().now(), bar.show)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("advise", DESCRIPTION, EXAMPLES, notes=NOTES)
     source = parser.add_argument_group("what was used").add_mutually_exclusive_group(required=True)
     source.add_argument("--trace", default="", metavar="FILE", help="a CSV file: time, and a column a workload")
+    source.add_argument("--prometheus", default="", metavar="URL", help="ask this server for what it knows of use")
     add = parser.add_argument
-    add("-n", "--namespace", default="", metavar="NS", help="of columns without one [default]")
+    add("-n", "--namespace", default="", metavar="NS", help="this one alone; of a trace, that of columns without one")
+    add("-A", "--all-namespaces", action="store_true", help="of a Prometheus, all")
+    add("--weeks", type=int, choices=range(3, 27), default=6, metavar="N", help="of a Prometheus, 3 to 26 [6]")
+    add("--query", action="append", default=[], metavar="PROMQL", help="in place of those that are known [see below]")
+    add("--bearer-token-file", default="", metavar="FILE", help="a token for --prometheus")
     add("--unit", default="requests/s", metavar="UNIT", help="of a trace's values [requests/s]")
     add("--timezone", default="", metavar="ZONE", help="[this machine's, or the one in which the weeks are alike]")
     add("--country", default="", metavar="CODE", help="whose public holidays are taken out [that of the zone]")
@@ -85,7 +125,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--price-per-replica-hour", dest="replica", type=_price, default=0.0, metavar="N", help="of each replica")
     add("-o", "--output", choices=("table", "json", "manifest"), default="table", help="how to print [table]")
     add("--out", default="", metavar="DIR", help="write the manifests there, a file each, for a merge request")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.prometheus and bool(options.namespace) == options.all_namespaces:
+        parser.error("--prometheus: give one of -n NS and -A")
+    if options.trace and (options.all_namespaces or options.query):
+        parser.error("--trace: a file has the workloads of its columns; leave out -A and --query")
+    return options
 
 
 def _limit(text: str) -> float:

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import foreign
+from keda_py.cli.tokens import bearer_headers
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _fetch(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") 
             raise ConfigError(f"trigger {need.index} has no query of its own; give one: --query {need.names[0]}=PROMQL")
         queries[need.index] = query
     wanted = Range(origin=options.begin, seconds=(options.end - options.begin).total_seconds(), step=options.step)
-    server = PrometheusServer(url=options.prometheus, headers=_headers(options))
+    server = PrometheusServer(url=options.prometheus, headers=bearer_headers(options.bearer_token_file))
 
     async def fetch() -> "Load":
         async with shared_context() as lent:
@@ -186,16 +186,6 @@ def _named(text: str) -> tuple[str, str]:
     name, equals, query = text.partition("=")
     plain = name.replace("-", "").replace("_", "").isalnum()
     return (name, query) if equals and plain and not query.startswith(("=", "~")) else ("", text)
-
-
-def _headers(options: argparse.Namespace) -> dict[str, str]:
-    if not options.bearer_token_file:
-        return {}
-    try:
-        token = Path(options.bearer_token_file).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--bearer-token-file: {options.bearer_token_file} cannot be read: {error}") from None
-    return {"Authorization": f"Bearer {token}"}
 
 
 def _cluster(options: argparse.Namespace) -> "Cluster":

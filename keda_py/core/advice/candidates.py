@@ -14,7 +14,7 @@ from keda_py.core.advice.floor import Floor, NoFloor, find_floor
 from keda_py.core.advice.habit import HabitChange, find_change
 from keda_py.core.advice.history import History
 from keda_py.core.advice.hours import AwakeHours, asleep_hours, hours_of
-from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, mark_steps
+from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, join_marks, mark_steps
 from keda_py.core.advice.profile import Days, awake_slots
 from keda_py.core.environment.calendar.days import DAY
 
@@ -62,8 +62,20 @@ class Nothing:
     because: str
 
 
-def measure(history: History) -> tuple[Floor, Marks] | Nothing:
-    """The floor and the marks, which depend on no zone."""
+def measure(history: History, *further: History) -> tuple[Floor, Marks] | Nothing:
+    """The floor and the marks, which depend on no zone. `further` are other kinds of use over the same steps."""
+    first, *others = map(_measure, (history, *further))
+    if isinstance(first, Nothing):
+        return first
+    marks = first[1]
+    for other in others:
+        if isinstance(other, Nothing):
+            return other
+        marks = replace(marks, steps=join_marks(marks.steps, other[1].steps))
+    return first[0], marks
+
+
+def _measure(history: History) -> tuple[Floor, Marks] | Nothing:
     length = history.ends - history.origin
     if length < LEAST:
         told = f"there are {length.total_seconds() / 86_400:.0f} days of data, and a weekly habit needs {LEAST.days}"

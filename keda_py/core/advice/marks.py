@@ -45,6 +45,11 @@ def mark_steps(history: History, floor: Floor) -> Marks:
     return Marks(steps=steps, spikes=spikes, hourly=tuple(minutes))
 
 
+def join_marks(one: bytearray, other: bytearray) -> bytearray:
+    """Used where either is, idle where both are. IDLE < UNKNOWN < USED, so that the larger mark rules."""
+    return bytearray(map(max, one, other))
+
+
 def runs_of(steps: Sequence[int], mark: int) -> Iterator[tuple[int, int]]:
     """[first, last) of each run of one mark."""
     start = None

@@ -1,0 +1,141 @@
+"""A Prometheus, asked for weeks of many series: in parts that are short enough, each checked.
+
+What is slow, partial or out of step fails as a whole, with the query and the part: half an answer would look idle.
+"""
+
+import math
+from array import array
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import orjson
+
+from keda_py.errors import KedaPyError
+from keda_py.simulation.loads.prometheus import FetchError, PrometheusServer
+
+STEP = 300
+PART = 86_400
+"""Seconds of one question: 200 series are 1.5 MB of answer."""
+_SKEW = timedelta(minutes=2)
+_MOST_SERIES = 20_000
+Labels = tuple[tuple[str, str], ...]
+Series = dict[Labels, "array[float]"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weeks:
+    """`count` steps of STEP seconds from `first` (Unix seconds) on."""
+
+    first: int
+    count: int
+
+    @property
+    def parts(self) -> int:
+        """How many questions a query takes."""
+        return math.ceil(self.count * STEP / PART)
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordedWeeks:
+    """A server with what it has recorded."""
+
+    server: PrometheusServer
+    client: httpx.AsyncClient
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout: float = 60.0
+    """Seconds for one answer."""
+
+    async def check_clock(self, now: datetime) -> None:
+        """Raises FetchError for a clock that differs: the hours would be wrong by that."""
+        body = await self._get("/api/v1/query", {"query": "time()"}, "time()")
+        theirs = datetime.fromtimestamp(_number(body), UTC)
+        if abs(theirs - now) > _SKEW:
+            clocks = f"its clock says {_moment(theirs.timestamp())}, this machine's {_moment(now.timestamp())}"
+            told = f"{self.server.shown}: {clocks}"
+            raise FetchError(
+                f"{told}; hours would be wrong by that: correct the clock, and nothing is proposed until then"
+            )
+
+    async def has(self, metric: str, weeks: Weeks) -> bool:
+        """Whether any series of that name was seen in these weeks."""
+        span = {"start": str(weeks.first), "end": str(weeks.first + weeks.count * STEP), "limit": "1"}
+        body = await self._get("/api/v1/series", {"match[]": metric, **span}, metric)
+        return bool(body.get("data"))
+
+    async def read_into(self, found: Series, query: str, weeks: Weeks) -> AsyncIterator[float]:
+        """All series of a query, part by part; the share that is read after each. Step i is the mean of its 300 s."""
+        for part in range(weeks.parts):
+            at = part * PART // STEP
+            count = min(PART // STEP, weeks.count - at)
+            first = weeks.first + (at + 1) * STEP  # rate() over the step that ends then
+            span = {"start": str(first), "end": str(first + (count - 1) * STEP), "step": str(STEP)}
+            said = f'"{query}" from {_moment(first)} to {_moment(first + count * STEP)}'
+            body = await self._get("/api/v1/query_range", {"query": query, **span}, said)
+            self._merge(found, body, at, weeks, said)
+            yield (part + 1) / weeks.parts
+
+    def _merge(self, found: Series, body: Mapping[str, Any], at: int, weeks: Weeks, said: str) -> None:
+        try:
+            for each in body["data"]["result"]:
+                labels = tuple(sorted((str(key), str(value)) for key, value in each["metric"].items()))
+                row = found.get(labels)
+                if row is None:
+                    row = found[labels] = array("d", [math.nan]) * weeks.count
+                _place(row, each["values"], at, weeks)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            raise FetchError(
+                f"{self.server.shown}: {said}: the answer is not a matrix of numbers in steps of {STEP} s"
+            ) from None
+        if len(found) > _MOST_SERIES:
+            told = f"{self.server.shown}: {said}: gives more than {_MOST_SERIES} series"
+            raise FetchError(f"{told}; sum them by namespace and workload, or give -n")
+
+    async def _get(self, path: str, parameters: Mapping[str, str], said: str) -> dict[str, Any]:
+        """The body of a success without warnings. Raises FetchError."""
+        where = f"{self.server.shown}: {said}"
+        try:
+            answer = await self.client.get(
+                f"{self.server.url.rstrip('/')}{path}",
+                params=dict(parameters),
+                headers=dict(self.headers),
+                timeout=self.timeout,
+            )
+            body: Any = orjson.loads(answer.content)
+        except httpx.TimeoutException:
+            raise FetchError(
+                f"{where}: no answer within {self.timeout:g} s; nothing is proposed on half of a history"
+            ) from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, KedaPyError) as error:
+            raise FetchError(f"{where}: no answer that can be read: {error or type(error).__name__}") from None
+        if answer.status_code != httpx.codes.OK or not isinstance(body, dict) or body.get("status") != "success":
+            reason = body.get("error", "") if isinstance(body, dict) else ""
+            raise FetchError(f"{where}: status {answer.status_code}: {str(reason)[:200]}")
+        if body.get("warnings"):
+            told = f"{where}: the answer may be partial: {str(body['warnings'])[:200]}"
+            raise FetchError(f"{told}; nothing is proposed on a part")
+        return body
+
+
+def _place(row: "array[float]", points: Any, at: int, weeks: Weeks) -> None:
+    """NaN, infinities and what is negative stay missing."""
+    for moment, text in points:
+        index, rest = divmod(float(moment) - weeks.first - STEP, STEP)
+        if rest or not at <= index < weeks.count:
+            raise ValueError(moment)
+        value = float(text)
+        if value >= 0 and value != math.inf:
+            row[int(index)] = value
+
+
+def _number(body: Mapping[str, Any]) -> float:
+    try:
+        return float(body["data"]["result"][1])
+    except (KeyError, TypeError, ValueError, IndexError):
+        raise FetchError("time(): the answer is not a number; the address may not be that of a Prometheus") from None
+
+
+def _moment(unix: float) -> str:
+    return f"{datetime.fromtimestamp(unix, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,117 @@
+"""What a Prometheus has of workloads -> a history for each: requests and triggers together, else CPU.
+
+A workload whose answer is ambiguous has a sentence instead of a history. The beginning of a history is its first value.
+"""
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from keda_py.advice.proposals.workload import Observed, Workload
+from keda_py.advice.sources.labels import KNOWN as KNOWN_LABELS
+from keda_py.advice.sources.labels import workload_of
+from keda_py.advice.sources.prometheus import STEP, RecordedWeeks, Series, Weeks
+from keda_py.advice.sources.queries import KNOWN, KnownQuery
+from keda_py.core.advice.history import History
+from keda_py.errors import ConfigError
+
+Say = Callable[[float, str], None]
+"""Shows how far it is: a share, and what it is at."""
+_RECENT = 86_400 // STEP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """`namespace` "": all. `queries` () : all that are known and that the server has."""
+
+    namespace: str
+    weeks: int
+    queries: tuple[KnownQuery, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A workload's values of one query, or why there are none that can be used."""
+
+    known: KnownQuery
+    values: "array[float] | None"
+    problem: str = ""
+
+
+async def read_prometheus(recorded: RecordedWeeks, asked: Asked, now: datetime, say: Say) -> list[Observed]:
+    """All workloads. Raises FetchError, and ConfigError where nothing is found."""
+    await recorded.check_clock(now)
+    last = int(now.timestamp()) // STEP * STEP
+    weeks = Weeks(first=last - asked.weeks * 7 * 86_400, count=asked.weeks * 7 * 86_400 // STEP)
+    queries = asked.queries or [known for known in KNOWN if await recorded.has(known.metric, weeks)]
+    if not queries:
+        names = ", ".join(known.name for known in KNOWN)
+        told = f"{recorded.server.shown}: has nothing of {names} in the last {asked.weeks} weeks"
+        raise ConfigError(f"{told}; give a query of your own: --query 'sum by (namespace, deployment) (rate(...[5m]))'")
+    found: defaultdict[Workload, list[_Read]] = defaultdict(list)
+    for number, known in enumerate(queries):
+        series: Series = {}
+        async for part in recorded.read_into(series, known.query, weeks):
+            say((number + part) / len(queries), known.name)
+        for workload, read in _by_workload(known, series, asked.namespace).items():
+            found[workload].append(read)
+    if not found:
+        told = f"{recorded.server.shown}: no series names a workload of {asked.namespace or 'any namespace'}"
+        raise ConfigError(f"{told}; a query has to give namespace and one of {', '.join(KNOWN_LABELS)}")
+    return [_observed(workload, reads, weeks) for workload, reads in sorted(found.items())]
+
+
+def _by_workload(known: KnownQuery, series: Series, namespace: str) -> Mapping[Workload, _Read]:
+    named: defaultdict[Workload, list[tuple[tuple[tuple[str, str], ...], array[float]]]] = defaultdict(list)
+    for labels, values in series.items():
+        workload = workload_of(dict(labels), namespace)
+        if workload is not None:
+            named[workload].append((labels, values))
+    return {workload: _only(known, parts) for workload, parts in named.items()}
+
+
+def _only(known: KnownQuery, parts: Sequence[tuple[tuple[tuple[str, str], ...], "array[float]"]]) -> _Read:
+    """Two series of one workload are told: which of them counts is not known."""
+    if len(parts) == 1:
+        return _Read(known, parts[0][1])
+    sets = " and ".join(str(dict(labels)) for labels, _ in parts[:2])
+    told = f"query {known.name} gives {len(parts)} series of it, {sets}"
+    return _Read(known, None, f"{told}; aggregate them: sum by (namespace, deployment) (...)")
+
+
+def _observed(workload: Workload, reads: Sequence[_Read], weeks: Weeks) -> Observed:
+    telling = [read for read in reads if not read.known.spare] or list(reads)
+    problem = next((read.problem for read in telling if read.problem), "")
+    values = [read.values for read in telling if read.values is not None]
+    starts = [_first_value(each) for each in values]
+    if not problem and any(start is None for start in starts):
+        problem = "there is no value in these weeks"
+    if not problem and all(_is_missing(each[-_RECENT:]) for each in values):
+        problem = "there is no value of the last day; it may be gone"
+    if problem:
+        return Observed(workload=workload, problem=problem)
+    first = max(start for start in starts if start is not None)
+    histories = [_history(each, first, weeks) for each in values]
+    return Observed(
+        workload=workload,
+        history=histories[0],
+        further=tuple(histories[1:]),
+        unit=telling[0].known.unit,
+        source="query " + ", ".join(read.known.name for read in telling),
+    )
+
+
+def _history(values: "array[float]", first: int, weeks: Weeks) -> History:
+    origin = datetime.fromtimestamp(weeks.first + first * STEP, UTC)
+    return History(origin=origin, step=STEP, values=values[first:])
+
+
+def _first_value(values: "array[float]") -> int | None:
+    return next((at for at, value in enumerate(values) if not math.isnan(value)), None)
+
+
+def _is_missing(values: Iterable[float]) -> bool:
+    return all(map(math.isnan, values))
