@@ -8,14 +8,16 @@ from pathlib import Path
 from keda_py.advice.proposals.advise import Advice, advise
 from keda_py.advice.proposals.groups import Group, group_advices
 from keda_py.advice.proposals.places import PlaceRule
+from keda_py.advice.proposals.standing import Body, Standing, compare
 from keda_py.advice.proposals.workload import Observed
 from keda_py.advice.reports.document import document
 from keda_py.advice.reports.manifests import environment_texts, manifests_of, override_texts, patch_texts
+from keda_py.advice.reports.picture import write_page
 from keda_py.advice.reports.table import page
 from keda_py.core.savings.statement import Prices
 from keda_py.errors import ConfigError
 from keda_py.terminal.console import console_of
-from keda_py.terminal.foreign import json_of
+from keda_py.terminal.foreign import json_of, printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,23 +37,29 @@ class Found:
 
     advices: tuple[Advice, ...]
     groups: tuple[Group, ...]
+    standings: tuple[Standing, ...] | None = None
+    """Beside what is written already; None: that was not asked."""
 
 
-def find(observed: Sequence[Observed], wanted: Wanted) -> Found:
-    """Raises ConfigError for a country that is unknown."""
+def find(observed: Sequence[Observed], wanted: Wanted, written: Sequence[Body] | None = None) -> Found:
+    """`written`: manifests that there are, to compare with. Raises ConfigError for a country that is unknown."""
     groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in observed])
-    return Found(advices=tuple(advices), groups=tuple(groups))
+    standings = None if written is None else tuple(compare(advices, written, wanted.most_waits))
+    return Found(advices=tuple(advices), groups=tuple(groups), standings=standings)
 
 
-def tell(found: Found, wanted: Wanted) -> None:
-    """To standard output, or to files. Raises ConfigError where the folder cannot be written."""
+def tell(found: Found, wanted: Wanted) -> int:
+    """To standard output, or to files; 1 where hours do not fit. Raises ConfigError where a file cannot be written."""
     if wanted.folder:
         write_files(found, wanted)
+    elif found.standings is not None and wanted.output == "table":
+        sys.stdout.write("".join(f"{printable(each.words)}\n" for each in found.standings))
     elif wanted.output == "table":
         console = console_of(sys.stdout)
         console.print(page(found.advices, wanted.prices, console.width), soft_wrap=True)
     else:
         sys.stdout.buffer.write(_WRITERS[wanted.output](found, wanted).encode())
+    return int(any(not each.fits for each in found.standings or ()))
 
 
 def write_files(found: Found, wanted: Wanted) -> None:
@@ -72,11 +80,15 @@ def write_files(found: Found, wanted: Wanted) -> None:
 
 
 def _json(found: Found, wanted: Wanted) -> str:
-    return json_of(document(found.advices, found.groups, wanted.prices))
+    return json_of(document(found.advices, found.groups, wanted.prices, found.standings))
 
 
 def _manifest(found: Found, wanted: Wanted) -> str:
     return manifests_of(found.groups, found.advices, wanted.prices)
 
 
-_WRITERS: Mapping[str, Callable[[Found, Wanted], str]] = {"json": _json, "manifest": _manifest}
+def _html(found: Found, wanted: Wanted) -> str:
+    return write_page(found.advices, wanted.prices)
+
+
+_WRITERS: Mapping[str, Callable[[Found, Wanted], str]] = {"json": _json, "manifest": _manifest, "html": _html}

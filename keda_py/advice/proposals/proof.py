@@ -4,7 +4,7 @@ The Environment that is proposed is read as the operator reads it, and time pass
 used while the workload slept would have waited until the hours began.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -65,27 +65,38 @@ class Proof:
 
 def prove(observed: Observed, use: Use, place: Place, candidate: Candidate) -> Proof:
     """Replay a candidate; one without hours is asleep always. Raises ConfigError for what the operator would refuse."""
-    begins, ends = max(instant_of(min(use.days), 0, use.zone), use.history.origin), use.history.ends
-    if candidate.hours:
-        workload = observed.workload
-        timeline = _replay(
-            observed, environment_body(workload.namespace, workload.name, place, candidate), begins, ends
-        )
-        spans, used = list(timeline.spans()), timeline.replica_seconds
-    else:
-        spans, used = [Span(start=begins, end=ends, replicas=0)], 0.0
-    asleep = [span for span in spans if not span.replicas]
+    if not candidate.hours:
+        begins, ends = _weeks(use)
+        return _proof(observed, use, Timeline(begins=begins, ends=ends, replicas=0))
+    workload = observed.workload
+    environment = environment_body(workload.namespace, workload.name, place, candidate)
+    return prove_manifests(observed, use, [environment])
+
+
+def prove_manifests(observed: Observed, use: Use, bodies: Iterable[Mapping[str, Any]]) -> Proof:
+    """Replay Environments, with the calendars that they name. Raises ConfigError for what the operator would refuse."""
+    return _proof(observed, use, _replay(observed, bodies, *_weeks(use)))
+
+
+def _weeks(use: Use) -> tuple[datetime, datetime]:
+    """The time that counts."""
+    return max(instant_of(min(use.days), 0, use.zone), use.history.origin), use.history.ends
+
+
+def _proof(observed: Observed, use: Use, timeline: Timeline) -> Proof:
+    asleep = [span for span in timeline.spans() if not span.replicas]
+    seconds = (timeline.ends - timeline.begins).total_seconds()
     return Proof(
-        begins=begins,
-        ends=ends,
-        instead=(ends - begins).total_seconds() * observed.replicas / 3600,
-        used=used / 3600,
+        begins=timeline.begins,
+        ends=timeline.ends,
+        instead=seconds * observed.replicas / 3600,
+        used=timeline.replica_seconds / 3600,
         waits=tuple(wait for span in asleep for wait in _waits(observed, use, span)),
         unknown=sum(_steps(use, span).count(UNKNOWN) for span in asleep) * use.history.step / 3600,
     )
 
 
-def _replay(observed: Observed, environment: Mapping[str, Any], begins: datetime, ends: datetime) -> Timeline:
+def _replay(observed: Observed, bodies: Iterable[Mapping[str, Any]], begins: datetime, ends: datetime) -> Timeline:
     """A Deployment stands for a workload of any kind: its Environment decides alike about all of them."""
     name, namespace = observed.workload.name, observed.workload.namespace
     member = {
@@ -94,7 +105,8 @@ def _replay(observed: Observed, environment: Mapping[str, Any], begins: datetime
         "metadata": {"name": name, "namespace": namespace, "labels": dict(observed.labels)},
         "spec": {"replicas": observed.replicas},
     }
-    found = preview(read_plans([Source(body=dict(environment)), Source(body=member)], begins, ends), begins, ends)
+    sources = [Source(body=dict(body)) for body in (*bodies, member)]
+    found = preview(read_plans(sources, begins, ends), begins, ends)
     if found.problems:
         raise ConfigError("; ".join(found.problems))
     timeline = next((one.timeline for one in found.subjects if one.kind == "Deployment"), None)

@@ -5,15 +5,22 @@ from typing import Any
 
 from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.groups import Group
+from keda_py.advice.proposals.standing import Standing
 from keda_py.advice.reports.evidence import evidence_of, saved_of
 from keda_py.core.advice.usage import week_shares
 from keda_py.core.savings.statement import Prices
 from keda_py.core.values.times import write_time
 
 
-def document(advices: Sequence[Advice], groups: Sequence[Group], prices: Prices) -> dict[str, Any]:
-    """The whole document."""
+def document(
+    advices: Sequence[Advice],
+    groups: Sequence[Group],
+    prices: Prices,
+    standings: Sequence[Standing] | None = None,
+) -> dict[str, Any]:
+    """The whole document; `standing` is null where it was not asked for."""
     return {
+        "standing": None if standings is None else [_standing(each) for each in standings],
         "workloads": [_workload(each, prices) for each in advices],
         "environments": [each.body for each in groups],
     }
@@ -40,6 +47,21 @@ def _workload(advice: Advice, prices: Prices) -> dict[str, Any]:
         "proof": _proof(advice, prices) if isinstance(advice, Proposal) else None,
         "week": week_shares(use) if use else None,
         "evidence": list(evidence_of(advice, prices)),
+    }
+
+
+def _standing(standing: Standing) -> dict[str, Any]:
+    proof, workload = standing.proof, standing.advice.observed.workload
+    return {
+        "namespace": workload.namespace,
+        "kind": workload.kind,
+        "name": workload.name,
+        "environment": standing.environment,
+        "hours": standing.hours,
+        "fits": standing.fits,
+        "waitsAWeek": round(proof.waits_a_week, 4) if proof else None,
+        "savedReplicaHoursAWeek": round(proof.saved_a_week, 4) if proof else None,
+        "because": standing.words,
     }
 
 

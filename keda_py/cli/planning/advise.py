@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.tokens import bearer_headers
@@ -21,7 +21,9 @@ DESCRIPTION = (
 EXAMPLES = (
     ("keda-py advise --trace requests.csv --timezone Europe/Berlin", "a trace: `time,shop/web`, and requests a second"),
     ("keda-py advise --trace requests.csv -o manifest > hours.yaml", "the Environments, with the evidence as comments"),
+    ("keda-py advise --trace requests.csv -o html > week.html", "a page: each week as a heat map, hours over it"),
     ("keda-py advise -A --prometheus http://127.0.0.1:9090 --out hours/", "all that it has counted"),
+    ("keda-py advise --trace requests.csv --diff k8s/", "do the hours that you have still fit? 1 where they do not"),
     ("keda-py advise --trace requests.csv --at-most-waits 0/week", "hours that would have denied nothing"),
 )
 NOTES = (
@@ -29,10 +31,11 @@ NOTES = (
     "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error` and a missing row are missing data. "
     "Of a Prometheus, counters of Istio, Linkerd, ingress-nginx, Traefik and Envoy are known, keda_scaler_active, and "
     "CPU where a workload has nothing else. --query gives a rate by namespace and one of deployment, statefulset, "
-    "scaledObject, service or workload."
+    "scaledObject, service or workload. Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
 )
 _MOST_BYTES = 64 * 2**20
 """Of one answer: a day of 8 000 workloads."""
+_CLUSTER = "cluster"
 _PER_WEEK = {"day": 7.0, "week": 1.0, "month": 7 / 30}
 
 
@@ -42,8 +45,29 @@ def run(arguments: list[str]) -> int:
     from keda_py.advice.command import find, tell  # heavy: not for --help
 
     wanted = _wanted(options)
-    tell(find(_observed(options), wanted), wanted)
-    return 0
+    written = _written(options) if options.diff else None
+    return tell(find(_observed(options), wanted, written), wanted)
+
+
+def _written(options: argparse.Namespace) -> "list[dict[str, Any]]":
+    """The manifests to compare with."""
+    if options.diff == _CLUSTER:
+        return asyncio.run(_of_cluster(options))
+    from keda_py.cli.manifests import read_texts
+    from keda_py.validation.documents import read_documents
+    from keda_py.validation.release import completed
+
+    texts = read_texts([options.diff])
+    return [completed(document.body) for file, text in texts for document in read_documents(text, file)]
+
+
+async def _of_cluster(options: argparse.Namespace) -> "list[dict[str, Any]]":
+    from keda_py.clock import SystemClock
+    from keda_py.kube.client import KubeClient
+    from keda_py.replay.reading.cluster import ClusterReading
+
+    async with KubeClient(SystemClock(), options.kubeconfig) as client:
+        return [source.body for source in await ClusterReading(client, options.namespace).read()]
 
 
 def _wanted(options: argparse.Namespace) -> "Wanted":
@@ -123,7 +147,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--price-per-core-hour", dest="core", type=_price, default=0.0, metavar="N", help="of requested CPU")
     add("--price-per-gib-hour", dest="gib", type=_price, default=0.0, metavar="N", help="of requested memory")
     add("--price-per-replica-hour", dest="replica", type=_price, default=0.0, metavar="N", help="of each replica")
-    add("-o", "--output", choices=("table", "json", "manifest"), default="table", help="how to print [table]")
+    add("-o", "--output", choices=("table", "json", "manifest", "html"), default="table", help="how to print [table]")
+    add("--diff", default="", metavar="FILE", help="how hours fit that are written: manifest, folder, or `cluster`")
+    add("--kubeconfig", default="", metavar="FILE", help="for --diff cluster [as kubectl finds it]")
     add("--out", default="", metavar="DIR", help="write the manifests there, a file each, for a merge request")
     options = parser.parse_args(arguments)
     if options.prometheus and bool(options.namespace) == options.all_namespaces:
