@@ -14,14 +14,16 @@ from keda_py.core.advice.floor import Floor, NoFloor, find_floor
 from keda_py.core.advice.habit import HabitChange, find_change
 from keda_py.core.advice.history import History
 from keda_py.core.advice.hours import AwakeHours, asleep_hours, hours_of
-from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, join_marks, mark_steps
-from keda_py.core.advice.profile import Days, awake_slots
+from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, close_sessions, join_marks, mark_steps
+from keda_py.core.advice.profile import RECENT, RECENT_DAYS, Days, awake_slots
 from keda_py.core.environment.calendar.days import DAY
 
 LEAST = timedelta(days=21)
 """Three weeks: in fewer, each odd day would be a third of what is known."""
 _LEAST_KNOWN = 0.5
-_TOLERATED = (0.3, 0.15, 0.0)
+_PAUSE = 3300
+"""Seconds between two uses that are still one: less than the shortest sleep."""
+_TOLERATED = (0.36, 0.15, 0.0)
 """Shares of the weeks in which a slot may have been used, or unknown, and still be asleep."""
 _WORTH = 7.0
 """Hours asleep a week below which nothing is proposed."""
@@ -89,11 +91,12 @@ def _measure(history: History) -> tuple[Floor, Marks] | Nothing:
 def look_at(history: History, found: tuple[Floor, Marks], zone: ZoneInfo, holidays: Mapping[date, str]) -> Use:
     """The days that count."""
     floor, marks = found
-    days = lay_on_days(history, marks.steps, zone)
+    days = lay_on_days(history, close_sessions(marks.steps, _PAUSE // history.step), zone)
     taken = tuple((day, holidays[day]) for day in days if day in holidays)
     days = {day: row for day, row in days.items() if day not in holidays}
     use = Use(history=history, zone=zone, floor=floor, marks=marks, days=days, holidays=taken)
-    change = find_change(days)
+    seen = lay_on_days(history, marks.steps, zone)
+    change = find_change({day: row for day, row in seen.items() if day not in holidays})
     if change is not None and change.forgets:
         use = replace(use, days={day: row for day, row in days.items() if day >= change.since})
     return replace(use, change=change)
@@ -126,8 +129,10 @@ def _never_used(use: Use) -> Iterator[Candidate | Nothing]:
 
 
 def _refuse(use: Use, hours: tuple[AwakeHours, ...]) -> Nothing | None:
+    if use.change is not None and not any(USED in row for row in use.days.values()):
+        return Nothing(f"it was used until {use.change.since} and never since; is it still needed?")
     if not hours:
-        return Nothing("it is used at odd moments, at no hour in more than three of ten weeks: there is no pattern")
+        return Nothing("it is used at odd moments, at no hour in more than a third of the weeks: there is no pattern")
     if asleep_hours(hours) < _WORTH:
         missing = f"; {1 - use.history.known:.0%} of the data is missing" if use.history.known < 0.95 else ""
         return Nothing(f"it is used, or not known to be idle, at nearly all hours of the week{missing}")
@@ -147,14 +152,23 @@ def _refuse(use: Use, hours: tuple[AwakeHours, ...]) -> Nothing | None:
 
 def _usage(use: Use, window: AwakeHours, weekday: int) -> tuple[bool, bool]:
     """Whether the window is a habit or unknown, and whether it is there only because it is unknown."""
-    known = used = unknown = steps = 0
-    for day in use.days:
+    unknown = steps = 0
+    used: list[bool] = []
+    for day in sorted(use.days):
         if day.weekday() == weekday:
             marks = slots_of(use, day, window)
-            known += len(marks) > marks.count(UNKNOWN)
-            used += USED in marks
+            if len(marks) > marks.count(UNKNOWN):
+                used.append(USED in marks)
             unknown, steps = unknown + marks.count(UNKNOWN), steps + marks.count(USED)
-    return used >= _REGULAR * known or unknown > steps, unknown > steps
+    regular = sum(used) >= _REGULAR * len(used) or all(used[-2:]) or _is_new(use, window)
+    return regular or unknown > steps, unknown > steps
+
+
+def _is_new(use: Use, window: AwakeHours) -> bool:
+    """Whether it was used on several days of the last week, and may be a habit that began then."""
+    newest = max(use.days)
+    days = (day for day in use.days if day > newest - RECENT and day.weekday() in window.days)
+    return sum(USED in slots_of(use, day, window) for day in days) >= RECENT_DAYS
 
 
 def slots_of(use: Use, day: date, window: AwakeHours) -> bytearray:

@@ -7,6 +7,7 @@ use wherever it matters. A job that runs each hour, day and night, is part of th
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from keda_py.core.advice.floor import Floor
 from keda_py.core.advice.history import History
@@ -61,6 +62,16 @@ def runs_of(steps: Sequence[int], mark: int) -> Iterator[tuple[int, int]]:
             start = None
     if start is not None:
         yield start, len(steps)
+
+
+def close_sessions(steps: bytearray, most: int) -> bytearray:
+    """The same, with pauses of up to `most` steps within use as use: a few requests an hour are a working day, too."""
+    closed = bytearray(steps)
+    used = list(runs_of(steps, USED))
+    for (_, end), (start, _) in pairwise(used):
+        if start - end <= most:
+            closed[end:start] = bytes([USED]) * (start - end)
+    return closed
 
 
 def _hourly(history: History, steps: bytearray) -> list[int]:

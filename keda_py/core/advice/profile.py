@@ -12,11 +12,13 @@ from keda_py.core.advice.marks import ABSENT, IDLE, UNKNOWN, USED
 Days = Mapping[date, bytearray]
 Awake = list[bytearray]
 """Monday to Sunday: 1 for each slot in which it has to be awake."""
-_HALF_LIFE = 56.0
+_HALF_LIFE = 112.0
 """Days after which a week counts half."""
 _LEAST_WEEKS = 3
 """A slot was seen idle on so many days of the week at least."""
-_RECENT, _RECENT_DAYS = timedelta(days=7), 3
+_NEWEST = timedelta(days=14)
+"""What was idle in neither of the last two weeks is a habit, however many weeks were before."""
+RECENT, RECENT_DAYS = timedelta(days=7), 3
 """What was used on so many days of the last week is a habit already."""
 
 
@@ -28,9 +30,12 @@ def awake_slots(days: Days, tolerated: float) -> Awake:
         known: dict[tuple[int, ...], int] = {}
         weights = [0.5 ** ((newest - day).days / _HALF_LIFE) for day, _ in dated]
         awake = bytearray(b"\1") * slots
+        newest_two = [number for number, (day, _) in enumerate(dated) if day > newest - _NEWEST]
         for at, marks in enumerate(zip(*(row for _, row in dated), strict=True)):
             if marks not in known:
-                known[marks] = int(not _is_idle(marks, weights, tolerated))
+                new = [marks[number] for number in newest_two]
+                is_new = len(new) == 2 and IDLE not in new and ABSENT not in new
+                known[marks] = int(is_new or not _is_idle(marks, weights, tolerated))
             awake[at] = known[marks]
         found.append(awake)
     _add_recent(found, days, newest)
@@ -44,9 +49,9 @@ def _is_idle(marks: Sequence[int], weights: Sequence[float], tolerated: float) -
 
 
 def _add_recent(awake: Awake, days: Days, newest: date) -> None:
-    recent = [(day, row) for day, row in days.items() if day > newest - _RECENT]
+    recent = [(day, row) for day, row in days.items() if day > newest - RECENT]
     for at, marks in enumerate(zip(*(row for _, row in recent), strict=True)):
-        if marks.count(USED) >= _RECENT_DAYS:
+        if marks.count(USED) >= RECENT_DAYS:
             for (day, _), mark in zip(recent, marks, strict=True):
                 if mark == USED:
                     awake[day.weekday()][at] = 1

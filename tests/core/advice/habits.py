@@ -30,6 +30,10 @@ class Habit:
     start: date = date(2026, 8, 3)
     weeks: int = 6
     floor: float = 0.0
+    rough: float = 0.05
+    """Noise of the floor, as a share of it."""
+    density: float = 1.0
+    """The share of steps in a window that have use."""
     jitter: int = 0
     """Minutes by which a day's use begins later and ends earlier than its window, at most."""
     off: Sequence[date] = ()
@@ -47,12 +51,12 @@ class Habit:
                 if day.weekday() in parse_weekdays(days, field="days"):
                     first, last = self._span(day, minutes_of(begins, closes), zone, chance)
                     for at in range(index_of(origin, first), index_of(origin, last)):
-                        if 0 <= at < len(values):
+                        if 0 <= at < len(values) and chance.random() < self.density:
                             values[at] = self.floor + chance.uniform(1.5, 6.0)
         return History(origin=origin.astimezone(UTC), step=STEP, values=values)
 
     def _idle(self, chance: random.Random) -> float:
-        return max(chance.gauss(self.floor, self.floor / 20), 0.0) if self.floor else 0.0
+        return max(chance.gauss(self.floor, self.floor * self.rough), 0.0) if self.floor else 0.0
 
     def _span(
         self, day: date, minutes: tuple[int, int], zone: ZoneInfo, chance: random.Random

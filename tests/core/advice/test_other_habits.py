@@ -49,6 +49,8 @@ HABITS: dict[str, Habit] = {
     "a zone of three quarters": Habit(zone="Asia/Kathmandu", windows=[("Mon-Fri,Sun", "10:00", "17:00")]),
     "a zone far east": Habit(zone="Pacific/Auckland", windows=[("Mon-Fri", "08:00", "17:00")]),
     "days that begin when they begin": Habit(jitter=25),
+    "rough health checks": Habit(floor=0.2, rough=0.3),
+    "a request now and then": Habit(density=0.15, weeks=8),
     "many weeks": Habit(weeks=12, jitter=20),
     "three weeks": Habit(weeks=3),
     "four weeks": Habit(weeks=4),
@@ -210,6 +212,17 @@ def first_hours(history: History) -> tuple[AwakeHours, ...]:
     return found.hours
 
 
+def test_a_job_of_the_last_two_sundays_is_added() -> None:
+    sunday = Habit(weeks=2, windows=[("Mon-Fri", "09:00", "18:00"), ("Sun", "03:00", "05:00")])
+    assert hours(joined(Habit(weeks=8).history(), sunday.history())) == ["Sun 03:00-05:00", "Mon-Fri 09:00-18:00"]
+
+
+def test_evenings_that_began_last_week_are_added() -> None:
+    evenings = Habit(weeks=1, windows=[("Mon-Fri", "09:00", "18:00"), ("Mon-Thu", "20:00", "22:00")])
+    found = hours(joined(Habit(weeks=8).history(), evenings.history()))
+    assert found == ["Mon-Fri 09:00-18:00", "Mon-Thu 20:00-22:00"]
+
+
 def test_a_monthly_job_is_no_weekly_habit() -> None:
     habit = Habit(weeks=8)
     history = habit.history()
@@ -232,6 +245,18 @@ def test_every_other_sunday_is_a_habit() -> None:
                 values[step] = 5.0
 
     assert hours(changed(history, biweekly)) == ["Sun 03:00-05:00", "Mon-Fri 09:00-18:00"]  # type: ignore[arg-type]
+
+
+def test_what_is_not_used_any_more_is_asked_about() -> None:
+    found = first_candidate(joined(Habit(weeks=5).history(), Habit(weeks=3, windows=()).history()))
+    assert isinstance(found, Nothing)
+    assert found.because == "it was used until 2026-09-07 and never since; is it still needed?"
+
+
+@pytest.mark.parametrize("first", [0, 14, 21])
+def test_two_weeks_without_data_of_six_leave_enough(first: int) -> None:
+    history = without(Habit().history(), (first * DAY, (first + 14) * DAY))
+    assert hours(history) == ["Mon-Fri 09:00-18:00"]
 
 
 def test_use_of_a_known_instant_lies_in_its_step() -> None:
