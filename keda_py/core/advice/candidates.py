@@ -15,7 +15,7 @@ from keda_py.core.advice.habit import HabitChange, find_change
 from keda_py.core.advice.history import History
 from keda_py.core.advice.hours import AwakeHours, asleep_hours, hours_of
 from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, close_sessions, join_marks, mark_steps
-from keda_py.core.advice.profile import RECENT, RECENT_DAYS, Days, awake_slots
+from keda_py.core.advice.profile import RECENT, RECENT_DAYS, Days, awake_slots, ever_awake
 from keda_py.core.environment.calendar.days import DAY
 
 LEAST = timedelta(days=21)
@@ -108,8 +108,9 @@ def candidates(use: Use) -> Iterator[Candidate | Nothing]:
         yield from _never_used(use)
         return
     known: set[tuple[AwakeHours, ...]] = set()
+    ever = ever_awake(use.days)
     for tolerated in _TOLERATED:
-        hours = hours_of(awake_slots(use.days, tolerated))
+        hours = hours_of(awake_slots(use.days, tolerated), ever)
         if hours in known:
             continue
         known.add(hours)
@@ -121,7 +122,7 @@ def candidates(use: Use) -> Iterator[Candidate | Nothing]:
 
 
 def _never_used(use: Use) -> Iterator[Candidate | Nothing]:
-    hours = hours_of(awake_slots(use.days, _TOLERATED[0]))
+    hours = hours_of(awake_slots(use.days, _TOLERATED[0]), ever_awake(use.days))
     if hours:
         yield Nothing("no use was seen, but too much of the data is missing, and what is missing is not idle")
     else:
@@ -165,9 +166,9 @@ def _usage(use: Use, window: AwakeHours, weekday: int) -> tuple[bool, bool]:
 
 
 def _is_new(use: Use, window: AwakeHours) -> bool:
-    """Whether it was used on several days of the last week, and may be a habit that began then."""
+    """Whether these times were used on several days of the last week: a habit that began, or came to another day."""
     newest = max(use.days)
-    days = (day for day in use.days if day > newest - RECENT and day.weekday() in window.days)
+    days = (day for day in use.days if day > newest - RECENT)
     return sum(USED in slots_of(use, day, window) for day in days) >= RECENT_DAYS
 
 

@@ -35,7 +35,7 @@ class _Shape:
 
 _SHAPES = (
     _Shape(band=1.5, widest=0.2, valley=(1.25, 1.5), sparse=0.1),
-    _Shape(band=2.2, widest=0.35, valley=(2.0, 3.0), sparse=0.03),
+    _Shape(band=2.2, widest=0.35, valley=(2.0, 3.0), sparse=0.08),
 )
 """Checks at a fixed pace, of which one in 10 s has a Poisson noise of 18 % over 5 min; and what is rougher, with use
 far above it."""

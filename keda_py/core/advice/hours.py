@@ -17,8 +17,8 @@ ROUND = 15
 """Minutes."""
 SHORTEST_SLEEP = 60
 """Minutes: to sleep for less is not worth a wake."""
-_ALIKE = 30
-"""Minutes by which ends may differ between days and still be one habit."""
+_REACH = 25
+"""Minutes by which an end moves out to where it is on another day, or was in any week."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -52,10 +52,13 @@ class AwakeHours:
         return f"{self.days_text} {self.from_text}-{self.to_text}"
 
 
-def hours_of(awake: Awake) -> tuple[AwakeHours, ...]:
-    """The hours of a week, those that begin early in the day first; none where it has to be awake at no time."""
+def hours_of(awake: Awake, ever: Awake) -> tuple[AwakeHours, ...]:
+    """The hours of a week, those that begin early in the day first; none where it has to be awake at no time.
+
+    `ever` has the slots that were used in any week: beside the hours they count, elsewhere they are odd moments.
+    """
     minutes = DAY // len(awake[0])
-    week = _rounded(_joined(_aligned(awake, _ALIKE // minutes), SHORTEST_SLEEP // minutes), ROUND // minutes)
+    week = _rounded(_joined(_aligned(awake, ever, _REACH // minutes), SHORTEST_SLEEP // minutes), ROUND // minutes)
     return _to_hours(week, minutes)
 
 
@@ -81,16 +84,22 @@ def asleep_hours(hours: Sequence[AwakeHours]) -> float:
     return (WEEK - sum((each.end - each.start) * len(each.days) for each in hours)) / 60
 
 
-def _aligned(awake: Awake, alike: int) -> Awake:
-    """An end moves out by up to half an hour to where it is on another day."""
+def _aligned(awake: Awake, ever: Awake, reach: int) -> Awake:
+    """The ends, moved out."""
     found = [bytearray(row) for row in awake]
     slots = len(awake[0])
     for day, row in enumerate(awake):
         for start, end in runs_of(row, 1):
-            for at in (*range(start - 1, start - alike - 1, -1), *range(end, end + alike)):
-                if 0 <= at < slots and any(other[at] for other in awake if other is not row):
-                    found[day][at] = 1
+            for at in range(max(start - reach, 0), start):
+                found[day][at] |= any(other[at] for other in _alike(awake, ever, start))
+            for at in range(end, min(end + reach, slots)):
+                found[day][at] |= any(other[at] for other in _alike(awake, ever, end - 1))
     return found
+
+
+def _alike(awake: Awake, ever: Awake, edge: int) -> list[bytearray]:
+    """What was ever used on the days of the week on which the edge of a window is awake, too."""
+    return [known for row, known in zip(awake, ever, strict=True) if row[edge]]
 
 
 def _joined(awake: Awake, shortest: int) -> bytearray:

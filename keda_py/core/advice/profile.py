@@ -42,6 +42,17 @@ def awake_slots(days: Days, tolerated: float) -> Awake:
     return found
 
 
+def ever_awake(days: Days) -> Awake:
+    """Slots that were used, or of which nothing is known, in any of the weeks."""
+    slots = len(next(iter(days.values())))
+    found = [bytearray(slots) for _ in range(7)]
+    for day, row in days.items():
+        for at, mark in enumerate(row):
+            if mark in (USED, UNKNOWN):
+                found[day.weekday()][at] = 1
+    return found
+
+
 def _is_idle(marks: Sequence[int], weights: Sequence[float], tolerated: float) -> bool:
     total = sum(weight for mark, weight in zip(marks, weights, strict=True) if mark != ABSENT)
     idle = sum(weight for mark, weight in zip(marks, weights, strict=True) if mark == IDLE)

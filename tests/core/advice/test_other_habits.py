@@ -104,7 +104,7 @@ def test_samples_that_are_missing_here_and_there_change_little(share: float) -> 
     ids=["a day", "two days", "a week"],
 )
 def test_a_gap_of_one_week_is_outweighed_by_the_others(gap: tuple[int, int], remaining: int) -> None:
-    assert hours(without(Habit().history(), gap)) == ["Mon-Fri 09:00-18:00"]
+    assert is_right(first_hours(without(Habit().history(), gap)), OFFICE)
 
 
 def test_nights_of_which_nothing_is_known_are_not_idle() -> None:
@@ -145,7 +145,7 @@ def test_spikes_of_health_checks_are_no_use() -> None:
     use = found_in(changed(Habit(floor=0.2).history(), spike))  # type: ignore[arg-type]
     assert isinstance(use, Use)
     assert use.marks.spikes > 50
-    assert hours(use.history) == ["Mon-Fri 09:00-18:00"]
+    assert is_right(first_hours(use.history), OFFICE)
 
 
 def test_a_job_of_each_hour_is_part_of_the_floor_and_is_told() -> None:
@@ -256,7 +256,7 @@ def test_what_is_not_used_any_more_is_asked_about() -> None:
 @pytest.mark.parametrize("first", [0, 14, 21])
 def test_two_weeks_without_data_of_six_leave_enough(first: int) -> None:
     history = without(Habit().history(), (first * DAY, (first + 14) * DAY))
-    assert hours(history) == ["Mon-Fri 09:00-18:00"]
+    assert is_right(first_hours(history), OFFICE)
 
 
 def test_use_of_a_known_instant_lies_in_its_step() -> None:
