@@ -8,8 +8,9 @@ from pathlib import Path
 from keda_py.advice.proposals.advise import Advice, advise
 from keda_py.advice.proposals.groups import Group, group_advices
 from keda_py.advice.proposals.places import PlaceRule
-from keda_py.advice.proposals.standing import Body, Standing, compare
+from keda_py.advice.proposals.standing import Standing, compare
 from keda_py.advice.proposals.workload import Observed
+from keda_py.advice.proposals.written import Body, with_written
 from keda_py.advice.reports.document import document
 from keda_py.advice.reports.manifests import environment_texts, manifests_of, override_texts, patch_texts
 from keda_py.advice.reports.picture import write_page
@@ -43,7 +44,8 @@ class Found:
 
 def find(observed: Sequence[Observed], wanted: Wanted, written: Sequence[Body] | None = None) -> Found:
     """`written`: manifests that there are, to compare with. Raises ConfigError for a country that is unknown."""
-    groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in observed])
+    known = [with_written(each, written or ()) for each in observed]
+    groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in known])
     standings = None if written is None else tuple(compare(advices, written, wanted.most_waits))
     return Found(advices=tuple(advices), groups=tuple(groups), standings=standings)
 

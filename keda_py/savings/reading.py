@@ -76,7 +76,7 @@ def _accounts_of(
                 name=name,
                 environment=name_of(environment),
                 ledger=_until(ledger, value_at(workload, "spec", "replicas"), now),
-                request=_request(workload),
+                request=request_of(workload),
                 minimum=1,
                 maximum=1,
                 sleeps=True,
@@ -100,7 +100,7 @@ def _account(body: Obj, workloads: Workloads, environments: Sequence[Environment
         name=spec.name,
         environment=owner.name if owner is not None else "",
         ledger=_until(ledger, value_at(workload, "spec", "replicas"), now),
-        request=_request(workload),
+        request=request_of(workload),
         minimum=spec.min_replicas,
         maximum=spec.max_replicas,
         sleeps=sleeps(spec),
@@ -156,7 +156,7 @@ def _environments(bodies: Iterable[Obj]) -> Iterator[EnvironmentSpec]:
             continue  # it has no members
 
 
-def _request(workload: Obj | None) -> Request:
+def request_of(workload: Obj | None) -> Request:
     """Of one replica: the sum of its containers, of each resource that all of them request."""
     if workload is None:
         return Request()

@@ -4,18 +4,17 @@ Overrides are of now and not of these weeks, so they are left out, as ScaledObje
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.proof import Proof, prove_manifests
+from keda_py.advice.proposals.written import Body
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
 from keda_py.errors import ConfigError
 
 _RULING = ("Environment", "Calendar", "ClusterCalendar", "ConfigMap", "Secret")
 _FITS = 3.5
 """Hours a week by which hours may be too long, half an hour a day, and still fit."""
-Body = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +58,7 @@ def _compare(advice: Advice, bodies: Sequence[Body], most_waits: float) -> Stand
         return Standing(advice=advice)
     namespace = advice.observed.workload.namespace
     ruling = [each for each in bodies if each["kind"] in _RULING and namespace_of(each) in ("", namespace)]
-    observed = replace(advice.observed, labels=_labels(advice, bodies))
+    observed = advice.observed
     environment = _environment_of(observed.labels, ruling)
     try:
         proof = prove_manifests(observed, advice.use, ruling)
@@ -71,20 +70,6 @@ def _compare(advice: Advice, bodies: Sequence[Body], most_waits: float) -> Stand
     name = name_of(environment) if environment else ""
     hours = _hours_text(environment, ruling) if environment else ""
     return Standing(advice=advice, environment=name, hours=hours, proof=proof, fits=fits)
-
-
-def _labels(advice: Advice, bodies: Iterable[Body]) -> Mapping[str, str]:
-    """Those of the object that an Environment takes: of the ScaledObject that scales it, else its own."""
-    workload, found = advice.observed.workload, dict[str, str]()
-    for body in bodies:
-        if namespace_of(body) != workload.namespace:
-            continue
-        target = map_at(body, "spec", "scaleTargetRef")
-        if body["kind"] == "ScaledObject" and text_at(target, "name") == workload.name:
-            return texts_at(body, "metadata", "labels")
-        if (body["kind"], name_of(body)) == (workload.kind, workload.name):
-            found = dict(texts_at(body, "metadata", "labels"))
-    return found
 
 
 def _environment_of(labels: Mapping[str, str], bodies: Iterable[Body]) -> Body | None:

@@ -63,7 +63,8 @@ def _proof(advice: Proposal, prices: Prices) -> Iterator[str]:
     if not proof.waits:
         yield "no use would have met it asleep"
     else:
-        yield f"{len(proof.waits)} times in {proof.weeks:.1f} weeks use would have met it asleep:"
+        often = "once" if len(proof.waits) == 1 else f"{len(proof.waits)} times"
+        yield f"{often} in {proof.weeks:.1f} weeks use would have met it asleep:"
         yield from (f"  {wait_words(wait, advice.place)}" for wait in proof.waits[:MOST_WAITS])
         if len(proof.waits) > MOST_WAITS:
             yield f"  and {len(proof.waits) - MOST_WAITS} times more"

@@ -31,16 +31,15 @@ def manifests_of(groups: Sequence[Group], advices: Sequence[Advice], prices: Pri
             *(f"{each.observed.workload.title}: {each.because}" for each in nothing),
         ]
         parts.append(_comments(sentences))
-    return "---\n".join(parts)
+    return "".join(parts)
 
 
 def environment_texts(groups: Sequence[Group], prices: Prices) -> Mapping[str, str]:
     """File name -> Environment."""
     found = {}
     for group in groups:
-        sentences = [
-            f"Hours of {len(group.advices)} workload(s) of namespace {group.namespace}, found by keda-py advise."
-        ]
+        count = "one workload" if len(group.advices) == 1 else f"{len(group.advices)} workloads"
+        sentences = [f"Hours of {count} of namespace {group.namespace}, found by keda-py advise."]
         if not group.whole:
             sentences.append(f"It takes members by the label {LABEL}={group.name}; put it on each of them:")
             sentences += [f"  {_label_command(each, group)}" for each in group.advices]
@@ -79,7 +78,8 @@ def patch_texts(groups: Sequence[Group]) -> Mapping[str, str]:
                     "labels": {LABEL: group.name},
                 },
             }
-            found[f"patches/{workload.namespace}-{workload.kind.lower()}-{workload.name}.yaml"] = _dump(body)
+            name = f"patches/{workload.namespace}-{workload.kind.lower()}-{workload.name}.yaml"
+            found[name] = f"---\n{_dump(body)}"
     return found
 
 
@@ -105,7 +105,7 @@ def _override(advice: Advice) -> dict[str, Any]:
 
 
 def _comments(sentences: Sequence[str]) -> str:
-    return "".join(f"# {line}\n" for line in _wrapped(sentences))
+    return "---\n" + "".join(f"# {line}\n" for line in _wrapped(sentences))
 
 
 def _wrapped(sentences: Sequence[str]) -> Iterator[str]:

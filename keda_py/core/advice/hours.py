@@ -66,7 +66,8 @@ def _to_hours(week: bytearray, minutes: int) -> tuple[AwakeHours, ...]:
     windows: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for day, start, end in _windows(week, minutes):
         windows[start, end].append(day)
-    return tuple(sorted(AwakeHours(start, end, tuple(sorted(days))) for (start, end), days in windows.items()))
+    found = (AwakeHours(start, end, tuple(sorted(days))) for (start, end), days in windows.items())
+    return tuple(sorted(found, key=lambda each: (each.start, each.days)))
 
 
 def union_of(*parts: Sequence[AwakeHours]) -> tuple[AwakeHours, ...]:
