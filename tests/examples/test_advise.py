@@ -51,6 +51,12 @@ async def test_hours_are_found_previewed_merged_and_pay_off_within_a_week(
         await at.apply()
         await at.seconds(1200)
         await at.shows()
+        trace = ["--trace", "requests.csv", "--timezone", "Europe/Berlin", "-n", "shop", "--diff", "cluster"]
+        asked = shlex.join(["keda-py", "advise", *trace, "--kubeconfig", str(at.world.kubeconfig)])
+        told = await typed(Command(asked, ""), at, capsys)
+        assert told.startswith("shop/web: your hours Mon-Thu 08:30-18:00, Fri 08:30-15:45 (Environment hours) fit; "), (
+            told
+        )
         counts = await walk_a_week(at)
         assert sum(counts) / len(counts) == pytest.approx(2 * predicted(found) / 168, abs=0.02)
         (last,) = at.left.pop(0)

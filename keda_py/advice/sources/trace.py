@@ -4,9 +4,10 @@ An empty cell, `error` and a time without a row are missing data, which is not i
 """
 
 import math
+from array import array
 
 from keda_py.advice.proposals.workload import Observed, read_workload
-from keda_py.core.advice.history import Sample, sample_history
+from keda_py.core.advice.history import sample_history
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.simulation.loads.trace_file import TraceFile, TraceRules
 
@@ -20,13 +21,14 @@ def read_trace(path: str, namespace: str, unit: str) -> list[Observed]:
     workloads = [read_workload(name, namespace, f"{path}:1") for name in trace.columns]
     if len(set(workloads)) < len(workloads):
         raise ConfigError(f"{path}:1: names a workload twice; leave one column for each")
-    columns: list[list[Sample]] = [[] for _ in workloads]
+    times, columns = array("d"), [array("d") for _ in workloads]
     origin = trace.origin.timestamp()
     for at, samples in trace.rows():
+        times.append(origin + at)
         for column, sample in zip(columns, samples, strict=True):
-            column.append((origin + at, math.nan if isinstance(sample, ScalerError) else max(sample, 0.0)))
+            column.append(math.nan if isinstance(sample, ScalerError) else max(sample, 0.0))
     try:
-        histories = [sample_history(column) for column in columns]
+        histories = [sample_history(times, column) for column in columns]
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     return [

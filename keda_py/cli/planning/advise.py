@@ -130,7 +130,7 @@ async def _recorded(options: argparse.Namespace) -> "list[Observed]":
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("advise", DESCRIPTION, EXAMPLES, notes=NOTES)
-    source = parser.add_argument_group("what was used").add_mutually_exclusive_group(required=True)
+    source = parser.add_argument_group("what was used").add_mutually_exclusive_group()
     source.add_argument("--trace", default="", metavar="FILE", help="a CSV file: time, and a column a workload")
     source.add_argument("--prometheus", default="", metavar="URL", help="ask this server for what it knows of use")
     add = parser.add_argument
@@ -152,6 +152,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--kubeconfig", default="", metavar="FILE", help="for --diff cluster [as kubectl finds it]")
     add("--out", default="", metavar="DIR", help="write the manifests there, a file each, for a merge request")
     options = parser.parse_args(arguments)
+    if not (options.trace or options.prometheus):
+        told = "the operator itself keeps a day of what it decided, and a weekly habit needs three weeks"
+        parser.error(f"give one of --trace FILE and --prometheus URL: {told}")
     if options.prometheus and bool(options.namespace) == options.all_namespaces:
         parser.error("--prometheus: give one of -n NS and -A")
     if options.trace and (options.all_namespaces or options.query):

@@ -2,10 +2,9 @@
 
 import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 
 from keda_py.errors import ConfigError
 
@@ -14,8 +13,8 @@ FINEST, COARSEST = 300, 3600
 STEPS = (300, 600, 900, 1800, 3600)
 _HOLDS = 1.5
 """A value holds for so many of the usual distances between two samples, where the next one is late."""
-Sample = tuple[float, float]
-"""Unix seconds, and a value or NaN; it holds until the next one."""
+_HALF = 0.5 + 1e-6
+_LOOKED_AT = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,34 +37,33 @@ class History:
         return found / len(self.values) if self.values else 0.0
 
 
-def sample_history(samples: Iterable[Sample]) -> History:
-    """Samples in the order of time, laid onto equal steps. Raises ConfigError for what shows no hours.
+def sample_history(times: Sequence[float], found: Sequence[float]) -> History:
+    """Samples in the order of time, laid onto equal steps: Unix seconds, and values, which hold until the next one.
 
-    A step has the mean of the samples that begin in it, and of a longer sample, the largest that covers it: the ends
-    of use move outwards, not inwards.
+    A value of NaN is missing. A step has the mean of what holds in it; of a step of which half is unknown, the value
+    is missing. Raises ConfigError for what shows no hours.
     """
-    rows = list(samples)
-    if len(rows) < 2:
+    if len(times) < 2:
         raise ConfigError("there are fewer than two samples; give some weeks of them")
-    usual = _usual_distance(rows)
+    usual = _usual_distance(times)
     if usual > COARSEST:
         told = f"the samples are {usual / 60:.0f} min apart, which shows no hours"
         raise ConfigError(f"{told}; give one at least each hour, best each 5 min")
     step = next(each for each in STEPS if usual <= each)
-    first = int(rows[0][0] // step)
-    count = math.ceil((rows[-1][0] + min(usual, step)) / step - 1e-6) - first
-    sums, seconds = array("d", bytes(8 * count)), array("d", bytes(8 * count))
-    for number, (at, value) in enumerate(rows):
-        following = rows[number + 1][0] if number + 1 < len(rows) else at + usual
+    first = int(times[0] // step)
+    count = math.ceil((times[-1] + min(usual, step)) / step - 1e-6) - first
+    sums, known = array("d", bytes(8 * count)), array("d", bytes(8 * count))
+    for number, (at, value) in enumerate(zip(times, found, strict=True)):
+        following = times[number + 1] if number + 1 < len(times) else at + usual
         if not math.isnan(value):
-            _lay(sums, seconds, (at / step - first, min(following, at + usual * _HOLDS) / step - first), value)
+            _lay(sums, known, (at / step - first, min(following, at + usual * _HOLDS) / step - first), value)
     values = array(
-        "d", (total / length if length >= 0.5 else math.nan for total, length in zip(sums, seconds, strict=True))
+        "d", (total / share if share > _HALF else math.nan for total, share in zip(sums, known, strict=True))
     )
     return History(origin=datetime.fromtimestamp(first * step, UTC), step=step, values=values)
 
 
-def _lay(sums: "array[float]", seconds: "array[float]", span: tuple[float, float], value: float) -> None:
+def _lay(sums: "array[float]", known: "array[float]", span: tuple[float, float], value: float) -> None:
     """The value in each step that the span covers, by how much it covers; in units of steps."""
     start, end = span
     at = int(start)
@@ -73,12 +71,14 @@ def _lay(sums: "array[float]", seconds: "array[float]", span: tuple[float, float
         share = min(end, at + 1) - max(start, at)
         if share > 1e-9:
             sums[at] += value * share
-            seconds[at] += share
+            known[at] += share
         at += 1
 
 
-def _usual_distance(rows: list[Sample]) -> float:
-    distances = sorted(after[0] - before[0] for before, after in pairwise(rows))
+def _usual_distance(times: Sequence[float]) -> float:
+    """The median of some thousand distances between neighbours, over the whole length."""
+    stride = max(len(times) // _LOOKED_AT, 1)
+    distances = sorted(times[at + 1] - times[at] for at in range(0, len(times) - 1, stride))
     if distances[0] <= 0:
         raise ConfigError("two samples have the same time, or are out of order; sort them and leave one of each")
     return distances[len(distances) // 2]

@@ -17,8 +17,8 @@ TRACES: dict[str, Any] = json.loads((GOLDEN / "idle_traces.json").read_bytes())[
 
 def history_of(trace: dict[str, Any]) -> History:
     first, step = datetime.fromisoformat(trace["start"]).timestamp(), trace["stepSeconds"]
-    values = (math.nan if value is None else value for value in trace["values"])
-    return sample_history((first + number * step, value) for number, value in enumerate(values))
+    values = [math.nan if value is None else value for value in trace["values"]]
+    return sample_history([first + number * step for number in range(len(values))], values)
 
 
 @pytest.mark.parametrize("name", TRACES)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from keda_py.core.advice.candidates import Candidate, Nothing, Use, measure
-from keda_py.core.advice.history import History
+from keda_py.core.advice.history import History, sample_history
 from keda_py.core.advice.hours import AwakeHours
 from keda_py.core.advice.zones import sharpest_zone
 from tests.core.advice.habits import (
@@ -264,3 +264,15 @@ def test_use_of_a_known_instant_lies_in_its_step() -> None:
     history = habit.history()
     assert index_of(history.origin, history.origin) == 0
     assert math.isfinite(history.values[0])
+
+
+def test_a_step_of_which_half_is_unknown_is_missing() -> None:
+    history = sample_history([0.0, 60.0, 120.0, 180.0, 240.0, 300.0], [1.0, math.nan, math.nan, math.nan, 3.0, 4.0])
+    assert math.isnan(history.values[0])
+    history = sample_history([0.0, 60.0, 120.0, 180.0, 240.0, 300.0], [1.0, math.nan, 2.0, math.nan, 3.0, 4.0])
+    assert history.values[0] == 2.0
+
+
+def test_a_row_that_is_left_out_is_missing_data() -> None:
+    history = sample_history([0.0, 300.0, 600.0, 1800.0, 2100.0], [1.0, 1.0, 1.0, 1.0, 1.0])
+    assert [math.isnan(value) for value in history.values] == [False, False, False, True, True, True, False, False]
