@@ -30,6 +30,8 @@ class Wanted:
     prices: Prices = field(default_factory=Prices)
     output: str = "table"
     folder: str = ""
+    compares: bool = False
+    """Whether it is asked how the hours fit that are written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +44,11 @@ class Found:
     """Beside what is written already; None: that was not asked."""
 
 
-def find(observed: Sequence[Observed], wanted: Wanted, written: Sequence[Body] | None = None) -> Found:
-    """`written`: manifests that there are, to compare with. Raises ConfigError for a country that is unknown."""
-    known = [with_written(each, written or ()) for each in observed]
-    groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in known])
-    standings = None if written is None else tuple(compare(advices, written, wanted.most_waits))
+def find(observed: Sequence[Observed], wanted: Wanted, written: Sequence[Body] = ()) -> Found:
+    """`written`: the manifests that there are. Raises ConfigError for a country that is unknown."""
+    known = [with_written(each, written) for each in observed]
+    groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in known], written)
+    standings = tuple(compare(advices, written, wanted.most_waits)) if wanted.compares else None
     return Found(advices=tuple(advices), groups=tuple(groups), standings=standings)
 
 

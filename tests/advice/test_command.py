@@ -80,12 +80,61 @@ def test_a_window_of_half_the_weeks_is_added_where_nothing_may_be_denied(
     assert before["proof"]["waitsAWeek"] == 0.25
 
 
+def workload(name: str, namespace: str, kind: str = "Deployment", **spec: Any) -> dict[str, Any]:
+    version = "batch/v1" if kind == "CronJob" else "apps/v1"
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+def scaled_object(target: str, namespace: str) -> dict[str, Any]:
+    spec = {"scaleTargetRef": {"name": target}, "minReplicaCount": 3, "triggers": []}
+    return workload("scaler", namespace, "ScaledObject", **spec) | {"apiVersion": "keda.sh/v1alpha1"}
+
+
+@pytest.mark.parametrize(
+    ("there", "whole"),
+    [
+        ([], False),
+        ([workload("web", "default")], True),
+        ([workload("web", "default"), workload("db", "elsewhere")], True),
+        ([workload("web", "default"), scaled_object("web", "default")], True),
+        ([scaled_object("web", "default")], False),
+        ([workload("db", "default", "StatefulSet")], False),
+        ([workload("web", "default"), workload("db", "default", "StatefulSet")], False),
+        ([workload("web", "default"), workload("report", "default", "CronJob")], False),
+    ],
+    ids=["nothing", "it", "another namespace", "scaled", "its object alone", "another", "one more", "a job"],
+)
+def test_a_namespace_sleeps_as_a_whole_only_where_all_of_it_was_seen_unused(
+    there: list[dict[str, Any]], whole: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, web=Habit(weeks=4).history())
+    manifests = tmp_path / "there.yaml"
+    manifests.write_text(yaml.safe_dump_all(there))
+    (environment,) = advised(capsys, *([str(manifests)] if there else []), "--trace", path, *UTC)["environments"]
+    assert ("selector" not in environment["spec"]) is whole
+
+
+def test_counts_and_requests_are_those_of_the_manifests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, web=Habit(weeks=4).history())
+    containers = [{"name": "web", "image": "web", "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}}]
+    body = workload("web", "default", replicas=2, template={"spec": {"containers": containers}})
+    manifests = tmp_path / "there.yaml"
+    prices = ("--price-per-core-hour", "0.1", "--price-per-gib-hour", "0.01")
+    for bodies, replicas in (([body], 2), ([body, scaled_object("web", "default")], 3)):
+        manifests.write_text(yaml.safe_dump_all(bodies))
+        (found,) = advised(capsys, str(manifests), "--trace", path, *UTC, *prices)["workloads"]
+        assert found["proof"]["savedReplicaHoursAWeek"] == pytest.approx(123 * replicas)
+        assert found["proof"]["moneyAWeek"] == pytest.approx(123 * replicas * (0.05 + 0.01))
+
+
 def test_manifests_validate_and_have_their_evidence_as_comments(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unused = Habit(windows=()).history()
     path = written(tmp_path, shop__web=Habit().history(), shop__old=unused, dev__web=Habit(jitter=10).history())
-    assert main(["advise", "--trace", path, *UTC, "-o", "manifest"]) == 0
+    there = tmp_path / "there.yaml"
+    there.write_text(yaml.safe_dump_all([workload("web", "dev"), workload("web", "shop")]))
+    assert main(["advise", str(there), "--trace", path, *UTC, "-o", "manifest"]) == 0
     text = capsys.readouterr().out
     hours = tmp_path / "hours.yaml"
     hours.write_text(text)

@@ -31,7 +31,7 @@ def compared(
     path = written(folder, shop__web=(habit or Habit()).history())
     manifests = folder / "k8s.yaml"
     manifests.write_text(yaml.safe_dump_all(bodies))
-    code = main(["advise", "--trace", path, *UTC, "--diff", str(manifests)])
+    code = main(["advise", str(manifests), "--trace", path, *UTC, "--diff"])
     return code, capsys.readouterr().out
 
 
@@ -96,6 +96,6 @@ def test_a_document_has_what_stands_beside_what_is_proposed(tmp_path: Path, caps
     path = written(tmp_path, shop__web=Habit().history())
     manifests = tmp_path / "k8s.yaml"
     manifests.write_text(yaml.safe_dump(environment("10:00", "18:00")))
-    assert main(["advise", "--trace", path, *UTC, "--diff", str(manifests), "-o", "json"]) == 1
+    assert main(["advise", str(manifests), "--trace", path, *UTC, "--diff", "-o", "json"]) == 1
     (standing,) = json.loads(capsys.readouterr().out)["standing"]
     assert (standing["environment"], standing["fits"], standing["waitsAWeek"]) == ("develop", False, 5.0)

@@ -45,13 +45,13 @@ async def test_hours_are_found_previewed_merged_and_pay_off_within_a_week(
         for _ in range(3):
             for command in at.left.pop(0):
                 assert await typed(command, at, capsys) == command.answer, f"$ {command.line}"
-        manifest = ["--trace", "requests.csv", "--timezone", "Europe/Berlin", "-o", "manifest"]
+        manifest = ["web.yaml", "--trace", "requests.csv", "--timezone", "Europe/Berlin", "-o", "manifest"]
         found = await typed(Command(shlex.join(["keda-py", "advise", *manifest]), ""), at, capsys)
         assert found == (at.folder / "hours.yaml").read_text().rstrip("\n"), "hours.yaml is not what advise prints"
         await at.apply()
         await at.seconds(1200)
         await at.shows()
-        trace = ["--trace", "requests.csv", "--timezone", "Europe/Berlin", "-n", "shop", "--diff", "cluster"]
+        trace = ["--trace", "requests.csv", "--timezone", "Europe/Berlin", "-n", "shop", "--diff", "--cluster"]
         asked = shlex.join(["keda-py", "advise", *trace, "--kubeconfig", str(at.world.kubeconfig)])
         told = await typed(Command(asked, ""), at, capsys)
         assert told.startswith("shop/web: your hours Mon-Thu 08:30-18:00, Fri 08:30-15:45 (Environment hours) fit; "), (

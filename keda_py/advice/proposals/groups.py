@@ -1,7 +1,7 @@
 """Workloads of a namespace that sleep together: those whose hours are nearly the same share an Environment.
 
-It has all of their hours, and each workload is proven again with them. Where it is not the only one, or some workload
-of the namespace has no proposal, it takes its members by a label, which patches put on them.
+It has all of their hours, and each workload is proven again with them. It takes its members by a label, which patches
+put on them, unless manifests show that they are all that the namespace has: of any other workload nothing is known.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,6 +13,7 @@ from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.environment import environment_body
 from keda_py.advice.proposals.places import Place
 from keda_py.advice.proposals.proof import prove
+from keda_py.advice.proposals.written import Body, are_all
 from keda_py.core.advice.candidates import Candidate
 from keda_py.core.advice.hours import AwakeHours, asleep_hours, union_of
 
@@ -41,8 +42,8 @@ class Group:
         return body
 
 
-def group_advices(advices: Iterable[Advice]) -> tuple[list[Group], list[Advice]]:
-    """The groups, and all advices in their order, those in a group proven with its hours."""
+def group_advices(advices: Iterable[Advice], written: Sequence[Body]) -> tuple[list[Group], list[Advice]]:
+    """The groups, and all advices in their order, those in a group proven with its hours. `written`: what there is."""
     groups: list[Group] = []
     told: list[Advice] = []
     ordered = sorted(advices, key=lambda each: each.observed.workload)
@@ -51,7 +52,8 @@ def group_advices(advices: Iterable[Advice]) -> tuple[list[Group], list[Advice]]
         parts = _parts([each for each in of_namespace if isinstance(each, Proposal) and each.candidate.hours])
         grouped = {id(each) for part in parts for each in part}
         told += [each for each in of_namespace if id(each) not in grouped]
-        whole = len(parts) == 1 and len(grouped) == len(of_namespace)
+        asleep = [each.observed.workload for part in parts for each in part]
+        whole = len(parts) == 1 and len(asleep) == len(of_namespace) and are_all(asleep, namespace, written)
         for number, part in enumerate(parts, start=1):
             name = "hours" if len(parts) == 1 else f"hours-{number}"
             groups.append(_group(namespace, name, part, whole=whole))

@@ -41,7 +41,8 @@ def environment_texts(groups: Sequence[Group], prices: Prices) -> Mapping[str, s
         count = "one workload" if len(group.advices) == 1 else f"{len(group.advices)} workloads"
         sentences = [f"Hours of {count} of namespace {group.namespace}, found by keda-py advise."]
         if not group.whole:
-            sentences.append(f"It takes members by the label {LABEL}={group.name}; put it on each of them:")
+            sentences.append(f"It takes members by the label {LABEL}={group.name}; put it on each of them,")
+            sentences.append("or leave out the selector, and the whole namespace sleeps:")
             sentences += [f"  {_label_command(each, group)}" for each in group.advices]
         for each in group.advices:
             sentences += [each.observed.workload.title, *(f"  {one}" for one in evidence_of(each, prices))]

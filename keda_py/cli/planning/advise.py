@@ -23,7 +23,7 @@ EXAMPLES = (
     ("keda-py advise --trace requests.csv -o manifest > hours.yaml", "the Environments, with the evidence as comments"),
     ("keda-py advise --trace requests.csv -o html > week.html", "a page: each week as a heat map, hours over it"),
     ("keda-py advise -A --prometheus http://127.0.0.1:9090 --out hours/", "all that it has counted"),
-    ("keda-py advise --trace requests.csv --diff k8s/", "do the hours that you have still fit? 1 where they do not"),
+    ("keda-py advise k8s/ --trace requests.csv --diff", "do the hours that you have still fit? 1 where they do not"),
     ("keda-py advise --trace requests.csv --at-most-waits 0/week", "hours that would have denied nothing"),
 )
 NOTES = (
@@ -35,7 +35,6 @@ NOTES = (
 )
 _MOST_BYTES = 64 * 2**20
 """Of one answer: a day of 8 000 workloads."""
-_CLUSTER = "cluster"
 _PER_WEEK = {"day": 7.0, "week": 1.0, "month": 7 / 30}
 
 
@@ -45,29 +44,34 @@ def run(arguments: list[str]) -> int:
     from keda_py.advice.command import find, tell  # heavy: not for --help
 
     wanted = _wanted(options)
-    written = _written(options) if options.diff else None
-    return tell(find(_observed(options), wanted, written), wanted)
+    return tell(find(_observed(options), wanted, _written(options)), wanted)
 
 
 def _written(options: argparse.Namespace) -> "list[dict[str, Any]]":
-    """The manifests to compare with."""
-    if options.diff == _CLUSTER:
+    """The manifests that there are."""
+    if options.cluster:
         return asyncio.run(_of_cluster(options))
     from keda_py.cli.manifests import read_texts
     from keda_py.validation.documents import read_documents
     from keda_py.validation.release import completed
 
-    texts = read_texts([options.diff])
+    texts = read_texts(options.files)
     return [completed(document.body) for file, text in texts for document in read_documents(text, file)]
 
 
 async def _of_cluster(options: argparse.Namespace) -> "list[dict[str, Any]]":
     from keda_py.clock import SystemClock
     from keda_py.kube.client import KubeClient
-    from keda_py.replay.reading.cluster import ClusterReading
+    from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, STATEFUL_SETS
+    from keda_py.replay.reading.cluster import ClusterReading, with_kind
 
     async with KubeClient(SystemClock(), options.kubeconfig) as client:
-        return [source.body for source in await ClusterReading(client, options.namespace).read()]
+        found = [source.body for source in await ClusterReading(client, options.namespace).read()]
+        if any(body["kind"] == "Environment" for body in found):
+            return found  # their members are among them
+        for resource in (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS):
+            found += with_kind(resource, await client.list(resource, options.namespace))
+        return found
 
 
 def _wanted(options: argparse.Namespace) -> "Wanted":
@@ -92,6 +96,7 @@ def _wanted(options: argparse.Namespace) -> "Wanted":
         prices=Prices(cpu=options.core, memory=options.gib, replica=options.replica),
         output=options.output,
         folder=options.out,
+        compares=options.diff,
     )
 
 
@@ -129,7 +134,7 @@ async def _recorded(options: argparse.Namespace) -> "list[Observed]":
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("advise", DESCRIPTION, EXAMPLES, notes=NOTES)
+    parser = command_parser("advise", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py advise [FLAGS] [FILE ...]")
     source = parser.add_argument_group("what was used").add_mutually_exclusive_group()
     source.add_argument("--trace", default="", metavar="FILE", help="a CSV file: time, and a column a workload")
     source.add_argument("--prometheus", default="", metavar="URL", help="ask this server for what it knows of use")
@@ -148,13 +153,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--price-per-gib-hour", dest="gib", type=_price, default=0.0, metavar="N", help="of requested memory")
     add("--price-per-replica-hour", dest="replica", type=_price, default=0.0, metavar="N", help="of each replica")
     add("-o", "--output", choices=("table", "json", "manifest", "html"), default="table", help="how to print [table]")
-    add("--diff", default="", metavar="FILE", help="how hours fit that are written: manifest, folder, or `cluster`")
-    add("--kubeconfig", default="", metavar="FILE", help="for --diff cluster [as kubectl finds it]")
+    add("files", metavar="FILE", nargs="*", help="manifests that there are: counts, requests, labels, hours")
+    add("--cluster", action="store_true", help="or those of the cluster, with your own rights")
+    add("--kubeconfig", default="", metavar="FILE", help="of --cluster [as kubectl finds it]")
+    add("--diff", action="store_true", help="tell how the hours fit that are written")
     add("--out", default="", metavar="DIR", help="write the manifests there, a file each, for a merge request")
     options = parser.parse_args(arguments)
     if not (options.trace or options.prometheus):
         told = "the operator itself keeps a day of what it decided, and a weekly habit needs three weeks"
         parser.error(f"give one of --trace FILE and --prometheus URL: {told}")
+    if options.diff and not (options.files or options.cluster):
+        parser.error("--diff: compares with what there is; name manifests, or give --cluster")
     if options.prometheus and bool(options.namespace) == options.all_namespaces:
         parser.error("--prometheus: give one of -n NS and -A")
     if options.trace and (options.all_namespaces or options.query):
