@@ -19,7 +19,7 @@ _LEAST_WEEKS = 3
 _NEWEST = timedelta(days=14)
 """What was idle in neither of the last two weeks is a habit, however many weeks were before."""
 RECENT, RECENT_DAYS = timedelta(days=7), 3
-"""What was used on so many days of the last week is a habit already."""
+"""What was used on so many days of the last week, and not before, is a habit already."""
 
 
 def awake_slots(days: Days, tolerated: float) -> Awake:
@@ -43,12 +43,12 @@ def awake_slots(days: Days, tolerated: float) -> Awake:
 
 
 def ever_awake(days: Days) -> Awake:
-    """Slots that were used, or of which nothing is known, in any of the weeks."""
+    """Slots that were used in any of the weeks."""
     slots = len(next(iter(days.values())))
     found = [bytearray(slots) for _ in range(7)]
     for day, row in days.items():
         for at, mark in enumerate(row):
-            if mark in (USED, UNKNOWN):
+            if mark == USED:
                 found[day.weekday()][at] = 1
     return found
 
@@ -62,10 +62,11 @@ def _is_idle(marks: Sequence[int], weights: Sequence[float], tolerated: float) -
 def _add_recent(awake: Awake, days: Days, newest: date) -> None:
     recent = [(day, row) for day, row in days.items() if day > newest - RECENT]
     for at, marks in enumerate(zip(*(row for _, row in recent), strict=True)):
-        if marks.count(USED) >= RECENT_DAYS:
-            for (day, _), mark in zip(recent, marks, strict=True):
-                if mark == USED:
-                    awake[day.weekday()][at] = 1
+        used = (day.weekday() for (day, _), mark in zip(recent, marks, strict=True) if mark == USED)
+        new = [weekday for weekday in used if not awake[weekday][at]]
+        if len(new) >= RECENT_DAYS:
+            for weekday in new:
+                awake[weekday][at] = 1
 
 
 def by_weekday(days: Days) -> list[list[tuple[date, bytearray]]]:

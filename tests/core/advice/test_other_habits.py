@@ -223,6 +223,13 @@ def test_evenings_that_began_last_week_are_added() -> None:
     assert found == ["Mon-Fri 09:00-18:00", "Mon-Thu 20:00-22:00"]
 
 
+def test_an_odd_use_at_the_hours_of_other_days_is_no_new_habit() -> None:
+    def odd(values: "list[float]") -> None:
+        values[(5 * 7 + 6) * DAY + 12 * 12] = 4.0
+
+    assert hours(changed(Habit().history(), odd)) == ["Mon-Fri 09:00-18:00"]  # type: ignore[arg-type]
+
+
 def test_a_monthly_job_is_no_weekly_habit() -> None:
     habit = Habit(weeks=8)
     history = habit.history()
