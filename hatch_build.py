@@ -17,10 +17,10 @@ _PAGES = {"Source": "", "Documentation": "blob/{tag}/README.md", "Changelog": "b
 
 
 class SourceLinks(MetadataHookInterface):
-    """Called by hatchling for `readme` and `urls`."""
+    """Metadata hook that hatchling calls for `readme` and `urls`."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Fill in both."""
+        """Fill in `readme` and `urls`."""
         source, tag = os.environ.get("SOURCE_URL", "").rstrip("/"), f"v{metadata['version']}"
         page = Path(self.root, "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {"content-type": "text/markdown", "text": with_links(page, source, tag)}
@@ -29,7 +29,7 @@ class SourceLinks(MetadataHookInterface):
 
 
 def with_links(page: str, source: str, tag: str) -> str:
-    """The page with links to that tag of the repository."""
+    """Rewrite the page's links so that they lead to that tag of the repository."""
 
     def replace(link: re.Match[str]) -> str:
         if not source:

@@ -23,20 +23,20 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / ".ci" / "locks"
 OLDEST_PYTHON = "3.11"
 COMMAND_LINE = ("argcomplete", "rich", "tzlocal")
-"""What people at a terminal need and the operator does not: the image goes without."""
+"""Packages that only people at a terminal need; the image does without."""
 _PIN = re.compile(r"^(?=[\w.-]+==)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """`below` are the layers that are installed with it."""
+    """Layer of the lock; `below` are the layers that are installed with it."""
 
     requirements: Sequence[str]
     below: Sequence[str] = ()
 
 
 def layers() -> dict[str, Layer]:
-    """By name, the lowest first."""
+    """Return the layers by name, the lowest first."""
     tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project = tables["project"]
     every = [*project["dependencies"], *_extra(project, "all")]
@@ -55,7 +55,7 @@ def layers() -> dict[str, Layer]:
 
 
 def _extra(project: dict[str, Any], name: str) -> list[str]:
-    """The requirements of an extra; those on extras of this very project become what these ask for."""
+    """List the requirements of an extra; those on extras of this very project become what these ask for."""
     found: list[str] = []
     for text in project["optional-dependencies"][name]:
         requirement = Requirement(text)
@@ -86,7 +86,7 @@ def main() -> int:
 
 
 def locks(wanted: dict[str, Layer], kept: str) -> dict[str, str]:
-    """The text of each layer's file, with the versions that `kept` pins where that is possible."""
+    """Compile the text of each layer's file, with the versions that `kept` pins where that is possible."""
     everything = _compile([one for layer in wanted.values() for one in layer.requirements], kept)
     texts: dict[str, str] = {}
     for name, layer in wanted.items():
@@ -99,13 +99,13 @@ def locks(wanted: dict[str, Layer], kept: str) -> dict[str, str]:
 
 
 def with_below(wanted: dict[str, Layer], name: str) -> list[str]:
-    """The layers that are installed with that one, itself the last."""
+    """List the layers that are installed with that one, itself the last."""
     below = [one for each in wanted[name].below for one in with_below(wanted, each)]
     return [*dict.fromkeys(below), name]
 
 
 def _compile(requirements: Sequence[str], pins: str) -> str:
-    """The resolution of these; uv prefers what the file pins that it writes to. Indexes are not named in it."""
+    """Resolve the requirements; uv prefers the pins of the file that it writes to. Indexes are not named in it."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "out.lock")
         out.write_text("".join(text for _, text in _blocks(pins)), encoding="utf-8")
@@ -118,7 +118,7 @@ def _compile(requirements: Sequence[str], pins: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Each pin with its marker, and its lines with the hashes."""
+    """Yield each pin with its marker, and its lines with the hashes."""
     pins = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("-r "))
     for block in _PIN.split(pins)[1:]:
         yield block.partition("\n")[0].removesuffix(" \\"), block

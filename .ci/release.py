@@ -1,4 +1,4 @@
-"""What a release consists of, made and checked without a network: `python .ci/release.py --out dist`.
+"""Builds and checks the files of a release, without a network: `python .ci/release.py --out dist`.
 
 python/ has the source distribution and the wheel that is built from it, charts/ both charts, all with one version.
 Workflows are checked against their schema; release.yml runs this very file, and publishes what it leaves. It needs
@@ -30,19 +30,19 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class ReleaseError(Exception):
-    """The release is not as it has to be; the message says what to do."""
+    """The release has a mistake; the message says what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """REGISTRY/REPOSITORY; both are empty where none is published."""
+    """Image as REGISTRY/REPOSITORY; both parts are empty if none is published."""
 
     name: str
     digest: str
 
 
 def main() -> int:
-    """Make and check everything; 1 where something is wrong, which is then said."""
+    """Build and check everything; 1 after a mistake, which is printed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="empty folder for what is made")
     parser.add_argument("--source-url", default="", help="the repository, for links and project URLs [none]")
@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def check_versions(tag: str) -> str:
-    """The project's version; package, chart and tag have the same."""
+    """Return the project's version, which package, charts and tag share. Raises ReleaseError."""
     version = str(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
     with helm.Chart.load(str(ROOT / "charts/keda-py")) as chart:
         written = {"the chart's version": chart.version, "the chart's appVersion": chart.metadata["appVersion"]}
@@ -89,13 +89,13 @@ def check_versions(tag: str) -> str:
 
 
 def check_digest(digest: str | None, image: str) -> None:
-    """None where no image has been pushed yet; what is given must be whole, an empty one above all."""
+    """Refuse an incomplete or empty digest; None stands for an image that is not pushed yet."""
     if digest is not None and not (_DIGEST.fullmatch(digest) and image):
         raise ReleaseError(f"--digest: {digest!r} is no sha256:... of an image in --image; take what the push answered")
 
 
 def check_workflows() -> None:
-    """Each against the schema of GitHub's workflows, which the checker brings along."""
+    """Validate each workflow against GitHub's schema, which the checker brings along."""
     files = [str(path) for path in sorted(WORKFLOWS.glob("*.y*ml"))]
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", *files]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
@@ -104,7 +104,7 @@ def check_workflows() -> None:
 
 
 def build(out: Path, source_url: str) -> Iterator[Path]:
-    """The source distribution, and the wheel that can be made of it alone."""
+    """Build the source distribution, and the wheel from that alone."""
     env = {key: value for key, value in os.environ.items() if key != "SOURCE_URL"}
     _hatch(ROOT, out, "sdist", env | {"SOURCE_URL": source_url})
     (sdist,) = out.glob("*.tar.gz")
@@ -123,7 +123,7 @@ def _hatch(folder: Path, out: Path, target: str, env: dict[str, str]) -> None:
 
 
 def check_wheel(wheel: Path, source_url: str) -> None:
-    """All modules, nothing but what is read at run time, and a long description whose links lead somewhere."""
+    """Check that the wheel has all modules, only files that are read at run time, and working links."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         (metadata,) = (archive.read(name) for name in names if name.endswith(".dist-info/METADATA"))
@@ -145,7 +145,7 @@ def check_wheel(wheel: Path, source_url: str) -> None:
 
 
 def package(out: Path, version: str, image: Image) -> Iterator[Path]:
-    """Both charts with that version; charts/keda-py with its image, and then installable as it is."""
+    """Package both charts with that version; charts/keda-py names its image, so that it can be installed as it is."""
     out.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copytree(ROOT / "charts", scratch, dirs_exist_ok=True)
@@ -161,7 +161,7 @@ def package(out: Path, version: str, image: Image) -> Iterator[Path]:
 
 
 def _name_image(chart: Path, image: Image) -> None:
-    """The name as the default of its values; the digest as an annotation, so that a tag of one's own sets it aside."""
+    """Set the image's name as a default value, and its digest as an annotation, which a user's own tag sets aside."""
     host, _, repository = image.name.partition("/")
     named = _NO_IMAGE.replace('registry: ""', f'registry: "{host}"').replace(
         'repository: ""', f'repository: "{repository}"'

@@ -46,17 +46,17 @@ FOLDERS = {
     **dict.fromkeys(("env", "wake", "sleep", "hold", "end", "release"), "environments"),
     **dict.fromkeys(("preview", "advise", "savings", "simulate", "shadow", "dashboard"), "planning"),
 }
-"""Of commands whose file is not in this one."""
+"""Subpackage of each command whose module is not in this package itself."""
 
 NEW_OBJECTS = 50_000
-"""So many, instead of 700, before Python looks for garbage: a command's modules have none, and looking through them
-again and again was a tenth of its start."""
+"""Allocations before Python collects garbage, instead of 700: the modules of a command leave none, and collecting them
+again and again took a tenth of its start."""
 
 NOT_IN_THE_IMAGE = ("argcomplete", "rich", "tzlocal")
 """Packages that only people at a terminal need: the image is installed from a lock without them (.ci/lock.py)."""
 
 EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
-"""What is shown where no command is given."""
+"""Commands that are shown when none is given."""
 
 EXAMPLES = (
     ("keda-py demo", "see it work"),
@@ -118,7 +118,7 @@ def _module_of(command: str) -> str:
 
 
 def _print_errors(command: str, group: BaseExceptionGroup[Exception], exit_code: int) -> int:
-    """Each error once, without the groups that task groups wrap it in."""
+    """Print each error once, without the exception groups that task groups wrap around it."""
     for error in group.exceptions:
         if isinstance(error, BaseExceptionGroup):
             _print_errors(command, error, exit_code)
@@ -128,7 +128,7 @@ def _print_errors(command: str, group: BaseExceptionGroup[Exception], exit_code:
 
 
 def _print_missing(command: str, group: BaseExceptionGroup[ModuleNotFoundError]) -> int:
-    """Say what the image leaves out. Raises what is missing for any other reason."""
+    """Name the package that the image leaves out. Raises the error again if a package is missing for another reason."""
     missing = {
         str(error.name).partition(".")[0] for error in group.exceptions if isinstance(error, ModuleNotFoundError)
     }
@@ -178,7 +178,7 @@ def _help() -> str:
 
 
 def _listed(commands: Mapping[str, str]) -> str:
-    """A command a line, or more where the terminal is narrow."""
+    """List the commands, one a line; a description wraps in a narrow terminal."""
     width = max(map(len, commands)) + 2
     room = page_width(118) - width - 2
     rows = []

@@ -34,7 +34,7 @@ _KINDS = ("ScaledObject", "ScaledJob")
 
 
 def run(arguments: list[str]) -> int:
-    """Print what came of each trigger."""
+    """Print the result of each trigger."""
     options = _parse(arguments)
     with _quiet():
         answers = asyncio.run(_try(options))
@@ -49,7 +49,7 @@ def run(arguments: list[str]) -> int:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The operator's log says nothing that is not told."""
+    """Silence the operator's log: the command prints the same facts itself."""
     ours = logging.getLogger("keda_py")
     before = ours.level
     ours.setLevel(logging.CRITICAL)
@@ -80,7 +80,7 @@ async def _try(options: argparse.Namespace) -> "Sequence[TriggerTrial]":
 
 
 class _Cluster:
-    """Where missing credentials are fetched from."""
+    """Cluster from which credentials that the files lack are fetched."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -97,7 +97,7 @@ class _Cluster:
 
 
 async def _nothing(resource: Any, namespace: str, name: str) -> None:
-    """Without a cluster."""
+    """Find nothing: no cluster may be asked."""
 
 
 def _read(files: Sequence[str]) -> "list[Obj]":
@@ -108,7 +108,7 @@ def _read(files: Sequence[str]) -> "list[Obj]":
 
 
 def _choose(documents: "Sequence[Obj]", name: str) -> "Obj":
-    """The only object with triggers, or that of the name. Raises ConfigError."""
+    """Return the object of that name, or the only one with triggers. Raises ConfigError."""
     found = [one for one in documents if one.get("kind") in _KINDS]
     chosen = [one for one in found if not name or one["metadata"]["name"] == name]
     if len(chosen) == 1:
@@ -165,7 +165,7 @@ def _metric_lines(one: "MetricTrial") -> list[tuple[str, str]]:
 
 
 def _slow_lines(one: "MetricTrial") -> list[tuple[str, str]]:
-    """What takes more than half of its time here will take too long on a busier day."""
+    """Warn of steps that took more than half of their time-out: on a busier day they will exceed it."""
     if one.seconds <= one.longest / 2:
         return []
     own = "`timeout` in the trigger's metadata, as 30s, or " if one.may_say else ""

@@ -31,7 +31,7 @@ LIVE_SECONDS = 2.0
 
 
 def run(arguments: list[str]) -> int:
-    """Print it."""
+    """Print the completion script of a shell."""
     parser = command_parser("completion", DESCRIPTION, EXAMPLES, usage="keda-py completion SHELL")
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
     shell = parser.parse_args(arguments).shell
@@ -59,17 +59,17 @@ def complete_command(commands: Iterable[str]) -> None:
 
 
 def names(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """NAMESPACE/NAME of the ScaledObjects; completer of argcomplete."""
+    """List ScaledObjects as NAMESPACE/NAME; a completer of argcomplete."""
     return _live(getattr(parsed_args, "kubeconfig", None) or "", _list_names)
 
 
 def namespaces(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """Of the cluster; completer of argcomplete."""
+    """List the cluster's namespaces; a completer of argcomplete."""
     return _live(getattr(parsed_args, "kubeconfig", None) or "", _list_namespaces)
 
 
 def environments(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """Names of the Environments of the namespace that is meant; completer of argcomplete."""
+    """List the Environments of the namespace on the line; a completer of argcomplete."""
     kubeconfig, wanted = getattr(parsed_args, "kubeconfig", None) or "", getattr(parsed_args, "namespace", None) or ""
 
     async def list_them(client: "KubeClient") -> list[str]:
@@ -83,7 +83,7 @@ def environments(prefix: str, parsed_args: argparse.Namespace, **_: object) -> l
 
 
 def targets_of_overrides(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """Overrides of the namespace that is meant, and what they are about; completer of argcomplete."""
+    """List the Overrides of the namespace on the line, and their targets; a completer of argcomplete."""
     kubeconfig, wanted = getattr(parsed_args, "kubeconfig", None) or "", getattr(parsed_args, "namespace", None) or ""
 
     async def list_them(client: "KubeClient") -> list[str]:
@@ -97,14 +97,14 @@ def targets_of_overrides(prefix: str, parsed_args: argparse.Namespace, **_: obje
 
 
 def types(prefix: str, **_: object) -> list[str]:
-    """Trigger types; completer of argcomplete."""
+    """List trigger types; a completer of argcomplete."""
     from keda_py.sdk.registry import trigger_types
 
     return list(trigger_types())
 
 
 def _live(kubeconfig: str, list_names: "Callable[[KubeClient], Awaitable[list[str]]]") -> list[str]:
-    """Nothing where the cluster does not answer in time, or refuses: a prompt is no place for errors."""
+    """Return names from the cluster; none if it refuses or is late, since a prompt has no place for errors."""
     from keda_py.clock import SystemClock
     from keda_py.errors import KedaPyError
     from keda_py.kube.client import KubeClient

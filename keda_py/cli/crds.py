@@ -14,7 +14,7 @@ EXAMPLES = (
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Without anchors: shapes used twice are written out twice."""
+    """YAML dumper without anchors: a shape that is used twice is written out twice."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True

@@ -20,7 +20,7 @@ EXAMPLES = (
 
 
 def run(arguments: list[str]) -> int:
-    """Run the demo; its verdict is the exit code."""
+    """Run the demo; exit with 1 unless every expected change happened in time."""
     parser = command_parser("demo", DESCRIPTION, EXAMPLES)
     parser.add_argument("--environments", action="store_true", help="a week of an environment instead of four days")
     parser.add_argument("--picture", type=Path, default=Path("demo.svg"), metavar="FILE", help="timeline [demo.svg]")

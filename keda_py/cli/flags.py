@@ -48,7 +48,7 @@ IGNORED_PREFIXES = ("audit-", "authentication-", "authorization-", "requestheade
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenFlags:
-    """What stood on the command line; `ignored` maps a flag that means nothing here to the reason."""
+    """Flags of a command line; `ignored` maps each flag that has no meaning here to the reason."""
 
     values: dict[str, list[str]]
     ignored: dict[str, str]
@@ -85,7 +85,7 @@ def _parser(description: str, examples: Examples) -> argparse.ArgumentParser:
 
 
 def _environment() -> str:
-    """The variables, for the end of the help page."""
+    """Render the environment variables for the end of the help page."""
     known = [option for group in GROUPS.values() for _, option, _ in options_of(group) if option.env]
     width = max(len(option.env) for option in known) + 2
     rows = [f"  {option.env:{width}}{f'--{option.flag}' if option.flag else option.help}" for option in known]
@@ -107,7 +107,7 @@ def _shown(default: object) -> str:
 
 
 def _two_dashes(argument: str) -> str:
-    """Go's single dash: `-zap-log-level=debug`; negative numbers and `-h` stay as they are."""
+    """Turn Go's single dash into two, as in `-zap-log-level=debug`; negative numbers and `-h` stay as they are."""
     is_flag = len(argument) > 1 and argument[0] == "-" and argument[1].isalpha() and argument != "-h"
     return f"-{argument}" if is_flag else argument
 

@@ -48,9 +48,9 @@ def run(arguments: list[str]) -> int:
 
 @contextmanager
 def without_own_stalls() -> Iterator[None]:
-    """The watchdog's warnings of scalers alone: here the operator's loop is the embedded cluster's, too.
+    """Limit the watchdog's warnings to scalers: here the operator's loop is the embedded cluster's, too.
 
-    What that takes at its start, or for a large `kubectl apply`, says nothing of an operator in a cluster.
+    A stall of that cluster, at its start or at a large `kubectl apply`, says nothing about the operator.
     """
     log = logging.getLogger(_WATCHDOG)
     log.addFilter(_is_of_a_scaler)
@@ -78,7 +78,7 @@ async def _serve(options: argparse.Namespace) -> None:
 
 
 def _announcement(path: Path) -> Callable[[str], None]:
-    """A pipe or a file gets the kubeconfig itself, a person what to type in another terminal."""
+    """Return the printer of an address: the kubeconfig itself for a pipe or a file, commands to paste for a person."""
 
     def announce(kubeconfig: str) -> None:
         sys.stdout.write(f"export KUBECONFIG={shlex.quote(str(path))}\n" if sys.stdout.isatty() else kubeconfig)
@@ -88,7 +88,7 @@ def _announcement(path: Path) -> Callable[[str], None]:
 
 
 async def _run_operator(kubeconfig: Path) -> None:
-    """The operator as `keda-py operator` runs it, until a signal, against that cluster, on free ports."""
+    """Run the operator as `keda-py operator` does, against that cluster and on free ports, until a signal."""
     from keda_py.operator import app  # heavy: not for --help
 
     secure, webhook = _free_port(), _free_port()

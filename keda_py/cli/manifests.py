@@ -16,7 +16,7 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 def read_texts(
     files: Iterable[str], *, undecodable: MutableMapping[str, str] | None = None
 ) -> Iterator[tuple[str, str]]:
-    """(name, text) of each; of a folder, of every manifest below it. Raises ConfigError that names the file.
+    """Yield (name, text) of each file, and of every manifest below a folder. Raises ConfigError that names the file.
 
     With `undecodable`, a file that is not UTF-8 is put there with the reason, and the others follow.
     """
@@ -43,7 +43,7 @@ def _contents(files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
 
 
 def _expanded(path: Path) -> list[Path]:
-    """A folder's manifests to its depths; a chart in it holds templates and values, which are none."""
+    """List the manifests below a folder, without charts: their templates and values are not manifests."""
     if not path.is_dir():
         return [path]
     if (path / _CHART).is_file():

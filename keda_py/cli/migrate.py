@@ -56,7 +56,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def read_keda_flags(arguments: Sequence[str]) -> tuple[Mapping[str, Sequence[str]], Mapping[str, str]]:
-    """What a Deployment of KEDA says on its command line. Raises ConfigError."""
+    """Parse the command line of a KEDA Deployment. Raises ConfigError."""
     from keda_py.cli.flags import read_flags
 
     given = read_flags(arguments, DESCRIPTION, ())
@@ -64,7 +64,7 @@ def read_keda_flags(arguments: Sequence[str]) -> tuple[Mapping[str, Sequence[str
 
 
 def _files(files: list[str]) -> "Installation":
-    """What can be read; the rest is told, and blocks: half of the files are no check. Raises ConfigError for paths."""
+    """Read the files; each unreadable place becomes a finding that blocks. Raises ConfigError for a wrong path."""
     from keda_py.cli.manifests import read_texts
     from keda_py.migration.installation import from_bodies
 
@@ -77,7 +77,7 @@ def _files(files: list[str]) -> "Installation":
 
 
 def _bodies(name: str, text: str, unread: dict[str, str]) -> "Iterator[Obj]":
-    """The objects that stand before the first unreadable place, which is put into `unread`."""
+    """Yield the objects before the first unreadable place, which is put into `unread`."""
     from keda_py.validation.documents import DocumentError, read_documents
 
     try:

@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> int:
 
 
 def configure_logs(wanted: LogSettings) -> None:
-    """Logs as the flags ask: console on a terminal and JSON elsewhere, info, unless --zap-* say otherwise."""
+    """Configure logs: console on a terminal and JSON elsewhere, from info on, unless --zap-* say otherwise."""
     console = wanted.devel or sys.stderr.isatty()
     encoder: logs.Encoder = "json" if wanted.encoder == "json" or (not wanted.encoder and not console) else "console"
     default_level = logging.DEBUG if wanted.devel else logging.INFO
@@ -53,6 +53,6 @@ def configure_logs(wanted: LogSettings) -> None:
 
 
 def warn_of_ignored(ignored: Mapping[str, str]) -> None:
-    """One warning for each flag of KEDA that means nothing here."""
+    """Log one warning for each flag of KEDA that means nothing here."""
     for flag, reason in ignored.items():
         logging.getLogger(__name__).warning("flag means nothing here", extra={"flag": f"--{flag}", "reason": reason})

@@ -10,7 +10,7 @@ from keda_py.cli.text import COMPLETING, Examples, render_examples
 from keda_py.terminal.wrapping import page_width, wrap
 
 COMPLETION = "keda_py.cli.completion"
-"""The module of what completes names."""
+"""Module of the completers."""
 Completer = Callable[..., list[str]]
 
 
@@ -20,7 +20,7 @@ class CommandParser(argparse.ArgumentParser):
     asked = False
 
     def parse_known_args(self, *arguments: Any, **named: Any) -> Any:
-        """As argparse's, unless a shell asks."""
+        """Parse as argparse does, unless a shell asks for completions."""
         if COMPLETING in os.environ and not self.asked:
             self.asked = True  # argcomplete parses, too
             from argcomplete import autocomplete
@@ -56,7 +56,7 @@ def command_parser(
 
 
 def _filled(text: str, width: int) -> str:
-    """A paragraph as wide as the terminal; what is indented is a table, and stays as it is."""
+    """Fill a paragraph to the terminal's width; an indented one is a table and stays as it is."""
     if any(line.startswith(" ") for line in text.splitlines()):
         return text
     return "\n".join(wrap(" ".join(text.split()), min(width, 110)))

@@ -39,7 +39,7 @@ KEYS = (
     Column(heading="Meaning", wraps=True),
 )
 SCHEMA = "schema"
-"""No trigger type has that name."""
+"""Word in the place of a type; no trigger type has that name."""
 
 
 def run(arguments: list[str]) -> int:

@@ -12,7 +12,7 @@ LIBRARIES = ("kubernetes-asyncio", "aiohttp", "pydantic", "croniter", "uvloop")
 
 
 def run(arguments: list[str]) -> int:
-    """Print one line for each."""
+    """Print a line for each component."""
     command_parser("version", "Print versions, for a bug report.").parse_args(arguments)
     rows = [("keda-py", __version__), ("follows KEDA", KEDA_VERSION), ("python", platform.python_version())]
     rows += [(name, _installed(name)) for name in LIBRARIES]

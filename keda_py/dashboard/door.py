@@ -1,4 +1,4 @@
-"""Who may ask: the browser that was given the address with its token, from our own page, by this machine's address.
+"""Access to the page: only for the browser that was given the address with its token, from our page, on loopback.
 
 The token stands behind `#`, so that it reaches neither a server nor a log; the page sends it as a header, which no
 other page can make a browser send without asking first, and that is refused. A name of another site that leads here
@@ -31,17 +31,17 @@ class Door:
 
     @property
     def address(self) -> str:
-        """For the user alone."""
+        """Return the address with its token, for the user alone."""
         return f"http://127.0.0.1:{self.port}/#{self.token}"
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let the page's own files pass to any program here, and what they show to who has the token."""
+        """Serve the page's own files to any program on this machine, and their data only with the token."""
         why = self._why_not(request)
         return web.json_response({"error": why}, status=403) if why else await handler(request)
 
     async def shut(self, request: web.Request, response: web.StreamResponse) -> None:
-        """For `on_response_prepare`: no answer may be framed, guessed at, kept, or bring anything from elsewhere."""
+        """Add headers, in `on_response_prepare`, that forbid framing, sniffing, caching and foreign content."""
         response.headers.update(HEADERS)
 
     def _why_not(self, request: web.Request) -> str:

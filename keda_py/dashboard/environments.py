@@ -1,4 +1,4 @@
-"""Environments as the page shows them: what their conditions complain of, and their members. Pure.
+"""Environments as the page shows them: problems in their conditions, and their members. Pure.
 
 The words are those of `keda-py env`.
 """
@@ -24,7 +24,7 @@ Fields = Mapping[str, Any]
 
 
 class EnvironmentDetails:
-    """Of the Environments and the objects that may be their members, all of them with their kind."""
+    """Details of Environments, from these and their possible members, all given with their kind."""
 
     def __init__(self, environments: Iterable[Fields], candidates: Iterable[Fields]) -> None:
         self._lives: defaultdict[str, dict[Key, Obj]] = defaultdict(dict)
@@ -37,7 +37,7 @@ class EnvironmentDetails:
                 self._specs[read[1].namespace].append(read[1])
 
     def of(self, live: Fields) -> Fields:
-        """What is wrong, and who its members are; one that cannot be read has none."""
+        """Return the problems and members of one Environment; an unreadable one has no members."""
         read = self._read.get((namespace_of(live), name_of(live)))
         if read is None:
             return {"wrong": ["its spec cannot be read; keda-py validate says why"], "members": [], "moreMembers": 0}

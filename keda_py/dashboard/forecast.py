@@ -1,7 +1,7 @@
-"""The days to come of all that is shown, as `keda-py preview` knows them; kept until what they are made of changes.
+"""Forecasts of all that is shown, made as `keda-py preview` makes them, and kept until their manifests change.
 
-In: manifests by namespace. Out: a `Subject` an object: its counts, and why they change. Making them takes seconds of a
-large cluster: it is done in a thread, for the namespaces alone that changed, and once an hour for each. Members that no
+In: manifests by namespace. Out: a `Subject` an object: its counts, and why they change. Making them takes seconds in
+a large cluster: it is done in a thread, only for namespaces that changed, and once an hour for each. Members that no
 ScaledObject scales are left out: they are up at once, and change nothing for the others.
 """
 
@@ -19,14 +19,14 @@ from keda_py.replay.reading.manifests import Source, read_plans
 AHEAD = timedelta(days=3)
 LASTS = timedelta(hours=1)
 Place = tuple[str, str, str]
-"""Kind, namespace and name."""
+"""(kind, namespace, name)."""
 Manifests = Mapping[str, Sequence[Obj]]
-"""By namespace, each with its kind; "" for what belongs to none."""
+"""Namespace -> manifests with their kind; "" for those without a namespace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """Of one namespace. `subjects` reach `AHEAD` beyond `until`."""
+    """Forecast of one namespace; `subjects` reach `AHEAD` beyond `until`."""
 
     made_of: bytes
     until: datetime
@@ -35,13 +35,13 @@ class Forecast:
 
 
 class Forecasts:
-    """`renewed` gives the next ones; a value is never changed."""
+    """Immutable forecasts of all namespaces; `renewed` returns the next ones."""
 
     def __init__(self, known: Mapping[str, Forecast] | None = None) -> None:
         self._known = dict(known or {})
 
     def renewed(self, manifests: Manifests, now: datetime) -> "Forecasts":
-        """With all that is old made anew; itself where nothing is. Takes long: not for the loop."""
+        """Make outdated forecasts anew; returns itself if none is. Takes long: not for the loop."""
         shared = list(manifests.get("", ()))
         found = {}
         for namespace, bodies in manifests.items():
@@ -60,13 +60,13 @@ class Forecasts:
             return Forecast(made_of=made_of, until=now + LASTS, subjects={}, problems=(problem,))
 
     def find(self, place: Place) -> Subject | None:
-        """What will be; None: it is not known, or not yet."""
+        """Find the forecast of an object; None if it is unknown, or not made yet."""
         forecast = self._known.get(place[1])
         return forecast.subjects.get(place) if forecast is not None else None
 
     @property
     def problems(self) -> Iterable[str]:
-        """What could not be foreseen, and why."""
+        """List what could not be forecast, and why."""
         return (problem for forecast in self._known.values() for problem in forecast.problems)
 
 
@@ -79,7 +79,7 @@ def _make(made_of: bytes, bodies: Sequence[Obj], now: datetime) -> Forecast:
 
 
 def _digest(bodies: Iterable[Obj]) -> bytes:
-    """Of what a preview reads: a status that only says what happens changes nothing of what will."""
+    """Hash the parts that a preview reads: a status that only reports does not change the forecast."""
     digest = sha256()
     for body in bodies:
         kept = [

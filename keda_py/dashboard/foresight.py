@@ -25,13 +25,13 @@ from keda_py.replay.reading.cluster import files_of, with_kind
 
 READ = (SCALED_OBJECTS, ENVIRONMENTS, OVERRIDES, CALENDARS, CLUSTER_CALENDARS, SCALING_SCHEDULES)
 REST = 3.0
-"""Times as long as the last forecasts took to make."""
+"""Pause between two rounds, in multiples of the time that the last one took: at most a quarter of the time is used."""
 PAUSE_SECONDS = 0.5
 MOST_FILES = 100
 
 
 class Foresight:
-    """`forecasts` holds the last ones; `renewed` is told of others."""
+    """Keeper of the forecasts; `forecasts` are the latest, and `renewed` is called when they change."""
 
     def __init__(
         self, client: KubeClient, informers: Mapping[Resource, Informer], clock: Clock, renewed: Callable[[], None]
@@ -44,11 +44,11 @@ class Foresight:
         self._files_until: datetime | None = None
 
     def note(self) -> None:
-        """Something was changed."""
+        """Note that a manifest has changed."""
         self._stale.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Renew the forecasts until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             self._stale.clear()
@@ -62,7 +62,7 @@ class Foresight:
                 async with asyncio.timeout(LASTS.total_seconds()):
                     await self._stale.wait()
             except TimeoutError:
-                pass  # time has passed, and that changes what is ahead
+                pass  # a forecast also grows old by time alone
 
     async def _manifests(self) -> Manifests:
         found: defaultdict[str, list[Obj]] = defaultdict(list)
@@ -74,7 +74,7 @@ class Foresight:
         return found
 
     async def _read_files(self, paths: list[ObjectPath]) -> list[Obj]:
-        """Of calendars; those that cannot be had are told with the calendar that needs them."""
+        """Read the files of calendars; the calendar that needs a missing one reports it."""
         now = self._clock.now()
         if self._files_until is None or now >= self._files_until or set(paths) != set(self._files):
             self._files, self._files_until = {path: await self._read_file(path) for path in paths}, now + LASTS

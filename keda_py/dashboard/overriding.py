@@ -1,4 +1,4 @@
-"""The buttons: an Override for a while, with a reason, created with the rights of the user. Pure but for its name."""
+"""Overrides of the page's buttons: for a while, with a reason, with the user's rights. Pure but for the random name."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ MOST_REASON = 300
 
 
 def override_of(asked: Any, now: datetime) -> dict[str, Any]:
-    """The manifest of what the page asked for, until an instant. Raises ConfigError that says which field is wrong."""
+    """Build the manifest of a request of the page. Raises ConfigError that says which field is wrong."""
     if not isinstance(asked, Mapping):
         raise ConfigError("the question is not a JSON object")
     texts = {field: text_at(asked, field).strip() for field in FIELDS}

@@ -1,7 +1,7 @@
-"""The day before now, as far as it is on record: when something was up, and from when on that is known. Pure.
+"""Past day of an object, as far as it is on record: when it was up, and since when that is known. Pure.
 
 An object's history has the changes of a day, of which the oldest make room for later ones, and none of a time in which
-no operator ran; an Environment says since when it is as it is. What is before that is not known, and shown as such.
+no operator ran; an Environment says since when it is as it is. What is older is unknown, and shown as unknown.
 How many replicas there were between two changes is the HPA's, and not on record.
 """
 
@@ -21,7 +21,7 @@ _UP = (Phase.AWAKE.value, Phase.WAKING.value, Phase.FALLING_ASLEEP.value)
 
 
 def past_of_object(live: Fields, changes: Sequence[Fields], now: datetime) -> Fields:
-    """`changes` are those of its history, the oldest first; those without counts, as a ScaledJob's, tell nothing."""
+    """Draw the past from `changes` of its history, oldest first, without those that have no counts (ScaledJobs)."""
     begins = now - BEHIND
     counted = [(at, one) for one in changes if (at := _time(one, "time")) and _count(one) is not None]
     known = max(counted[0][0], begins) if counted else now
@@ -29,7 +29,7 @@ def past_of_object(live: Fields, changes: Sequence[Fields], now: datetime) -> Fi
 
 
 def past_of_environment(live: Fields, now: datetime) -> Fields:
-    """Since its last change of phase."""
+    """Draw the past of an Environment since its last change of phase."""
     status = map_at(live, "status")
     since = _time(status, "phaseSince")
     if since is None or since > now:
@@ -40,7 +40,7 @@ def past_of_environment(live: Fields, now: datetime) -> Fields:
 
 
 def _past(live: Fields, known: datetime, up: list[Fields], now: datetime) -> Fields:
-    """`unknown` is the span before that in which it was there already; None if there is no such time."""
+    """Build the past; `unknown` is the span from its creation to the first record, None if there is no such span."""
     created = _time(map_at(live, "metadata"), "creationTimestamp")
     begins = max(now - BEHIND, created or now - BEHIND)
     return {"up": up, "unknown": _span(begins, known) if begins < known else None}

@@ -1,4 +1,4 @@
-"""The server behind the page: its files, what the cluster shows as long polls, and the one thing that it can do."""
+"""Server behind the page: its files, the state of the cluster by long polls, and the creation of Overrides."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ from keda_py.terminal.foreign import printable_values
 WATCHED = (*READ, SCALED_JOBS, *MEMBERS)
 POLL_SECONDS = 25.0
 GATHER_SECONDS = 0.3
-"""Changes that come together are shown together."""
+"""Pause after a change, so that changes that come together are shown together."""
 MOST_BYTES = 4096
 PAGES = {
     "/": ("index.html", "text/html"),
@@ -49,7 +49,7 @@ PAGES = {
 
 
 def _spec(resource: Resource, namespace: str) -> InformerSpec:
-    """Members of Environments are kept as far as their counts are concerned."""
+    """Describe an informer; of members of Environments only the parts about their counts are kept."""
     where = (namespace if resource.namespaced else "",)
     if resource in MEMBERS:
         return InformerSpec(resource=resource, namespaces=where, transform=keep_member)
@@ -95,7 +95,7 @@ class Dashboard:
         self._note_forecasts()
 
     def _note_member(self, old: Obj | None, new: Obj | None) -> None:
-        """Shown, and of no weight for what is ahead."""
+        """Show the change of a member; it does not make a new forecast necessary."""
         self._note_forecasts()
 
     def _note_forecasts(self) -> None:
@@ -108,7 +108,7 @@ class Dashboard:
         return web.Response(body=body, content_type=kind, charset="utf-8")
 
     async def _state(self, request: web.Request) -> web.Response:
-        """What there is, as soon as it is another than the version that the page has."""
+        """Return the state as soon as it differs from the version that the page has."""
         if request.query.get("after") == str(self._version):
             self._changed.clear()
             try:
@@ -129,14 +129,14 @@ class Dashboard:
         return {**state, "zone": self._zone(), "overridable": self._informers[OVERRIDES].error is None}
 
     def _zone(self) -> str:
-        """The one that most calendars are written in, else most windows."""
+        """Return the zone of most calendars, else of most windows."""
         kinds = (ENVIRONMENTS, CALENDARS, CLUSTER_CALENDARS)
         calendars = [Source(body=one) for kind in kinds for one in self._informers[kind].objects()]
         windows = (Source(body=one) for one in self._informers[SCALED_OBJECTS].objects())
         return usual_zone(calendars) or usual_zone(windows) or "UTC"
 
     def _unread(self) -> dict[str, str]:
-        """Kinds that the user may not read, and why. One that is not installed has no objects."""
+        """Return the kinds that the user may not read, and why; a kind that is not installed has no objects."""
         errors = ((kind.plural, informer.error) for kind, informer in self._informers.items())
         return {plural: str(error) for plural, error in errors if error is not None and not isinstance(error, NotFound)}
 

@@ -1,4 +1,4 @@
-"""What the page shows, as one JSON value: environments, objects, the day before and the three days to come. Pure."""
+"""State of the page, one JSON value: environments, objects, the day before and the three days to come. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -32,7 +32,7 @@ def state_of(
     now: datetime,
     workloads: Iterable[Fields] = (),
 ) -> Fields:
-    """Everything, by namespace and name; times are UTC. `workloads` are what else Environments may have as members."""
+    """Build the state, sorted, with times in UTC; `workloads` are further possible members of Environments."""
     objects, environments = sorted(objects, key=_place), sorted(environments, key=_place)
     scaled = [one for one in objects if text_at(one, "kind") != SCALED_JOBS.kind]
     details = EnvironmentDetails(environments, [*scaled, *workloads])
@@ -70,7 +70,7 @@ def _replicas(changes: Iterable[Fields]) -> int | None:
 
 
 def _ahead(place: Place, forecasts: Forecasts, now: datetime) -> Fields:
-    """What schedules will do, as a preview knows it; "foreseen" false: that is not known, or not yet."""
+    """Return what schedules will do; "foreseen" is false if that is unknown, or not computed yet."""
     subject = forecasts.find(place)
     if subject is None:
         return {"foreseen": False, "planned": [], "upcoming": [], "windows": [], "findings": [], "assumes": []}
@@ -85,7 +85,7 @@ def _ahead(place: Place, forecasts: Forecasts, now: datetime) -> Fields:
 
 
 def _planned(subject: Subject, now: datetime) -> Iterator[Fields]:
-    """When it will be up, from now on."""
+    """Yield the spans in which it will be up, from now on."""
     for span in subject.timeline.spans():
         begin, end = max(span.start, now), min(span.end, now + AHEAD)
         if span.replicas and begin < end:
@@ -93,7 +93,7 @@ def _planned(subject: Subject, now: datetime) -> Iterator[Fields]:
 
 
 def _upcoming(subject: Subject, now: datetime) -> Iterator[Fields]:
-    """Each change of the count, and why."""
+    """Yield each future change of the count, and its reason."""
     for step in subject.timeline.moves:
         if now < step.at < now + AHEAD:
             yield {"at": write_time(step.at), "before": step.before, "after": step.replicas, "because": step.because}
@@ -116,7 +116,7 @@ def _environment(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
 
 
 def _still_up(status: Mapping[str, Any]) -> str:
-    """What is up though it is to be asleep, in the words of its condition; "" while its waves are at work."""
+    """Return the condition's message about members that are still up; "" while its waves are falling asleep."""
     asleep = [one for one in maps_at(status, "conditions") if one.get("type") == "Asleep"]
     told = [text_at(one, "message") for one in asleep if one.get("reason") == STILL_UP]
     return "" if map_at(status, "transition") else "".join(told[:1])

@@ -41,7 +41,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions:
-    """Where the picture and the kubeconfig go; `plain` lines instead of a table; `stay`: go on in real time after."""
+    """Paths of picture and kubeconfig; `plain`: lines instead of a table; `stay`: go on in real time afterwards."""
 
     picture: Path
     kubeconfig: Path
@@ -52,7 +52,7 @@ class DemoOptions:
 
 
 async def run_demo(options: DemoOptions) -> int:
-    """0 only if every expected change happened at the right virtual time."""
+    """Run the demo; 0 only if every expected change happened at the right virtual time."""
     console = console_of(sys.stdout)
     play = (week if options.environments else four_days)(options.days)
     clock = SteppedClock(play.start)
@@ -75,7 +75,7 @@ async def run_demo(options: DemoOptions) -> int:
 
 
 async def _perform(clock: SteppedClock, play: Play, client: KubeClient, screen: Screen) -> None:
-    """Let the days pass, and do what is to be done at its time."""
+    """Advance the clock through the days, and perform each act at its time."""
     for act in play.acts:
         await _pass(clock, act.at, screen)
         await act.does(client)
@@ -125,7 +125,7 @@ def _draw(play: Play, timeline: Timeline, phases: Phases) -> str:
 
 
 def _say_how_to_look_on(console: Console, play: Play, kubeconfig: Path) -> None:
-    """A line of its own that may be pasted; kubectl watches one kind at a time."""
+    """Print commands to paste, one a line, since kubectl watches one kind at a time."""
     console.print("look on from another terminal:")
     command = f"kubectl --kubeconfig {shlex.quote(str(kubeconfig))} get {play.watch} -A -w"
     console.print(f"  {command}", markup=False, soft_wrap=True)
@@ -133,7 +133,7 @@ def _say_how_to_look_on(console: Console, play: Play, kubeconfig: Path) -> None:
 
 @asynccontextmanager
 async def _queue(clock: SteppedClock) -> AsyncIterator[str]:
-    """A queue's HTTP interface; its address."""
+    """Serve a queue over HTTP; yields its address."""
 
     async def answer(_: web.Request) -> web.Response:
         with clock.busy():
@@ -152,7 +152,7 @@ async def _queue(clock: SteppedClock) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def _operator(kubeconfig: Path, clock: SteppedClock) -> AsyncIterator[None]:
-    """The operator as `keda-py operator` runs it, on the demo's clock."""
+    """Run the operator as `keda-py operator` does, on the demo's clock."""
     stopping, started = asyncio.Event(), asyncio.Event()
     flags = {
         "kubeconfig": str(kubeconfig),
@@ -185,7 +185,7 @@ def _quieten_logs() -> None:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """A kubeconfig carries a key: no other user may read it."""
+    """Write a file that no other user may read: a kubeconfig holds a key."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

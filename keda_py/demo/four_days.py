@@ -13,7 +13,7 @@ NAMES = (scenario.NIGHTLY, scenario.WEEKDAYS, scenario.QUEUE)
 
 
 def four_days(days: int) -> Play:
-    """It ends now, so that ages in `kubectl get` are right."""
+    """Build the play of the last days; it ends now, so that ages in `kubectl get` are right."""
     end = SystemClock().now()
     start = end.replace(microsecond=0) - timedelta(days=days)
     changes = [at for at in scenario.pressure_changes(start, end) if start < at < end]

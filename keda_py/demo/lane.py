@@ -15,7 +15,7 @@ NOTES = {"override": "kept up by an Override", "contested": "a count was put bac
 
 
 def draw_environment(timeline: Timeline, phases: Sequence[Phase], play: Play) -> str:
-    """The whole picture as text."""
+    """Draw the picture as SVG text."""
     together = timeline.together(play.environment)
     return draw(together, [play.environment], play.zone, title=play.title, strips=list(_strips(phases)))
 

@@ -1,4 +1,4 @@
-"""What an Environment says while it is watched: why a member changes now, and the phases for the picture."""
+"""Phases of an Environment while it is watched: the reason of each change of a member, and phases for the picture."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,7 +17,7 @@ _DOING = {"Waking": "wakes", "FallingAsleep": "falls asleep"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """From, to, and what was said; `note` is what is out of the ordinary."""
+    """Phase from one instant to another; `note` names what is out of the ordinary."""
 
     at: datetime
     until: datetime
@@ -27,7 +27,7 @@ class Phase:
 
 
 class Phases:
-    """Of the one Environment of that name; of none where the name is empty."""
+    """Recorder of the Environment of that name; with an empty name it records nothing."""
 
     def __init__(self, store: Store, clock: Clock, name: str) -> None:
         self._clock, self._name = clock, name
@@ -39,12 +39,12 @@ class Phases:
             store.listen(self._on_event)
 
     def until(self, end: datetime) -> list[Phase]:
-        """Without gaps from the first on."""
+        """Return the phases without gaps, from the first one to `end`."""
         ends = [phase.at for phase in self._phases[1:]] + [end]
         return [replace(phase, until=at) for phase, at in zip(self._phases, ends, strict=True) if at > phase.at]
 
     def reason(self, live: Obj) -> str:
-        """Why the count of that workload has just been changed; "" where its Event will tell."""
+        """Explain the latest change of a workload's count; "" if its Event will explain it."""
         writer, phase = _writer_of(live), text_at(self._status, "phase")
         if writer and not writer.startswith(OUR_MANAGER):
             return f"put back by {writer}"
@@ -76,20 +76,20 @@ class Phases:
         self._told.append(Told(at=self._clock.now(), name=self._name, text=text))
 
     def take(self) -> list[Told]:
-        """What was said since the last time."""
+        """Return the sentences since the last call."""
         told, self._told = self._told, []
         return told
 
 
 def _writer_of(live: Obj) -> str:
-    """Who wrote the count last."""
+    """Return the field manager that wrote the count last."""
     entries = maps_at(live["metadata"], "managedFields")
     found = [one for one in entries if "f:replicas" in map_at(one, "fieldsV1", "f:spec")]
     return max(((text_at(one, "time"), text_at(one, "manager")) for one in found), default=("", ""))[1]
 
 
 def _rests(status: Obj) -> bool:
-    """Whether its waves are over, and a member is up all the same."""
+    """Whether its waves are over while a member is still up."""
     return text_at(status, "phase") == "FallingAsleep" and not map_at(status, "transition")
 
 
@@ -101,7 +101,7 @@ def _said(status: Obj) -> str:
 
 
 def _why(status: Obj, note: str) -> str:
-    """What it says of its phase; where a count is contested, by whom, and awake, what is not ready."""
+    """Explain the phase: who contests a count, and while awake, which members are not ready."""
     because = text_at(status, "because")
     conditions = {text_at(one, "type"): one for one in maps_at(status, "conditions")}
     if note == "contested":

@@ -10,9 +10,9 @@ from keda_py.demo.timeline import Timeline
 
 WIDTH, TOP, RIGHT, BOTTOM = 1000, 54, 130, 46
 UNIT, HEAD, FOOT, LEAST = 16, 14, 16, 48
-"""Pixels of one replica; above and below the bars of a lane; of the bars' room in the lowest lane."""
+"""Pixels: one replica, the space above and below a lane's bars, the least height of a lane's bars."""
 LETTER, MARGIN = 7.4, 16
-"""Pixels that a bold letter of the names takes at most on average, and of the paper's edge."""
+"""Pixels: a bold letter of a name (upper bound of the average), and the margin of the paper."""
 HOURS = (0, 6, 12, 18)
 COLOURS = ("#3b82c4", "#4a9d6e", "#c47f3b")
 INK, FAINT, NIGHT, GRID = "#24292f", "#6e7781", "#eef1f5", "#d0d7de"
@@ -20,7 +20,7 @@ FONT = 'font-family="system-ui, sans-serif"'
 
 
 STRIP = 6
-"""Pixels that a strip is high."""
+"""Height of a strip in pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """Where the chart stands on the picture; `left` is clear of every name."""
+    """Geometry of the chart in the picture; `left` is clear of every name."""
 
     timeline: Timeline
     zone: ZoneInfo
@@ -45,13 +45,13 @@ class Paper:
     """The lower end of the last lane."""
 
     def x(self, at: datetime) -> float:
-        """Pixels from the left of an instant."""
+        """Convert an instant to pixels from the left edge."""
         share = (at - self.timeline.start) / (self.timeline.end - self.timeline.start)
         return self.left + share * (WIDTH - RIGHT - self.left)
 
 
 def draw(timeline: Timeline, names: Sequence[str], zone: ZoneInfo, *, title: str, strips: Sequence[Strip] = ()) -> str:
-    """The whole picture as text."""
+    """Draw the picture as SVG text."""
     tops = [float(TOP)]
     for name in names:
         tops.append(tops[-1] + HEAD + _room(timeline, name) + FOOT)
@@ -79,7 +79,7 @@ def _room(timeline: Timeline, name: str) -> int:
 
 
 def _days(paper: Paper) -> Iterator[str]:
-    """Nights, hours and dates, as the clock of the zone shows them."""
+    """Draw nights, hours and dates by the zone's clock."""
     timeline = paper.timeline
     day = timeline.start.astimezone(paper.zone).replace(hour=0, minute=0, second=0, microsecond=0)
     while day < timeline.end:
@@ -123,7 +123,7 @@ def _hour(paper: Paper, at: datetime) -> Iterator[str]:
 
 
 def _lane(paper: Paper, name: str, floor: float, colour: str) -> Iterator[str]:
-    """One replica is as high in every lane."""
+    """Draw one lane; a replica has the same height in every lane."""
     timeline, tallest = paper.timeline, _tallest(paper.timeline, name)
     yield f'<text x="{MARGIN}" y="{floor - 20:.1f}" fill="{INK}" font-weight="600">{escape(name)}</text>'
     up_to = f"up to {tallest} replica{'s' if tallest > 1 else ''}"

@@ -1,4 +1,4 @@
-"""What a demo plays: manifests, what happens to them and when, and which changes must follow. Pure but for the acts.
+"""Play of a demo: manifests, acts upon them with their times, and the changes that must follow. Pure but for the acts.
 
 `four_days.py` and `week.py` make one each; `command.py` plays it.
 """
@@ -26,7 +26,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What a person or another controller does to the cluster at an instant."""
+    """Act of a person or another controller upon the cluster at an instant."""
 
     at: datetime
     does: Callable[[KubeClient], Awaitable[object]]
@@ -34,7 +34,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
-    """`names` are the workloads that are watched; `manifests` takes the address of a queue, in the order to apply."""
+    """Play of a demo; `names` are the watched workloads, `manifests` takes a queue's address, in the order to apply."""
 
     title: str
     zone: ZoneInfo
@@ -45,12 +45,12 @@ class Play:
     acts: Sequence[Act]
     expected: Sequence[Expected]
     replicas: int = 1
-    """Of each workload that is always on."""
+    """Replicas of each workload if it were always on, for the comparison."""
     hpa_sync_seconds: float = 60.0
-    """Onlookers see a metric change the replicas so much later at most."""
+    """Period of the HPA controller: a metric changes the replicas at most that much later."""
     environment: str = ""
-    """Drawn as one lane where there is one."""
+    """Environment that is drawn as one lane; empty for none."""
     watch: str = "deploy"
-    """What to look at with kubectl."""
+    """Resource that onlookers should watch with kubectl."""
     hint: str = ""
-    """Said at the end."""
+    """Sentence that is printed at the end."""

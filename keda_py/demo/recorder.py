@@ -76,7 +76,7 @@ class Recorder:
 
 
 def explain(reason: str, note: str) -> tuple[str, str]:
-    """The metric behind an Event, and what was decided, in a few words."""
+    """Read an Event as (metric behind it, the decision in a few words)."""
     if reason == "KEDAScaleTargetActivated":
         return note.rpartition("triggered by ")[2], "activated by keda-py: the trigger is active"
     if reason == "KEDAScaleTargetDeactivated":

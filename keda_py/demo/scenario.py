@@ -1,4 +1,4 @@
-"""What the demo plays: three workloads, what presses on them, and which changes must happen when.
+"""Scenario of the demo: three workloads, the load on them, and which changes must happen when.
 
 The expectations are worked out from the calendar here, on their own, so that the demo checks the product and does not
 repeat it.
@@ -16,9 +16,9 @@ DAYS = 4
 WAKE, SLEEP = time(8, 30), time(19, 30)
 COOLDOWN = timedelta(seconds=300)
 POLLING = timedelta(seconds=60)
-"""Of the queue."""
+"""Polling interval of the queue's trigger."""
 SELDOM = 600
-"""Seconds between polls of schedules: one that turns is looked at by itself."""
+"""Seconds between polls of schedules, which are looked at anyway when a window opens or closes."""
 # Memory in Mi, shared by all Ready pods; each requests 100 Mi, the HPA aims at 90 %.
 CALM, PRESSED = "60Mi", "250Mi"
 PRESSURE_FROM, PRESSURE_TO = time(14, 0), time(16, 0)
@@ -28,7 +28,7 @@ NIGHTLY, WEEKDAYS, QUEUE = "some-application-develop", "office-hours", "queue-wo
 
 
 def manifests(queue_url: str) -> list[Manifest]:
-    """Namespace, Deployments and ScaledObjects, in the order to apply them."""
+    """List namespace, Deployments and ScaledObjects in the order to apply them."""
     names = (NIGHTLY, WEEKDAYS, QUEUE)
     namespace: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     scaled = [
@@ -40,23 +40,23 @@ def manifests(queue_url: str) -> list[Manifest]:
 
 
 def queue_length(now: datetime) -> int:
-    """Jobs waiting at an instant."""
+    """Count the jobs that wait at an instant."""
     local = now.astimezone(SEOUL).time()
     return sum(jobs for begin, end, jobs in BATCHES if begin <= local < end)
 
 
 def is_pressed(now: datetime) -> bool:
-    """Is it the hour of memory pressure?"""
+    """Whether there is memory pressure at an instant."""
     return PRESSURE_FROM <= now.astimezone(SEOUL).time() < PRESSURE_TO
 
 
 def pressure_changes(start: datetime, end: datetime) -> list[datetime]:
-    """When memory pressure begins or ends."""
+    """List the instants at which memory pressure begins or ends."""
     return sorted(at for day in _days(start, end) for at in (_at(day, PRESSURE_FROM), _at(day, PRESSURE_TO)))
 
 
 def expected_changes(start: datetime, end: datetime) -> list[Expected]:
-    """Every wake-up and every going to sleep that lies whole in the time played, in order."""
+    """List the wake-ups and deactivations that lie wholly in the played time, in order."""
     found: list[Expected] = []
     for day in _days(start, end):
         for name in (NIGHTLY, WEEKDAYS):

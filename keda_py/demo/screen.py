@@ -1,4 +1,4 @@
-"""What a person sees while the demo runs: a live table on a terminal, plain lines elsewhere."""
+"""Screens of the running demo: a live table on a terminal, plain lines elsewhere."""
 
 from datetime import datetime
 from typing import Protocol
@@ -12,7 +12,7 @@ from keda_py.demo.timeline import Change, Told
 from keda_py.terminal.table import Column, draw_table
 
 ABOVE = 4
-"""Lines of the terminal that the table leaves to what was said before it, and to the cursor."""
+"""Lines of the terminal that the table leaves free for earlier output and the cursor."""
 COLUMNS = (
     Column(heading="time", style="dim"),
     Column(heading="workload", style="bold", cuts=True),
@@ -26,15 +26,15 @@ class Screen(Protocol):
     """Shows changes as they happen."""
 
     def show(self, change: Change) -> None:
-        """One change of replicas."""
+        """Show a change of replicas."""
         ...
 
     def tell(self, told: Told) -> None:
-        """What is no change of replicas, but explains them."""
+        """Show a sentence that explains changes of replicas."""
         ...
 
     def tick(self, now: datetime) -> None:
-        """Virtual time went on."""
+        """Note that virtual time has advanced."""
         ...
 
     def __enter__(self) -> "Screen":
@@ -65,7 +65,7 @@ class PlainScreen:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True, style="bold")
 
     def tick(self, now: datetime) -> None:
-        """Nothing: only changes are lines."""
+        """Do nothing: only changes become lines."""
 
     def __enter__(self) -> "PlainScreen":
         return self
@@ -112,7 +112,7 @@ class LiveScreen:
     def _drawn(self, height: int | None) -> Text:
         now = f"{self._now.astimezone(self._zone):%a %d %b %H:%M}" if self._now else ""
         rows = [self._row(one) for one in self._last[-height if height else 0 :]]
-        # Of a column without any text nothing is to be seen, until a change has some.
+        # A column without any text stays hidden until a change has some.
         filled = [at for at in range(len(COLUMNS)) if not rows or any(str(row[at]) for row in rows)]
         kept = [[row[at] for at in filled] for row in rows]
         table = draw_table([COLUMNS[at] for at in filled], kept, self._console.size.width, height)

@@ -1,4 +1,4 @@
-"""What happened in the demo: replicas over virtual time, and whether it was what had to happen. Pure."""
+"""Timeline of the demo: replicas over virtual time, and whether every expected change happened. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from keda_py.demo.play import Expected
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Replicas of a workload went from `before` to `after`, because of `metric`."""
+    """Change of a workload's replicas from `before` to `after`, because of `metric`."""
 
     at: datetime
     name: str
@@ -21,7 +21,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What an Environment says of itself, between the changes of its members."""
+    """Sentence of an Environment about itself, shown between the changes of its members."""
 
     at: datetime
     name: str
@@ -38,25 +38,25 @@ class Timeline:
     first: dict[str, int] = field(default_factory=dict)
 
     def of(self, name: str) -> list[Change]:
-        """One workload's changes."""
+        """Return one workload's changes."""
         return [change for change in self.changes if change.name == name]
 
     def steps(self, name: str) -> list[tuple[datetime, datetime, int]]:
-        """From, to, replicas: without gaps from start to end."""
+        """Return (from, to, replicas) without gaps from start to end."""
         edges = [(self.start, self.first.get(name, 0))] + [(change.at, change.after) for change in self.of(name)]
         ends = [at for at, _ in edges[1:]] + [self.end]
         return [(at, until, count) for (at, count), until in zip(edges, ends, strict=True) if until > at]
 
     def replica_hours(self, name: str) -> float:
-        """Replicas times hours."""
+        """Sum up the replicas of a workload over time, in hours."""
         return sum((until - at).total_seconds() / 3600 * count for at, until, count in self.steps(name))
 
     def always_on_hours(self, replicas: int = 1) -> float:
-        """What so many kept up all the time would take."""
+        """Return the hours of that many replicas that are always on."""
         return (self.end - self.start).total_seconds() / 3600 * replicas
 
     def together(self, name: str) -> "Timeline":
-        """All workloads as one: the sum of their replicas."""
+        """Merge all workloads into one that has the sum of their replicas."""
         counts = dict(self.first)
         total, changes = sum(counts.values()), []
         for change in sorted(self.changes, key=lambda one: one.at):
@@ -67,7 +67,7 @@ class Timeline:
 
 
 def missed(expected: Sequence[Expected], changes: Sequence[Change]) -> list[str]:
-    """A sentence for each expected change that did not happen in time, and for each one that was not expected."""
+    """Describe each expected change that did not happen in time, and each change that was not expected."""
     switches = [change for change in changes if (change.before == 0) != (change.after == 0)]
     left, problems = list(switches), []
     for one in expected:

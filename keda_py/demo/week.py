@@ -23,13 +23,13 @@ REPLICAS, STARTUP, NEVER = 2, 20, 10**6
 CORE_TIMEOUT, CORE_PAUSE = timedelta(minutes=2), timedelta(seconds=10)
 WAKES = ("08:30", (0, 1, 2, 4, 7))
 SLEEPS = ("19:30", (1, 2, 4))
-"""Times of day, and days from Monday on; Monday evening and Thursday differ."""
+"""Time of day, and days counted from Monday, at which it sleeps; Monday evening and Thursday differ."""
 LATE = "22:00"
 PUT_BACK = ("19:40", "19:50")
 
 
 def week(days: int) -> Play:
-    """From Monday morning on; the whole week ends with Monday's wake."""
+    """Build the play from Monday morning on; a whole week ends with the next Monday's wake."""
     end = MONDAY + timedelta(days=days, hours=9)
     acts = [Act(at=_at(0, "19:00"), does=_keep_up), *(Act(at=_at(1, at), does=_argo_cd) for at in PUT_BACK)]
     return Play(
@@ -55,7 +55,7 @@ def _at(day: int, clock: str) -> datetime:
 
 def _expected() -> Iterator[Expected]:
     for day in WAKES[1]:
-        # On Wednesday `web` is up already: Argo CD had its way on Tuesday evening.
+        # On Wednesday `web` is up already: Argo CD put its count back on Tuesday evening.
         yield from _waking(_at(day, WAKES[0]), up_already=(CONTESTED,) if day == 2 else ())
     yield from _falling_asleep(_at(0, LATE))
     for day in SLEEPS[1]:
@@ -67,7 +67,7 @@ def _expected() -> Iterator[Expected]:
 
 
 def _waking(at: datetime, *, up_already: tuple[str, ...]) -> Iterator[Expected]:
-    """Each wave begins when the one before is ready; the front one when `search` is not waited for any longer.
+    """Yield the wakes: a wave begins when the one before is ready, the front one when the wait for `search` is over.
 
     A StatefulSet starts its pods one after another.
     """
@@ -80,14 +80,14 @@ def _waking(at: datetime, *, up_already: tuple[str, ...]) -> Iterator[Expected]:
 
 
 def _falling_asleep(at: datetime) -> Iterator[Expected]:
-    """In reverse: the database goes last."""
+    """Yield the changes in reverse order: the database goes last."""
     for wave, names in enumerate((FRONT, CORE, DATA)):
         for name in names:
             yield Expected(name=name, at=at, up=False, tolerance=timedelta(seconds=5 + 15 * wave))
 
 
 async def _keep_up(client: KubeClient) -> None:
-    """`keda-py wake shop --until 22:00 --reason release`."""
+    """Do what `keda-py wake shop --until 22:00 --reason release` does."""
     spec = {"state": "Awake", "until": _at(0, LATE).isoformat(), "reason": "release"}
     metadata = {"name": "release", "namespace": NAMESPACE}
     body = {"apiVersion": OVERRIDES.api_version, "kind": OVERRIDES.kind, "metadata": metadata, "spec": spec}
@@ -95,7 +95,7 @@ async def _keep_up(client: KubeClient) -> None:
 
 
 async def _argo_cd(client: KubeClient) -> None:
-    """Git says how many, and a sync puts that back."""
+    """Put the count of Git back, as a sync of Argo CD does."""
     query = {"fieldManager": "argocd-controller", "force": "true"}
     path = DEPLOYMENTS.named(NAMESPACE, CONTESTED)
     headers = {"Content-Type": PatchKind.APPLY.value}

@@ -1,4 +1,4 @@
-"""What the commands ask the API server, with the rights of the user; a refusal says what may be done about it."""
+"""Requests of the commands to the API server, with the user's rights; a refusal says what can be done about it."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class NotInstalled(ConfigError):
 
 
 async def list_environments(client: KubeClient, namespace: str) -> list[Obj]:
-    """By namespace and name; "" for every namespace. Raises NotInstalled without the CRDs, and KubeError."""
+    """List Environments in order; "" for every namespace. Raises NotInstalled without the CRDs, and KubeError."""
     try:
         found = await client.list(ENVIRONMENTS, namespace)
     except NotFound:
@@ -27,7 +27,7 @@ async def list_environments(client: KubeClient, namespace: str) -> list[Obj]:
 
 
 async def get_environment(client: KubeClient, namespace: str, name: str) -> Obj:
-    """Raises ConfigError where it is missing, and KubeError."""
+    """Get one Environment. Raises ConfigError if it is missing, and KubeError."""
     try:
         return await client.get(ENVIRONMENTS.named(namespace, name))
     except NotFound:
@@ -37,12 +37,12 @@ async def get_environment(client: KubeClient, namespace: str, name: str) -> Obj:
 
 
 async def find_environment(client: KubeClient, namespace: str, name: str) -> Environment:
-    """The same, read. Raises ConfigError, KubeError."""
+    """Get one Environment and parse it. Raises ConfigError, KubeError."""
     return read_environment(await get_environment(client, namespace, name))
 
 
 async def only_environment(client: KubeClient, namespace: str) -> Obj:
-    """That of a namespace with one. Raises ConfigError for none or several, and KubeError."""
+    """Get the only Environment of a namespace. Raises ConfigError for none or several, and KubeError."""
     found = await list_environments(client, namespace)
     if len(found) == 1:
         return found[0]
@@ -53,12 +53,12 @@ async def only_environment(client: KubeClient, namespace: str) -> Obj:
 
 
 def read_environment(live: Obj) -> Environment:
-    """Raises ConfigError for one that cannot be read."""
+    """Parse an Environment. Raises ConfigError if it cannot be read."""
     return parse_object(Environment, live)
 
 
 async def who_am_i(client: KubeClient) -> str:
-    """The user as the API server knows them; "" where it does not say."""
+    """Return the user's name as the API server knows it; "" if it does not say."""
     body: dict[str, Any] = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     try:
         answer = await client.send(Request(method="POST", path=_SELF, body=body, resource="selfsubjectreviews"))

@@ -1,7 +1,7 @@
 """`keda-py end`: an Override is over before its time, whether `wake`, `sleep` or `hold` made it, or another client.
 
-It is deleted, with the user's own rights; the operator does the rest. Of several that are meant none is, until one of
-them is named.
+It is deleted, with the user's own rights; the operator does the rest. If several match, none is
+deleted until one of them is named.
 """
 
 from argparse import Namespace
@@ -40,21 +40,21 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """`name` is a target as `wake` takes it, or override/NAME; "": whatever the namespace has."""
+    """Request to end Overrides: `name` is a target as `wake` takes it, or override/NAME; "" matches them all."""
 
     name: str = ""
     everything: bool = False
-    """All that are meant, not only one."""
+    """End every match, not only a single one."""
     dry_run: bool = False
 
 
 def end(kubeconfig: str, wish: Ending, choice: Choice, printing: Printing) -> int:
-    """Delete them and tell which; the exit code. Raises ConfigError, KubeError."""
+    """Delete the Overrides and print which; returns the exit code. Raises ConfigError, KubeError."""
     return carry_out(kubeconfig, partial(propose, wish, choice), choice, printing)
 
 
 async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: str) -> Proposal:
-    """Which would end, and what rules then. Raises ConfigError, KubeError."""
+    """Propose the Overrides that would end, and say what rules then. Raises ConfigError, KubeError."""
     times = times_of(client)
     if choice.is_single:
         meant = [await _of_one(client, namespace, replace(wish, name="".join(choice.names)), times)]
@@ -74,7 +74,7 @@ async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: s
 
 
 async def end_overrides(client: KubeClient, namespace: str, wish: Ending, times: Times) -> tuple[list[str], list[Obj]]:
-    """What is told, and the Overrides as they were. Raises ConfigError, KubeError."""
+    """End Overrides; (sentences, the Overrides as they were). Raises ConfigError, KubeError."""
     meant = await _of_one(client, namespace, wish, times)
     if wish.dry_run:
         return [*meant.tell(times, done=False), _DRY], [_body(one) for one in meant.ending]
@@ -91,7 +91,7 @@ class _Meant:
     known: Sequence[Override]
 
     def tell(self, times: Times, *, done: bool, with_place: bool = False) -> Iterator[str]:
-        """What ends, or has ended, and what rules then."""
+        """Say what ends, or has ended, and what rules then."""
         place = f"{self.namespace}: " if with_place else ""
         return (f"{place}{line}" for line in _tell(self.ending, self.known, times, done=done))
 
@@ -114,7 +114,7 @@ def _named(known: Sequence[Override], wish: Ending, namespace: str, times: Times
 
 
 async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Choice, times: Times) -> _Meant:
-    """Of several names, each of which means one, or with --all any. Raises ConfigError, which tells all mistakes."""
+    """Find the Overrides of several names: one each, or with --all any number. Raises ConfigError with all mistakes."""
     known, found, wrong = await _known(client, namespace, times), set[str](), list[str]()
     for name in choice.names:
         try:
@@ -127,7 +127,7 @@ async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Ch
 
 
 async def _of_many(client: KubeClient, namespace: str, choice: Choice, times: Times) -> list[_Meant]:
-    """By namespace: all of `-A`; with `-l` those of the Environments that have these labels."""
+    """Find Overrides by namespace: all with `-A`; with `-l` those about Environments that have these labels."""
     known = await _known(client, "" if choice.everywhere else namespace, times)
     labelled = None
     if choice.selector:
@@ -148,7 +148,7 @@ async def _of_many(client: KubeClient, namespace: str, choice: Choice, times: Ti
 
 
 def _is_about(one: Override, namespace: str, environments: Collection[tuple[str, str]]) -> bool:
-    """Whether it is about one of these; without a target it is about the namespace's only Environment."""
+    """Whether it is about one of these Environments; without a target it is about the namespace's only one."""
     target = _target(one)
     if target.kind != ENVIRONMENT:
         return False
@@ -156,7 +156,7 @@ def _is_about(one: Override, namespace: str, environments: Collection[tuple[str,
 
 
 async def _delete_all(meant: Sequence[_Meant], times: Times, client: KubeClient) -> Outcome:
-    """One that is refused holds up no other, unless it is the only one. Raises KubeError."""
+    """Delete the Overrides; a refusal does not stop the others. Raises KubeError for a single one."""
     told, ended, failed = list[str](), list[Obj](), list[str]()
     number = sum(len(each.ending) for each in meant)
     for each in meant:
@@ -190,7 +190,7 @@ def _tell(meant: Sequence[Override], known: Sequence[Override], times: Times, *,
 
 
 async def _read(client: KubeClient, namespace: str) -> list[Override]:
-    """The oldest first. Those that cannot be read rule nothing, but can be named."""
+    """Read the Overrides, oldest first; an unreadable one rules nothing but can be named."""
     try:
         lives = await client.list(OVERRIDES, namespace)
     except NotFound:
@@ -220,7 +220,7 @@ def _meant(known: Sequence[Override], text: str, namespace: str) -> list[Overrid
 
 
 def _means(one: Override, target: Target) -> bool:
-    """One without a target is about the namespace's only Environment."""
+    """Whether a target names it; an Override without a target is about the namespace's only Environment."""
     own = _target(one)
     return own == target or (own == Target(ENVIRONMENT, "") and target.kind == ENVIRONMENT)
 
@@ -256,7 +256,7 @@ async def _delete(client: KubeClient, namespace: str, name: str) -> None:
 
 
 def offered(lives: Sequence[Obj]) -> list[str]:
-    """What a shell may complete: override/NAME of each that has not ended, and its target as users write it."""
+    """List completions: override/NAME of each Override that has not ended, and its target as users write it."""
     found = set()
     for live in lives:
         if text_at(live, "status", "phase") == _ENDED:
@@ -269,5 +269,5 @@ def offered(lives: Sequence[Obj]) -> list[str]:
 
 
 def ending_of(options: Namespace) -> Ending:
-    """Of what was read from the command line."""
+    """Build the request from the options of the command line."""
     return Ending(everything=options.all, dry_run=options.dry_run)

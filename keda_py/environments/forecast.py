@@ -1,4 +1,4 @@
-"""What an Override will do, and when, told before it has done anything. Pure.
+"""Forecast of an Override before it is created: what it will do, and when. Pure.
 
 It follows from the Environment's status, which knows the next change of its calendar, and no later one.
 """
@@ -18,17 +18,17 @@ _UP = (Phase.AWAKE, Phase.WAKING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An Override to be: `ends` None is the next change of the calendar."""
+    """Planned Override; `ends` None is the next change of the calendar."""
 
     state: OverrideState
     target: str
-    """As it is told: `dev`, `Deployment web`."""
+    """Name for sentences: `dev`, `Deployment web`."""
     starts: datetime
     ends: datetime | None
 
 
 def forecast(plan: Plan, environment: Environment | None, times: Times) -> Iterator[str]:
-    """Sentences. `environment` None: the target is another object, or may not be read."""
+    """Yield sentences; `environment` is None if the target is another object or may not be read."""
     status = environment.status if environment is not None else EnvironmentStatus()
     ends = _end_of(plan, status)
     yield f"{plan.target} {_what(plan, status, times)}{_until(ends, times)}"
@@ -76,7 +76,7 @@ def _took(status: EnvironmentStatus) -> str:
 
 
 def _instead(plan: Plan, status: EnvironmentStatus, ends: datetime | None, times: Times) -> Iterator[str]:
-    """What it would do otherwise; where that is the same, the Override is for nothing, which is said."""
+    """Say what it would do without the Override; if that is the same, say that the Override has no effect."""
     change, phase = change_of(status), Phase(status.phase)
     is_same = phase in _UP if plan.state is OverrideState.AWAKE else phase is Phase.ASLEEP
     is_same = is_same and plan.state is not OverrideState.HOLD

@@ -17,13 +17,13 @@ from keda_py.kube.resources import Obj
 from keda_py.kube.scale import read_scale
 
 Key = tuple[str, str]
-"""Kind and name."""
+"""(kind, name)."""
 AT_ONCE, MOST_COUNTED = 20, 500
-"""Questions for counts at a time, and in all: a page is no place for more."""
+"""Bounds on the requests for counts, at a time and in all: one page must not flood the API server."""
 
 
 async def list_further(client: KubeClient, spec: EnvironmentSpec) -> tuple[dict[Key, Obj], list[str]]:
-    """The objects by kind and name, and what of the kinds cannot be read. Raises KubeError."""
+    """List objects by kind and name, and the problems of kinds that cannot be read. Raises KubeError."""
     discovery, unread = Discovery(client), []
     lives: dict[Key, Obj] = {}
     for api_version, kind in spec.kinds:
@@ -41,7 +41,7 @@ async def list_further(client: KubeClient, spec: EnvironmentSpec) -> tuple[dict[
 
 
 def _is_member(spec: EnvironmentSpec, live: Obj) -> bool:
-    """What has a controller is scaled by that."""
+    """Whether it may be a member; an object that has a controller is scaled by that."""
     owned = any(one.get("controller") is True for one in maps_at(live, "metadata", "ownerReferences"))
     return not owned and spec.takes(texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations"))
 

@@ -25,7 +25,7 @@ KINDS = (SCALED_OBJECTS, DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """`replicas` is ready/wanted, "" where there is no count; `why` is what holds it, "" where nothing does."""
+    """Member on a page: `replicas` is ready/wanted, "" without a count; `why` is what holds it, "" if nothing does."""
 
     key: str
     wave: str
@@ -33,16 +33,16 @@ class Member:
     replicas: str = ""
     why: str = ""
     up: MemberUp | None = None
-    """Why it is up though its Environment is to be asleep, as the status has it."""
+    """Reason, in the status, why it is up though its Environment should be asleep."""
 
     def why_in_words(self, times: Times) -> str:
-        """For a page, with times as the user's clock has them."""
+        """Write `why` for a page, with times by the user's clock."""
         return f"up: {up_in_words(self.up, times)}" if self.up is not None else self.why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
-    """In the order of waking; `unread` are the kinds that the user may not list.
+    """Members in the order of waking; `unread` are the kinds that the user may not list.
 
     `warnings` are what `keda-py validate` says of the Environment with these members.
     """
@@ -60,7 +60,7 @@ async def judged_members(client: KubeClient, environment: Environment) -> Member
 
 
 async def members_of(client: KubeClient, environment: Environment) -> Members:
-    """Raises ConfigError for a spec that cannot be read, and KubeError."""
+    """Read the members of an Environment. Raises ConfigError for a spec that cannot be read, and KubeError."""
     spec = build_environment(environment)
     lives, unread = await list_further(client, spec)
     for kind in KINDS:
@@ -78,13 +78,13 @@ async def members_of(client: KubeClient, environment: Environment) -> Members:
 def in_order(
     environment: Environment, spec: EnvironmentSpec, neighbours: Sequence[EnvironmentSpec], lives: Mapping[Key, Obj]
 ) -> list[Member]:
-    """The members among `lives`, which are all objects of the namespace that may be some, in the order of waking."""
+    """Return the members among `lives`, the candidates of the namespace, in the order of waking."""
     rows = sorted(_rows(environment, spec, neighbours, lives), key=lambda row: row[:2])
     return [member for _, _, member in rows]
 
 
 async def _neighbours(client: KubeClient, spec: EnvironmentSpec) -> list[EnvironmentSpec]:
-    """The Environments of the namespace that can be read; one that cannot has no members."""
+    """List the readable Environments of the namespace; an unreadable one has no members."""
     found = []
     for live in await list_environments(client, spec.namespace):
         try:
@@ -151,7 +151,7 @@ def _stage(remembered: MemberStatus, *, is_cron_job: bool) -> tuple[str, str]:
 
 
 def _is_up_again(remembered: MemberStatus, live: Obj, workload: Obj | None, *, is_cron_job: bool) -> bool:
-    """Whether it is up though it has slept."""
+    """Whether it is up though the Environment has put it to sleep."""
     if remembered.stage != Stage.DOWN.value or workload is None or _is_uncounted(workload):
         return False
     return not map_at(live, "spec").get("suspend") if is_cron_job else _counts(workload)[1] > 0
@@ -169,7 +169,7 @@ def _state(live: Obj, workload: Obj | None, *, is_cron_job: bool) -> str:
 
 
 def _is_uncounted(workload: Obj) -> bool:
-    """Of `spec.kinds`, where /scale did not answer."""
+    """Whether it is of `spec.kinds` and its /scale did not answer."""
     return map_at(workload, "spec").get("replicas", 1) is None
 
 

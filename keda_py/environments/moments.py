@@ -20,7 +20,7 @@ _WRITTEN = "write for example 22:00, Mon, 'Mon 08:30', tomorrow, 2026-11-23, '20
 
 
 def parse_moment(text: str, now: datetime, zone: ZoneInfo, *, field: str) -> datetime:
-    """The instant in UTC; of a day alone its midnight. Raises ConfigError, also for one that is over."""
+    """Parse an instant, in UTC; a day alone means its midnight. Raises ConfigError, also for one that has passed."""
     try:
         at: datetime | None = _instant(text.strip(), now, zone, field)
     except OverflowError:  # the last hours of the year 9999
@@ -33,7 +33,7 @@ def parse_moment(text: str, now: datetime, zone: ZoneInfo, *, field: str) -> dat
 
 
 def parse_length(text: str, *, field: str) -> timedelta:
-    """`3h`, `1h30m`. Raises ConfigError, also for no time at all."""
+    """Parse `3h`, `1h30m`. Raises ConfigError, also for zero."""
     length = parse_duration(text, _NO_TIME, field=field)
     if not length:
         raise ConfigError(f"{field}: {text!r} has no length; write for example 3h or 1h30m", field=field)
@@ -62,7 +62,7 @@ def _instant(text: str, now: datetime, zone: ZoneInfo, field: str) -> datetime:
 
 
 def _next(minute: int, weekday: int | None, now: datetime, zone: ZoneInfo) -> datetime:
-    """The first such instant after now; None: on any day."""
+    """Find the first such instant after now; `weekday` None is any day."""
     day = local_date(now, zone)
     while True:
         at = instant_of(day, minute, zone)

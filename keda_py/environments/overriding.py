@@ -45,7 +45,7 @@ _VERBS = {OverrideState.AWAKE: "wake", OverrideState.ASLEEP: "sleep", OverrideSt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What the user wrote. `name` "": the only Environment; neither `until` nor `length`: the next change."""
+    """Wish of the user: `name` "" is the only Environment; without `until` and `length` it ends at the next change."""
 
     state: OverrideState
     name: str = ""
@@ -57,12 +57,12 @@ class Wish:
 
 
 def override(kubeconfig: str, wish: Wish, choice: Choice, printing: Printing) -> int:
-    """Create them and tell what will happen; the exit code. Raises ConfigError, KubeError."""
+    """Create the Overrides and print what will happen; returns the exit code. Raises ConfigError, KubeError."""
     return carry_out(kubeconfig, partial(propose, wish, choice), choice, printing)
 
 
 async def propose(wish: Wish, choice: Choice, client: KubeClient, namespace: str) -> Proposal:
-    """What will come of it, and the Overrides as they would be. Raises ConfigError, KubeError."""
+    """Propose the Overrides, and say what effect they will have. Raises ConfigError, KubeError."""
     times = times_of(client)
     if choice.is_single:
         prepared = [await _prepare(client, namespace, replace(wish, name="".join(choice.names)), times)]
@@ -82,7 +82,7 @@ def _counted(number: int) -> str:
 
 
 async def request(client: KubeClient, namespace: str, wish: Wish, times: Times) -> tuple[list[str], Obj]:
-    """The sentences, and the Override as it is stored, or as it would be. Raises ConfigError, KubeError."""
+    """Create one; (sentences, the Override as it is stored or would be). Raises ConfigError, KubeError."""
     prepared = await _prepare(client, namespace, wish, times)
     if wish.dry_run:
         return [*prepared.sentences, "nothing is created: --dry-run"], prepared.body
@@ -92,7 +92,7 @@ async def request(client: KubeClient, namespace: str, wish: Wish, times: Times) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Prepared:
-    """An Override to be, and what it will do; `line` in short, with its namespace."""
+    """Override before it is created, and its forecast; `line` is that in short, with the namespace."""
 
     namespace: str
     body: Obj
@@ -101,14 +101,14 @@ class _Prepared:
 
 
 async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: Choice, times: Times) -> list[_Prepared]:
-    """Every one of them can be made, as far as can be seen. Raises ConfigError, which names all that cannot."""
+    """Check all of them before any is created. Raises ConfigError that names each one that cannot be."""
     spans, prepared, wrong = _spans(wish, times), [], []
     if not choice.names:
         for live in await chosen_environments(client, namespace, choice):
             try:
                 environment: Environment | None = read_environment(live)
             except ConfigError:
-                environment = None  # the operator leaves one as it is that cannot be read
+                environment = None  # the operator leaves an unreadable one as it is
             where, name = place_of(live)
             prepared.append(_prepared(where, wish, Target(ENVIRONMENT, name), environment, spans, times))
         return prepared
@@ -141,7 +141,7 @@ def _prepared(
 
 
 async def _store_all(prepared: Sequence[_Prepared], client: KubeClient) -> Outcome:
-    """One that is refused holds up no other, unless it is the only one. Raises ConfigError, KubeError."""
+    """Create the Overrides; a refusal does not stop the others. Raises ConfigError, KubeError for a single one."""
     user = await who_am_i(client)
     told, created, failed = [], [], []
     for one in prepared:
@@ -167,7 +167,7 @@ async def _store_all(prepared: Sequence[_Prepared], client: KubeClient) -> Outco
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """From when, until when (None: the next change), and how long as it was written."""
+    """Span of an Override: start, end (None is the next change), and the length as it was written."""
 
     starts: datetime
     ends: datetime | None
@@ -188,21 +188,21 @@ def _spans(wish: Wish, times: Times) -> _Spans:
 
 
 async def _target(client: KubeClient, namespace: str, text: str) -> tuple[Target, Environment | None]:
-    """The Environment, too, where the target is one and the user may read it."""
+    """Resolve the target, with the Environment if it is one and the user may read it."""
     target = target_of(text)
     if target.kind != ENVIRONMENT:
         return target, None
     name = target.name
     try:
         live = await (get_environment(client, namespace, name) if name else only_environment(client, namespace))
-    except Forbidden:  # the role for Overrides alone: the operator finds the only one, or says that it is missing
+    except Forbidden:  # a role may allow Overrides alone: the operator finds the only one, or says that it is missing
         return target, None
     environment = read_environment(live)
     return Target(ENVIRONMENT, environment.metadata.name), environment
 
 
 def target_of(text: str) -> Target:
-    """As users write it: `dev` is an Environment, `deployment/web` another object. Raises ConfigError."""
+    """Parse a target: `dev` is an Environment, `deployment/web` another object. Raises ConfigError."""
     word, slash, name = text.rpartition("/")
     kind = _KINDS.get(word.lower()) if slash else ENVIRONMENT
     if kind is None or (slash and not name):
@@ -241,7 +241,7 @@ async def _create(client: KubeClient, body: Obj) -> Obj:
 
 
 def wish_of(state: OverrideState, options: Namespace) -> Wish:
-    """Of what was read from the command line."""
+    """Build the wish from the options of the command line."""
     return Wish(
         state=state,
         until=options.until,

@@ -28,7 +28,7 @@ _STYLES = {"awake": "green", "asleep": "blue", "waking": "yellow", "falling asle
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One Environment; `status` is as it is stored."""
+    """Line about one Environment; `status` is as it is stored."""
 
     namespace: str
     name: str
@@ -40,7 +40,7 @@ class Line:
     status: EnvironmentStatus = field(default_factory=EnvironmentStatus)
 
     def fields(self) -> Mapping[str, Any]:
-        """For programs; times are UTC. Counts of members are null until the operator has looked at it."""
+        """Return the line for programs; times are UTC, counts null until the operator has looked at it."""
         told = self.status.model_dump(by_alias=True, exclude_defaults=True)
         known = bool(self.status.phase)
         kept = ("stillUp", "nextChange", "override", "lastWake", "because", "conditions")
@@ -56,7 +56,7 @@ class Line:
 
 
 def line_of_live(live: Obj, times: Times, zones: CalendarZones) -> Line:
-    """Of an Environment as it is in the cluster, also of one that cannot be read."""
+    """Build the line of an Environment as it is in the cluster, also of an unreadable one."""
     try:
         environment = read_environment(live)
         return line_of(environment, times.of(zones.of(environment)))
@@ -66,7 +66,7 @@ def line_of_live(live: Obj, times: Times, zones: CalendarZones) -> Line:
 
 
 def line_of(environment: Environment, times: Times) -> Line:
-    """Of one that was read."""
+    """Build the line of an Environment that was parsed."""
     meta, status = environment.metadata, environment.status
     return Line(
         namespace=meta.namespace,
@@ -87,7 +87,7 @@ def _why(environment: Environment, times: Times) -> str:
 
 
 def overview(lines: Sequence[Line], width: int, *, all_namespaces: bool = False) -> Text:
-    """The table; names stand with their namespace where several are shown."""
+    """Draw the table; names stand with their namespace if several are shown."""
     rows = [
         (
             f"{line.namespace}/{line.name}" if all_namespaces else line.name,

@@ -34,7 +34,7 @@ MEMBERS = (
 
 
 def page(environment: Environment, members: Members, times: Times, width: int) -> Text:
-    """The whole page."""
+    """Draw the page for a terminal of that width."""
     blocks = [
         Text("\n".join(line for told in sentences(environment, times, members.warnings) for line in wrap(told, width)))
     ]
@@ -48,7 +48,7 @@ def page(environment: Environment, members: Members, times: Times, width: int) -
 
 
 def body_of(environment: Environment, members: Members, times: Times) -> dict[str, Any]:
-    """The same for programs; times are UTC."""
+    """Build the page's document for programs; times are UTC."""
     universal = Times(now=times.now)
     told = [
         {
@@ -69,7 +69,7 @@ def body_of(environment: Environment, members: Members, times: Times) -> dict[st
 
 
 def sentences(environment: Environment, times: Times, warnings: Sequence[str] = ()) -> Iterator[str]:
-    """`shop/dev: awake since 08:30 CET (07:30 UTC), 7/9 ready, 9/9 up`, and what else is to be told."""
+    """Yield `shop/dev: awake since 08:30 CET (07:30 UTC), 7/9 ready, 9/9 up`, and further sentences."""
     meta, status = environment.metadata, environment.status
     since = None if is_partly_up(status) else time_of(status.phase_since)
     ready = "".join(f", {told} {what}" for told, what in ((status.ready, "ready"), (status.up, "up")) if told)

@@ -31,10 +31,10 @@ _AT_LAST = "The operator is stopped, and finalizers are off. What is remembered 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """`name` of `namespace`, which is "" for that of the context; or `everything`, of `namespace` or of the cluster.
+    """Scope: `name` of `namespace` ("": that of the context), or `everything` of `namespace` or of the cluster.
 
-    Of `everything` namespaces may be several, with commas. `stop` is the Deployment NAMESPACE/NAME of an operator that
-    is stopped first, for good.
+    With `everything`, `namespace` may list several, with commas. `stop` is the Deployment NAMESPACE/NAME of an
+    operator that is stopped first, for good.
     """
 
     name: str = ""
@@ -46,7 +46,7 @@ class Scope:
 
 
 async def release(kubeconfig: str, scope: Scope) -> None:
-    """To stdout. Raises ConfigError, and KubeError where a count could not be given back."""
+    """Release, and print the results. Raises ConfigError, and KubeError if a count could not be given back."""
     namespace = scope.namespace or ("" if scope.everything else context_namespace(kubeconfig))
     async with KubeClient(SystemClock(), kubeconfig) as client:
         if not scope.stop:
@@ -58,7 +58,7 @@ async def release(kubeconfig: str, scope: Scope) -> None:
 
 
 def _tell(scope: Scope, done: Sequence[Released]) -> None:
-    """To stdout. Raises KubeError where a count could not be given back."""
+    """Print the results. Raises KubeError if a count could not be given back."""
     if scope.as_json:
         write_json([asdict(one) for one in done])
     else:
@@ -70,7 +70,7 @@ def _tell(scope: Scope, done: Sequence[Released]) -> None:
 
 
 async def find(client: KubeClient, namespace: str, name: str) -> list[Obj]:
-    """The Environments. Raises ConfigError, KubeError."""
+    """Find the Environments of the scope. Raises ConfigError, KubeError."""
     if name:
         return [await get_environment(client, namespace, name)]
     return [live for one in namespace.split(",") for live in await list_environments(client, one)]
@@ -79,7 +79,7 @@ async def find(client: KubeClient, namespace: str, name: str) -> list[Obj]:
 async def release_all(
     client: KubeClient, lives: Sequence[Obj], *, dry_run: bool = False, last: bool = False
 ) -> list[Released]:
-    """One after another; an Environment that cannot be read is told, and holds up no other."""
+    """Release one after another; an Environment that cannot be read is reported and does not stop the others."""
     releasing = Releasing(client, dry_run=dry_run, last=last)
     done: list[Released] = []
     for live in lives:
@@ -92,7 +92,7 @@ async def release_all(
 
 
 def page(done: Sequence[Released], width: int, *, dry_run: bool, last: bool = False) -> Text:
-    """What was done, and what comes of it."""
+    """Render the results and their consequences."""
     if not done:
         return Text("nothing to give back: no Environment remembers a count")
     rows = [(one.environment, one.member, Text(one.told, "red" if one.failed else "")) for one in done]

@@ -22,7 +22,7 @@ from keda_py.kube.transport import Request
 from keda_py.operator.controller.finalizer import remove_finalizer
 
 FIELD_MANAGER = "kubectl-keda_py"
-"""Not the operator's: to that, who writes so is a person."""
+"""Field manager of these writes: the operator takes them for a person's, not for its own."""
 ATTEMPTS = 3
 _WORKLOADS = {kind.kind: kind.api_version for kind in (DEPLOYMENTS, STATEFUL_SETS)}
 _TAKEN = (Stage.FALLING, Stage.DOWN, Stage.RISING, Stage.PINNED)
@@ -30,7 +30,7 @@ _TAKEN = (Stage.FALLING, Stage.DOWN, Stage.RISING, Stage.PINNED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
-    """What became of a member; `failed`: its count is not given back."""
+    """Result for one member; `failed`: its count was not given back."""
 
     environment: str
     member: str
@@ -39,14 +39,14 @@ class Released:
 
 
 class Releasing:
-    """Of the Environments of a cluster. `dry_run`: tell what would be done; `last`: no operator is left."""
+    """Release of Environments of a cluster. `dry_run`: only report; `last`: no operator is left."""
 
     def __init__(self, client: KubeClient, *, dry_run: bool = False, last: bool = False) -> None:
         self._client, self._dry_run, self._last = client, dry_run, last
         self._discovery = Discovery(client)
 
     async def release(self, live: Obj) -> Sequence[Released]:
-        """One Environment; a member that fails holds up no other. Raises ConfigError for one that cannot be read."""
+        """Release one Environment; a failure does not stop the others. Raises ConfigError if it cannot be read."""
         environment = read_environment(live)
         meta = environment.metadata
         where = f"{meta.namespace}/{meta.name}"
@@ -66,7 +66,7 @@ class Releasing:
         return done
 
     async def _let_go(self, where: str, live: Obj) -> Sequence[Released]:
-        """A finalizer that stays keeps no count from anything: it is told, and is no failure where all is at an end."""
+        """Remove the finalizer, now that all counts are given back; without an operator a refusal is only reported."""
         try:
             await remove_finalizer(self._client, ENVIRONMENTS, live)
         except KubeError as error:
@@ -96,7 +96,7 @@ class Releasing:
         raise AssertionError("not reached: the last attempt returns or raises")
 
     async def _workload(self, namespace: str, name: str, remembered: MemberStatus) -> tuple[str, str, str]:
-        """Of a ScaledObject; of one that is gone, as it is remembered. Raises NotFound where it is not."""
+        """Find the workload of a ScaledObject; of a deleted one, as it is remembered. Raises NotFound if it is not."""
         try:
             scaled_object = await self._client.get(SCALED_OBJECTS.named(namespace, name))
         except NotFound:

@@ -1,6 +1,6 @@
 """Several targets of one command: which are meant, what will happen, one question, and what became of each.
 
-A target that is named alone is no several: that is done without a question. What is chosen by `-A` or `-l`, or named
+A single name is acted on without a question. What is chosen by `-A` or `-l`, or named
 beside others, is listed first; nothing is done before all of it was found.
 """
 
@@ -27,9 +27,9 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What the user chose: names, or all of one namespace ("": that of the context) or of every one, by labels.
+    """Choice of targets: names, or all of one namespace ("": that of the context) or of every one, by labels.
 
-    `yes`: without a question.
+    `yes` skips the question.
     """
 
     names: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What was done, in words and as objects; `failed` are the errors of those that it was not done to."""
+    """Result of a command, in words and as objects; `failed` are the errors of objects that stayed as they were."""
 
     told: Sequence[str]
     bodies: Sequence[Any]
@@ -55,7 +55,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What will happen, before it does. `question` "": it is not asked for, and `perform` tells all."""
+    """Proposal of what will happen. If `question` is "", none is asked and `perform` prints everything."""
 
     told: Sequence[str]
     bodies: Sequence[Any]
@@ -65,7 +65,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printing:
-    """How it is told, and whether it is only told."""
+    """Output format, and whether the command only shows what it would do."""
 
     as_json: bool = False
     dry_run: bool = False
@@ -74,7 +74,7 @@ class Printing:
 def carry_out(
     kubeconfig: str, propose: Callable[[KubeClient, str], Awaitable[Proposal]], choice: Choice, printing: Printing
 ) -> int:
-    """Propose, ask, do; the exit code. Raises ConfigError, and KubeError where something could not be done.
+    """Propose, ask, do; returns the exit code. Raises ConfigError, and KubeError if something could not be done.
 
     The question stands between two loops, so that an interrupt ends it at once.
     """
@@ -100,7 +100,7 @@ def carry_out(
 
 
 def _write(outcome: Outcome, choice: Choice, printing: Printing) -> None:
-    """To stdout; one object as such where one alone was meant."""
+    """Print the outcome; a single target as one object, not as a list."""
     bodies = outcome.bodies
     write_done(outcome.told, bodies[0] if choice.is_single and len(bodies) == 1 else bodies, as_json=printing.as_json)
     if outcome.failed:
@@ -122,7 +122,7 @@ async def chosen_environments(client: KubeClient, namespace: str, choice: Choice
 
 
 def read_selector(text: str) -> LabelSelector:
-    """As kubectl writes it, `team=web,tier!=db`. Raises ConfigError."""
+    """Parse a selector as kubectl does, `team=web,tier!=db`. Raises ConfigError."""
     try:
         return LabelSelector.parse(text)
     except ValueError as error:
@@ -130,12 +130,12 @@ def read_selector(text: str) -> LabelSelector:
 
 
 def place_of(live: Mapping[str, Any]) -> tuple[str, str]:
-    """Namespace and name."""
+    """Return (namespace, name)."""
     return namespace_of(live), name_of(live)
 
 
 def choice_of(options: Namespace) -> Choice:
-    """Of what was read from the command line."""
+    """Build the choice from the options of the command line."""
     return Choice(
         names=tuple(dict.fromkeys(options.names)),
         namespace=options.namespace,
@@ -146,5 +146,5 @@ def choice_of(options: Namespace) -> Choice:
 
 
 def printing_of(options: Namespace) -> Printing:
-    """The same."""
+    """Build the output format from the options of the command line."""
     return Printing(as_json=options.output == "json", dry_run=options.dry_run)

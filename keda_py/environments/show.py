@@ -23,7 +23,7 @@ from keda_py.terminal.zones import user_zone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """`name` "": all of `namespace`, which is "" for that of the context; `everywhere`: of the cluster."""
+    """Scope: `name` "" is all of `namespace`, which is "" for that of the context; `everywhere` is the cluster."""
 
     name: str = ""
     namespace: str = ""
@@ -32,7 +32,7 @@ class Wanted:
 
 
 async def show(kubeconfig: str, wanted: Wanted) -> None:
-    """To stdout. Raises ConfigError, KubeError."""
+    """Print the table, the page or JSON. Raises ConfigError, KubeError."""
     namespace = "" if wanted.everywhere else wanted.namespace or context_namespace(kubeconfig)
     async with KubeClient(SystemClock(), kubeconfig) as client:
         console = console_of(sys.stdout)
@@ -50,14 +50,14 @@ async def show(kubeconfig: str, wanted: Wanted) -> None:
 
 
 def times_of(client: KubeClient) -> Times:
-    """As the user's clock shows them; `Times.of` puts the zone of a Calendar before it."""
+    """Write times as the user's clock shows them; `Times.of` puts the zone of a Calendar before it."""
     return Times(now=client.clock.now(), reader=user_zone())
 
 
 async def look_at_one(
     client: KubeClient, namespace: str, name: str, times: Times, width: int
 ) -> tuple[Text, dict[str, Any]]:
-    """The page of an Environment, and the same for programs. Raises ConfigError, KubeError."""
+    """Read one Environment: its page, and its document for programs. Raises ConfigError, KubeError."""
     environment = await find_environment(client, namespace, name)
     members = await judged_members(client, environment)
     times = times.of((await list_zones(client, namespace)).of(environment))
@@ -65,14 +65,14 @@ async def look_at_one(
 
 
 async def look_at_all(client: KubeClient, namespace: str, times: Times, width: int) -> tuple[Text, list[Any]]:
-    """The table, and the same for programs; "" for every namespace. Raises ConfigError, KubeError."""
+    """Read all Environments: table and documents; "" for every namespace. Raises ConfigError, KubeError."""
     found, zones = await list_environments(client, namespace), await list_zones(client, namespace)
     lines = [line_of_live(live, times, zones) for live in found]
     return overview(lines, width, all_namespaces=not namespace), [line.fields() for line in lines]
 
 
 def write_done(sentences: Iterable[str], body: Any, *, as_json: bool) -> None:
-    """To stdout what was done, in words or as the objects that it was done to."""
+    """Print what was done, in words or as the objects that were changed."""
     if as_json:
         write_json(body)
         return

@@ -1,4 +1,4 @@
-"""Stops an operator before its counts are given back for good, as an uninstall does: one that runs would go on to rule.
+"""Stops an operator before its counts are given back for good, as at an uninstall: a running one would take them again.
 
 From its SIGTERM on an operator writes nothing more, so that pods which still end do no harm.
 """
@@ -21,9 +21,9 @@ _TARGET = ScaleTarget(
 
 @asynccontextmanager
 async def stopped(client: KubeClient, operator: str) -> AsyncIterator[None]:
-    """With the Deployment NAMESPACE/NAME at 0; what fails in the block has it back at its count.
+    """Hold the Deployment NAMESPACE/NAME at 0; a failure inside the block puts its count back.
 
-    One that is not there is stopped. Raises ConfigError for another form of name, and KubeError.
+    A missing Deployment counts as stopped. Raises ConfigError for another form of name, and KubeError.
     """
     namespace, _, name = operator.partition("/")
     if not namespace or not name or "/" in name:
@@ -43,7 +43,7 @@ async def stopped(client: KubeClient, operator: str) -> AsyncIterator[None]:
 
 
 async def _put_back(client: KubeClient, namespace: str, name: str, replicas: int, failed: BaseException) -> None:
-    """Raises KubeError with both, where that fails as well."""
+    """Put the count back. Raises KubeError with both errors if that fails as well."""
     try:
         await _scale(client, namespace, name, replicas)
     except KubeError as error:
@@ -52,7 +52,7 @@ async def _put_back(client: KubeClient, namespace: str, name: str, replicas: int
 
 
 async def _scale(client: KubeClient, namespace: str, name: str, replicas: int) -> int:
-    """The count of before. While its pods end its status is written often, which makes a write of ours too late."""
+    """Scale, and return the count before; repeated on conflicts, since ending pods change the status often."""
     for attempt in range(ATTEMPTS):
         seen = await read_scale(client, _TARGET, namespace, name)
         if seen.replicas == replicas:

@@ -30,13 +30,13 @@ def phase_of(status: EnvironmentStatus) -> str:
 
 
 def is_partly_up(status: EnvironmentStatus) -> bool:
-    """Whether its waves have fallen asleep, and members are up that no wave waits for."""
+    """Whether its waves are asleep while members are up that no wave waits for."""
     rests = status.phase == Phase.FALLING_ASLEEP.value and status.transition is None
     return rests and bool(status.members_up)
 
 
 def up_in_words(up: MemberUp, times: Times) -> str:
-    """`created 40 s ago, left alone until 08:04 UTC: grace 15 min`."""
+    """Write `created 40 s ago, left alone until 08:04 UTC: grace 15 min`."""
 
     def at(text: str) -> str:
         return times.spoken(found) if (found := time_of(text)) is not None else text
@@ -48,13 +48,13 @@ def up_in_words(up: MemberUp, times: Times) -> str:
 
 
 def calendar_of(environment: Environment) -> str:
-    """`Calendar office`, or `its own hours`."""
+    """Name its calendar: `Calendar office`, or `its own hours`."""
     reference = environment.spec.calendar_ref
     return "its own hours" if reference is None else f"{reference.kind or 'Calendar'} {reference.name}"
 
 
 def time_of(text: str) -> datetime | None:
-    """A stored time; None where it is empty or cannot be read."""
+    """Parse a stored time; None if it is empty or cannot be read."""
     try:
         return parse_optional_time(text, field="status")
     except ConfigError:
@@ -62,14 +62,14 @@ def time_of(text: str) -> datetime | None:
 
 
 def change_of(status: EnvironmentStatus) -> tuple[str, datetime] | None:
-    """`sleeps`, `wakes` or `is held`, and when; None: nothing is known to come."""
+    """Return (`sleeps`, `wakes` or `is held`, when); None if no change is known."""
     change = status.next_change
     at = time_of(change.at) if change is not None else None
     return (_GOES.get(change.to, change.to), at) if change is not None and at is not None else None
 
 
 def next_in_words(status: EnvironmentStatus, times: Times) -> str:
-    """`sleeps in 2 h 10 min`; "" where nothing is known to come."""
+    """Write `sleeps in 2 h 10 min`; "" if no change is known."""
     found = change_of(status)
     if found is None:
         return ""
@@ -78,7 +78,7 @@ def next_in_words(status: EnvironmentStatus, times: Times) -> str:
 
 
 def override_in_words(override: OverrideInForce, times: Times) -> str:
-    """`kept awake by jana until 22:00 CET (21:00 UTC): release night`."""
+    """Write `kept awake by jana until 22:00 CET (21:00 UTC): release night`."""
     what = _KEPT.get(override.state, override.state)
     by = f" by {override.requested_by}" if override.requested_by else f" by Override {override.name}"
     ends = time_of(override.until)
@@ -87,7 +87,7 @@ def override_in_words(override: OverrideInForce, times: Times) -> str:
 
 
 def override_asked(override: Override, times: Times) -> str:
-    """What was asked for, in force or to come: `dev awake until 22:00 UTC, by jana: release night`."""
+    """Describe an Override, in force or to come: `dev awake until 22:00 UTC, by jana: release night`."""
     spec, status = override.spec, override.status
     state = _KEPT.get(spec.state, spec.state) if spec.replicas is None else f"{spec.replicas} replicas"
     target = "the Environment" if spec.target is None else spec.target.name
@@ -101,7 +101,7 @@ def override_asked(override: Override, times: Times) -> str:
 
 
 def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
-    """Why it is as it is: what is wrong first, then what rules it, then who keeps members up."""
+    """Explain its state: what is wrong first, then what rules it, then who keeps members up."""
     status = environment.status
     yield from wrong_of(status)
     yield from lack_of_members(environment)
@@ -120,7 +120,7 @@ def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
 
 
 def lack_of_members(environment: Environment) -> Iterator[str]:
-    """Why nothing sleeps or wakes with it, where it has no member."""
+    """Explain why nothing sleeps or wakes with an Environment that has no member."""
     if environment.status.ready == "0/0":
         spec = environment.spec
         of_selector = " that spec.selector and spec.exclude leave to it" if spec.selector or spec.exclude else ""
@@ -128,14 +128,14 @@ def lack_of_members(environment: Environment) -> Iterator[str]:
 
 
 def wrong_of(status: EnvironmentStatus) -> Iterator[str]:
-    """What its conditions complain of."""
+    """Yield the messages of conditions that report a problem."""
     for condition in status.conditions:
         if _WRONG.get(condition.type) == condition.status:
             yield f"{condition.reason}: {condition.message}"
 
 
 def ruled_by(environment: Environment, times: Times) -> str:
-    """`asleep by environment dev until Mon 23 Nov 08:30 CET (07:30 UTC) (Calendar office)`."""
+    """Write `asleep by environment dev until Mon 23 Nov 08:30 CET (07:30 UTC) (Calendar office)`."""
     status = environment.status
     found = change_of(status)
     until = f" until {times.spoken(found[1])}" if found is not None else ""

@@ -1,4 +1,4 @@
-"""The zones of Calendars, in which the times of Environments are told, with the rights of the user who asks."""
+"""Zones of Calendars, in which the times of Environments are shown, read with the rights of the user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,17 +12,17 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS
 
 Place = tuple[str, str, str]
-"""Kind, namespace and name."""
+"""(kind, namespace, name)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalendarZones:
-    """Of the Calendars that the user may list."""
+    """Zones of the Calendars that the user may list."""
 
     by_place: Mapping[Place, str] = field(default_factory=dict)
 
     def of(self, environment: Environment) -> ZoneInfo | None:
-        """None: its Calendar is missing, invalid, or may not be read."""
+        """Return the zone of an Environment; None if its Calendar is missing, invalid, or may not be read."""
         spec = environment.spec
         zone = spec.calendar.time_zone if spec.calendar is not None else ""
         if spec.calendar_ref is not None:
@@ -36,7 +36,7 @@ class CalendarZones:
 
 
 async def list_zones(client: KubeClient, namespace: str) -> CalendarZones:
-    """Of a namespace and of the cluster; "" for every namespace. Raises KubeError."""
+    """List the zones of a namespace and of the cluster; "" for every namespace. Raises KubeError."""
     found: dict[Place, str] = {}
     for resource in (CALENDARS, CLUSTER_CALENDARS):
         try:

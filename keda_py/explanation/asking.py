@@ -1,4 +1,4 @@
-"""What `keda-py explain` asks the cluster: one object's insight, one object, or the objects of a namespace."""
+"""Requests of `keda-py explain` to the cluster: one object's insight, one object, or the objects of a namespace."""
 
 import asyncio
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """The object that is meant."""
+    """Object that the user names."""
 
     resource: Resource
     namespace: str
@@ -52,12 +52,12 @@ class Named:
 
     @property
     def key(self) -> str:
-        """KIND/NAME."""
+        """Return KIND/NAME."""
         return f"{self.resource.kind}/{self.name}"
 
 
 def named(text: str, namespace: str) -> Named:
-    """[KIND/][NAMESPACE/]NAME; `namespace` where the text has none. Raises ConfigError."""
+    """Parse [KIND/][NAMESPACE/]NAME; `namespace` is the default. Raises ConfigError."""
     parts = text.split("/")
     resource = _WORDS.get(parts[0].lower()) if len(parts) > 1 else None
     rest = parts if resource is None else parts[1:]
@@ -71,7 +71,7 @@ def named(text: str, namespace: str) -> Named:
 
 
 async def ask_insight(client: KubeClient, wanted: Named) -> dict[str, Any]:
-    """The insight as served. A replica that does not lead says so, and another one is asked. Raises KubeError."""
+    """Ask for an insight; a replica that does not lead says so, and another one is asked. Raises KubeError."""
     api = JOB_INSIGHT if wanted.resource is SCALED_JOBS else INSIGHT
     path = api.root + api.path.format(namespace=wanted.namespace, name=wanted.name)
     for attempt in range(ATTEMPTS):
@@ -90,7 +90,7 @@ async def ask_insight(client: KubeClient, wanted: Named) -> dict[str, Any]:
 
 
 async def get_object(client: KubeClient, wanted: Named) -> Obj:
-    """The object as it is in the cluster. Raises KubeError; NotFound names what there is."""
+    """Get the object from the cluster. Raises KubeError; NotFound names similar objects."""
     try:
         live = await client.get(wanted.resource.named(wanted.namespace, wanted.name))
     except NotFound:
@@ -99,7 +99,7 @@ async def get_object(client: KubeClient, wanted: Named) -> Obj:
 
 
 async def missing(client: KubeClient, wanted: Named) -> NotFound:
-    """What to raise for an object that is not there: the names that there are, those that are like it first."""
+    """Build the error for a missing object: it lists the existing names, similar ones first."""
     kind, where = wanted.resource.kind, wanted.namespace
     told = f"there is no {kind} {wanted.name!r} in namespace {where!r}"
     try:
@@ -126,7 +126,7 @@ def _listed(name: str, names: Sequence[str]) -> str:
 
 
 async def list_objects(client: KubeClient, namespace: str) -> list[Obj]:
-    """ScaledObjects, then ScaledJobs, by namespace and name; "" for all namespaces. Raises KubeError."""
+    """List ScaledObjects, then ScaledJobs, in order; "" for all namespaces. Raises KubeError."""
     found: list[Obj] = []
     for resource in (SCALED_OBJECTS, SCALED_JOBS):
         listed = await client.list(resource, namespace)

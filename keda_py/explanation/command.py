@@ -45,7 +45,7 @@ _SPARE = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """`object` "": all objects of `namespace`, which is "" for every namespace. `since` "": everything that is kept."""
+    """Scope: `object` "" is all of `namespace`, which is "" for every one. `since` "" is everything that is kept."""
 
     object: str
     namespace: str
@@ -56,7 +56,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What was found: a page for a terminal, lines for a pipe that is watched, a body for programs."""
+    """Explanation in three forms: a page for a terminal, lines for a watched pipe, a body for programs."""
 
     page: Callable[[int, int | None], Text]
     lines: Sequence[str]
@@ -64,7 +64,7 @@ class View:
 
 
 async def explain(kubeconfig: str, wanted: Wanted) -> None:
-    """To stdout. Raises ConfigError, KubeError."""
+    """Print the explanation, with --watch again and again. Raises ConfigError, KubeError."""
     async with KubeClient(SystemClock(), kubeconfig) as client:
         view = await look(client, wanted)
         console = console_of(sys.stdout)
@@ -79,7 +79,7 @@ async def explain(kubeconfig: str, wanted: Wanted) -> None:
 
 
 async def look(client: KubeClient, wanted: Wanted) -> View:
-    """What there is to tell, as of now on the client's clock. Raises ConfigError, KubeError."""
+    """Gather the explanation as of now on the client's clock. Raises ConfigError, KubeError."""
     if wanted.object:
         return await _look_at_one(client, wanted)
     return await (_look_back(client, wanted) if wanted.since else _look_at_all(client, wanted))
@@ -104,7 +104,7 @@ async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
 
 
 def _tell_rule(about: Named, live: Obj, sources: Sequence[Source], times: Times) -> Told:
-    """Of an Override or a ScalingSchedule, in the zone of the Calendar that it is about."""
+    """Explain an Override or a ScalingSchedule, in the zone of the Calendar that it is about."""
     times = times.of(zone_of_rule(live, sources))
     return (tell_override if about.resource is OVERRIDES else tell_schedule)(live, sources, times)
 
@@ -140,7 +140,7 @@ async def _look_back(client: KubeClient, wanted: Wanted) -> View:
 
 
 async def _look_at_environment(client: KubeClient, about: Named) -> View:
-    """What sleeps together, also workloads that no ScaledObject has: told by its status, without the operator."""
+    """Explain an Environment by its status, without the operator."""
     environment = await find_environment(client, about.namespace, about.name)
     members = await judged_members(client, environment)
     times = times_of(client).of((await list_zones(client, about.namespace)).of(environment))
@@ -174,7 +174,7 @@ async def _watch_live(client: KubeClient, wanted: Wanted, console: Console, view
 
 
 async def _watch_lines(client: KubeClient, wanted: Wanted, view: View) -> None:
-    """What is new since the look before, a line each; as JSON, a document a line."""
+    """Print what is new since the last look, a line each; as JSON, a document a line."""
     seen: frozenset[str] = frozenset()
     while True:
         lines = (
@@ -190,7 +190,7 @@ async def _watch_lines(client: KubeClient, wanted: Wanted, view: View) -> None:
 
 
 async def _look_again(client: KubeClient, wanted: Wanted, before: View) -> View:
-    """What was seen before, while the API server or the operator does not answer."""
+    """Look again; return the last view while the API server or the operator does not answer."""
     try:
         return await look(client, wanted)
     except Unavailable:

@@ -1,4 +1,4 @@
-"""What the cluster says beside the operator: the manifest, the HPA's steps, who set the count by hand.
+"""Evidence in the cluster beside the operator's insight: the manifest, the HPA's steps, who set the count by hand.
 
 Read with the rights of the user who asks; what may not be read is left out and named.
 """
@@ -22,7 +22,7 @@ AUTOSCALERS = ("keda-py", "keda-operator", "keda", "kube-controller-manager")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A change of the count by the HPA."""
+    """Change of the count by the HPA."""
 
     at: datetime
     size: int
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByHand:
-    """Who set the count that holds now, and when."""
+    """Writer of the present count, and the time."""
 
     manager: str
     at: datetime
@@ -56,7 +56,7 @@ NOTHING = Evidence()
 
 
 async def gather(client: KubeClient, insight: Mapping[str, Any]) -> Evidence:
-    """Never fails: explain tells what the operator says, whatever else can be read."""
+    """Read the evidence; never fails, since explain shows the operator's insight in any case."""
     resource = SCALED_JOBS if insight.get("kind") == "ScaledJobInsight" else SCALED_OBJECTS
     namespace, name = insight["metadata"]["namespace"], insight["metadata"]["name"]
     found = NOTHING
@@ -78,7 +78,7 @@ async def gather(client: KubeClient, insight: Mapping[str, Any]) -> Evidence:
 
 
 async def read_sources(client: KubeClient, namespace: str, live: Obj) -> tuple[list[Source], list[str]]:
-    """What rules the objects of a namespace, and they; `live` alone, where nothing may be listed. Never fails."""
+    """List a namespace's objects and what rules them; `live` alone if nothing may be listed. Never fails."""
     reading = ClusterReading(client, namespace)
     try:
         return await reading.read(live), [resource.plural for resource in reading.forbidden]
@@ -96,7 +96,7 @@ async def _try(asked: Awaitable[Any], what: str, found: Evidence) -> tuple[Any, 
 
 
 def _target(kind: Mapping[str, Any]) -> Resource | None:
-    """What `status.scaleTargetGVKR` says; others than the operator may write there, so no part may be a path."""
+    """Read `status.scaleTargetGVKR`; None if a part of it could be a path, since other clients may write it."""
     group, version, plural = (str(kind.get(field) or "") for field in ("group", "version", "resource"))
     try:
         for field, text in (("group", group or "core"), ("version", version), ("resource", plural)):
@@ -107,7 +107,7 @@ def _target(kind: Mapping[str, Any]) -> Resource | None:
 
 
 def map_steps(events: Sequence[Obj]) -> list[Step]:
-    """The steps that Events of an HPA tell of; what is not written as the HPA controller writes is left out."""
+    """Parse an HPA's Events into steps; Events in another form than the HPA controller's are skipped."""
     steps = []
     for event in events:
         rescale, at = read_rescale(str(event.get("message") or "")), _time_of(event)
@@ -117,7 +117,7 @@ def map_steps(events: Sequence[Obj]) -> list[Step]:
 
 
 def who_set_the_count(live: Obj) -> ByHand | None:
-    """The last writer of `spec.replicas`; None: an autoscaler, the creator of the workload, or not told."""
+    """Return the last writer of `spec.replicas`; None for an autoscaler, the workload's creator, or an unknown one."""
     meta = live.get("metadata") or {}
     for entry in meta.get("managedFields") or ():
         at = _parsed(entry.get("time"))

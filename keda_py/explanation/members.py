@@ -1,4 +1,4 @@
-"""A workload or CronJob: which Environment has it, what that makes of it, and what comes next."""
+"""Explanation of a workload or CronJob: its Environment, what that decides for it, and what comes next."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ from keda_py.terminal.times import Times
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """Sentences, and the same for programs."""
+    """Explanation in sentences, and as a document for programs."""
 
     sentences: Sequence[str]
     body: Any
 
 
 def scaling_object(wanted: Named, sources: Sequence[Source]) -> str:
-    """The ScaledObject that scales a workload; "" for none."""
+    """Return the ScaledObject that scales a workload; "" for none."""
     for source in sources:
         reference = map_at(source.body, "spec", "scaleTargetRef")
         target = text_at(reference, "kind") or "Deployment", text_at(reference, "name")
@@ -42,7 +42,7 @@ def scaling_object(wanted: Named, sources: Sequence[Source]) -> str:
 
 
 async def tell_member(client: KubeClient, wanted: Named, sources: Sequence[Source], times: Times) -> Told:
-    """Of one that no ScaledObject scales. Raises KubeError."""
+    """Explain a workload that no ScaledObject scales. Raises KubeError."""
     plan = plan_of(sources, wanted.key, times.now)
     if plan is None or not plan.environments:
         where = f"{wanted.namespace}/{wanted.name}"
@@ -92,7 +92,7 @@ def _body(
     step: Step | None = None,
     now: datetime | None = None,
 ) -> dict[str, Any]:
-    """Times are UTC."""
+    """Build the document for programs; times are UTC."""
     body: dict[str, Any] = {"kind": wanted.resource.kind, "namespace": wanted.namespace, "name": wanted.name}
     if environment is not None:
         body |= {"environment": environment.metadata.name, "phase": environment.status.phase}

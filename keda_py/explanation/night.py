@@ -1,4 +1,4 @@
-"""What all objects did since a time, one table in the order of time; read from what each keeps in its status."""
+"""Changes of all objects since a time, one table in the order of time, from the history in each status."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ NONE_KEPT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """One change of one object; `entry` is as the insight tells it."""
+    """Change of one object; `entry` has the form of the insight's."""
 
     at: datetime
     kind: str
@@ -31,13 +31,13 @@ class Happening:
     entry: Mapping[str, Any]
 
     def fields(self) -> Mapping[str, Any]:
-        """For programs."""
+        """Return the change for programs, with its object."""
         return {"kind": self.kind, "namespace": self.namespace, "name": self.name, **self.entry}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
-    """What happened since a time; `kept` is whether any object keeps anything at all."""
+    """Changes since a time; `kept`: at least one object keeps a history."""
 
     since: datetime
     now: datetime
@@ -46,7 +46,7 @@ class Night:
 
 
 def night_of(objects: Iterable[Mapping[str, Any]], since: datetime, now: datetime) -> Night:
-    """`objects` as they are in the cluster."""
+    """Collect the changes of `objects`, given as they are in the cluster."""
     found, kept = list[Happening](), False
     for live in objects:
         meta, kind = live["metadata"], live.get("kind", "ScaledObject")
@@ -60,7 +60,7 @@ def night_of(objects: Iterable[Mapping[str, Any]], since: datetime, now: datetim
 
 
 def night_page(night: Night, width: int, height: int | None = None) -> Text:
-    """The table; times are of this machine's zone."""
+    """Draw the table; times are in this machine's zone."""
     if not night.happenings:
         nothing = f"nothing changed since {_stamp(night.since)} {_zone(night.since)}" if night.kept else NONE_KEPT
         return Text("\n").join(map(Text, wrap(nothing, width)))
@@ -77,7 +77,7 @@ def night_page(night: Night, width: int, height: int | None = None) -> Text:
 
 
 def night_lines(night: Night) -> list[str]:
-    """A line a change, for a pipe that is watched."""
+    """Write a line for each change, for a watched pipe."""
     times = Times(now=night.now, reader=user_zone())
     return ["  ".join(filter(None, _row(one, times, "; "))) for one in night.happenings]
 

@@ -26,12 +26,12 @@ from keda_py.terminal.times import Times, spoken_duration
 
 Fields = Mapping[str, Any]
 STEPS = 60
-"""Boundaries of one window that are looked at for its opening."""
+"""Bound on the boundaries of one window that are searched for its opening."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What is known of a ScaledObject: the plan of its namespace, and what the last look saw.
+    """Knowledge about a ScaledObject: the plan of its namespace, and what the last look saw.
 
     `is_ruled`: something lies over its manifest; `is_stopped`: its triggers are not read.
     """
@@ -58,29 +58,29 @@ class Scene:
 
     @property
     def lowest(self) -> int:
-        """Replicas where nothing is to be done."""
+        """Replicas without work."""
         idle = self.spec.idle_replicas
         return self.spec.min_replicas if idle is None else idle
 
     @property
     def polled(self) -> list[Fields]:
-        """What was read of a source, schedules aside."""
+        """Readings of sources, without schedules."""
         return [one for one in self.last.get("triggers", ()) if type_of(one["metric"], self.spec) != CRON]
 
     @property
     def wakers(self) -> list[str]:
-        """Names of the triggers whose sources may wake it, also of those that are not read now."""
+        """Names of the triggers whose sources may wake it, also while they are not read."""
         kinds = [one for one in self.spec.triggers if one.type not in (CRON, *RESOURCE_TRIGGERS)]
         return [_name(one) for one in self.polled] or [one.name or f"its trigger {one.type}" for one in kinds]
 
     @property
     def resources(self) -> list[str]:
-        """`cpu`, `memory`."""
+        """Resource triggers, `cpu` and `memory`, that it has."""
         return sorted({one.type for one in self.spec.triggers if one.type in RESOURCE_TRIGGERS})
 
     @property
     def windows(self) -> list[CronWindow]:
-        """Those of its triggers."""
+        """Cron windows that its triggers open."""
         found = []
         for trigger in self.spec.triggers:
             if trigger.type == CRON:
@@ -92,7 +92,7 @@ class Scene:
         return found
 
     def find(self, plan: NamespacePlan, *, above: int | None = None, below: int | None = None) -> Search:
-        """The first step to more than `above`, or to less than `below`."""
+        """Find the first step to more than `above`, or to less than `below`."""
 
         def is_wanted(step: Step) -> bool:
             return step.replicas > above if above is not None else below is not None and step.replicas < below
@@ -101,7 +101,7 @@ class Scene:
 
 
 def scene_of(insight: Fields, sources: Sequence[Source], times: Times) -> Scene | None:
-    """None where nothing can be foretold: not looked at, a ScaledJob, a manifest that is wrong or could not be read."""
+    """Build the scene; None without a forecast: no look yet, a ScaledJob, an invalid or unreadable manifest."""
     last, is_ruled = insight.get("last") or {}, bool(insight.get("ruledBy"))
     is_stopped = "nextPoll" not in insight["now"]
     if insight.get("kind") == "ScaledJobInsight" or (is_stopped and not is_ruled) or not (last or is_ruled):
@@ -120,13 +120,13 @@ def scene_of(insight: Fields, sources: Sequence[Source], times: Times) -> Scene 
 
 
 def map_of(fields: Fields, name: str) -> Fields:
-    """A part that is an object; {} where it is not."""
+    """Return a part that is an object; {} if it is another value."""
     found = fields.get(name)
     return found if isinstance(found, Mapping) else {}
 
 
 def _last_active(last: Fields, spec: ScalingSpec, now: datetime) -> datetime | None:
-    """What the cooldown is measured from; of what is active now, this moment."""
+    """Return the start of the cooldown; this moment if a trigger is active."""
     if last.get("reason") == Reason.COOLING_DOWN and "cooldownLeftSeconds" in last:
         looked = datetime.fromisoformat(last["time"])
         return looked + timedelta(seconds=last["cooldownLeftSeconds"]) - spec.cooldown
@@ -135,7 +135,7 @@ def _last_active(last: Fields, spec: ScalingSpec, now: datetime) -> datetime | N
 
 
 def foretell(scene: Scene) -> Iterator[str]:
-    """Sentences: when it sleeps or wakes, what may prevent that, and each window."""
+    """Yield sentences: when it sleeps or wakes, what may prevent that, and each window."""
     count = scene.count
     if count is not None:
         is_up = count > 0 if scene.spec.idle_replicas is None else count > scene.spec.idle_replicas
@@ -151,12 +151,12 @@ def window_words(window: CronWindow) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """What its own spec and triggers make of it, in words; `at` is when, where that is known."""
+    """Forecast by its own spec and triggers, in words; `at` is the time if that is known."""
 
     told: str
     at: datetime | None = None
     depends: bool = False
-    """It may sleep at any time; nothing is told of one that does not sleep where a rule puts it to sleep."""
+    """When it sleeps depends on its sources, so that this may come before the sleep that a rule brings."""
 
 
 def _going_down(scene: Scene, count: int) -> Iterator[str]:
@@ -175,7 +175,7 @@ def _going_down(scene: Scene, count: int) -> Iterator[str]:
 
 
 def _ruled_sleep(scene: Scene, count: int) -> Step | None:
-    """By an Environment, an Override or a ScalingSchedule, whatever its triggers say."""
+    """Find the sleep by an Environment, an Override or a ScalingSchedule, whatever its triggers say."""
     if not scene.plan.is_ruled:
         return None
     step = scene.find(kept_active(scene.plan), below=min(count, max(scene.spec.min_replicas, 1))).step
@@ -183,7 +183,7 @@ def _ruled_sleep(scene: Scene, count: int) -> Step | None:
 
 
 def _ruled_own_sleep(scene: Scene) -> _Own:
-    """Under other bounds than its manifest's, or held: what the replay finds, if that is not a rule."""
+    """Forecast under other bounds than the manifest's, or held: what the replay finds, unless that is a rule's step."""
     step = scene.find(scene.plan, below=1).step
     if step is None or step.ruled:
         return _Own("")
@@ -228,13 +228,13 @@ def _goes(count: int) -> str:
 
 
 def _at(scene: Scene, step: Step) -> str:
-    """When, and by what rule."""
+    """Write the time of a step and the rule behind it."""
     by = f", {scene.times.localised(step.because)}" if step.ruled and step.because else ""
     return f"{scene.times.moment(step.at)}, in {scene.times.until(step.at)}{by}"
 
 
 def _unless(scene: Scene) -> str:
-    """The triggers that may keep it awake, where a time was said."""
+    """Name the triggers that may keep it awake longer."""
     names = [_name(one) for one in scene.polled]
     return f", unless {_listed(names, 'or')} is active" if names else ""
 
@@ -261,7 +261,7 @@ def _coming_up(scene: Scene, count: int) -> Iterator[str]:
 
 
 def _rule_ends(scene: Scene) -> Iterator[str]:
-    """Of one that its Environment gives back: from then on its triggers decide."""
+    """Say when its Environment gives it back, so that its triggers decide again."""
     for environment in scene.plan.environments:
         key = f"Environment/{environment.spec.name}"
         step = next_step(scene.plan, key, scene.now, lambda step: step.replicas > 0).step

@@ -1,4 +1,4 @@
-"""All objects, a line each: what they do, since when, what comes next and why. Read from their status."""
+"""Overview of all objects, a line each: state, since when, what comes next and why. Read from their status."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _QUIET = (Reason.DEACTIVATED, Reason.INACTIVE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One object; `next` is known in advance, None: it is not, or it is over. `goes` says what happens then.
+    """Line about one object; `next` is a time known in advance, None if unknown or past. `goes` says what happens then.
 
     `brief` is `why` without the time of the next change.
     """
@@ -47,7 +47,7 @@ class Line:
     times: Times
 
     def fields(self) -> Mapping[str, Any]:
-        """For programs; times are UTC."""
+        """Return the line for programs; times are UTC."""
         found = {"kind": self.kind, "namespace": self.namespace, "name": self.name, "state": self.state}
         times = {"since": self.since, "nextChange": self.next}
         told = {name: at.isoformat().replace("+00:00", "Z") for name, at in times.items() if at is not None}
@@ -55,7 +55,7 @@ class Line:
 
 
 def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Line:
-    """A ScaledObject or ScaledJob as it is in the cluster."""
+    """Build the line of a ScaledObject or ScaledJob as it is in the cluster."""
     meta, status = live["metadata"], live.get("status") or {}
     told, conditions = status.get("kedaPy") or {}, status.get("conditions") or ()
     ready, paused = read_condition(conditions, "Ready"), read_condition(conditions, "Paused").status == "True"
@@ -81,7 +81,7 @@ def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Lin
 
 
 def overview(lines: Iterable[Line], width: int, height: int | None = None, *, all_namespaces: bool = False) -> Text:
-    """The table; names stand with their namespace where several are shown."""
+    """Draw the table; names stand with their namespace if several are shown."""
     rows = [_row(line, all_namespaces) for line in lines]
     return draw_table(COLUMNS, rows, width, height) if rows else Text("no ScaledObject and no ScaledJob here")
 
@@ -100,12 +100,12 @@ def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
 
 
 def _changes(ruler: Ruler | None, state: str) -> bool:
-    """Whether what its Environment does next is news: one that is up is not woken."""
+    """Whether its Environment's next change affects it: an object that is up is not woken."""
     return ruler is not None and ruler.goes == ("wakes" if state in ("asleep", "paused") else "sleeps")
 
 
 def _next(told: Mapping[str, Any], ruler: Ruler | None, now: datetime) -> tuple[str, datetime | None]:
-    """What comes first: what it knows itself, or what its Environment does, with the word for that."""
+    """Return the earlier of its own next change and its Environment's, with a word for it."""
     own, ruled = _time(told.get("nextChange")), ruler.at if ruler is not None else None
     known = sorted(at for at in (own, ruled) if at is not None and at > now)
     if not known:
@@ -114,7 +114,7 @@ def _next(told: Mapping[str, Any], ruler: Ruler | None, now: datetime) -> tuple[
 
 
 def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, told: Mapping[str, Any]) -> str:
-    """What is wrong goes before that it is paused, or put to sleep by an Environment."""
+    """Name its state; an error comes before a pause, and before sleep by an Environment."""
     reason = told.get("reason", "")
     if ready == "False":
         return "broken"
@@ -128,7 +128,7 @@ def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, told:
 
 
 def _rests_at_zero(live: Mapping[str, Any]) -> bool:
-    """Whether nothing runs while no trigger is active; a ScaledJob has no workload that could sleep."""
+    """Whether it runs nothing while no trigger is active; a ScaledJob has no workload that could sleep."""
     spec = live.get("spec") or {}
     least = spec.get("idleReplicaCount", spec.get("minReplicaCount"))
     return live.get("kind", "ScaledObject") == "ScaledObject" and not least
@@ -143,7 +143,7 @@ def _why(ready: str, message: str, told: Mapping[str, Any]) -> str:
 
 
 def _without_end(text: str) -> str:
-    """Without `until 2026-11-23T07:30:00Z`, which the column beside it tells."""
+    """Cut `until 2026-11-23T07:30:00Z` off, which has a column of its own."""
     words = text.split(" ")
     ends = [at for at, word in enumerate(words[:-1]) if word == "until" and _time(words[at + 1]) is not None]
     return " ".join(word for at, word in enumerate(words) if at not in ends and at - 1 not in ends)

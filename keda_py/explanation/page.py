@@ -1,4 +1,4 @@
-"""An explanation in words: what holds now, what comes next, and the changes that led there."""
+"""Page of an explanation: what holds now, what comes next, and the changes that led there."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ _JOB_MEANINGS = {
 
 
 def print_explanation(insight: Mapping[str, Any], evidence: Evidence = NOTHING) -> None:
-    """To stdout, coloured on a terminal."""
+    """Print the explanation, coloured on a terminal."""
     console = console_of(sys.stdout)
     console.print(explanation(insight, evidence, console.width), soft_wrap=True)
 
@@ -62,12 +62,12 @@ def print_explanation(insight: Mapping[str, Any], evidence: Evidence = NOTHING) 
 def explanation(
     insight: Mapping[str, Any], evidence: Evidence, width: int = UNBOUNDED, height: int | None = None
 ) -> Text:
-    """The page as wide as a terminal; above `height` lines the first changes are left out."""
+    """Draw the page of a terminal; above `height` lines the first changes are left out."""
     return Explanation(insight, evidence).page(width, height)
 
 
 class Explanation:
-    """What is told of one object; what comes next is foretold once, however often it is drawn."""
+    """Explanation of one object; its forecast is made once, however often the page is drawn."""
 
     def __init__(self, insight: Mapping[str, Any], evidence: Evidence, reader: ZoneInfo = _UTC) -> None:
         self._insight, self._evidence = insight, evidence
@@ -78,19 +78,19 @@ class Explanation:
         self._ahead = list(ahead)
 
     def page(self, width: int, height: int | None = None) -> Text:
-        """As wide as a terminal; above `height` lines the first changes are left out."""
+        """Draw the page of a terminal; above `height` lines the first changes are left out."""
         return _page(self._insight, self._evidence, self._times, self._ahead, Size(width, height))
 
     @property
     def changes(self) -> list[str]:
-        """A line each, for a pipe that is watched."""
+        """Write a line for each change, for a watched pipe."""
         rows = _rows(self._insight, self._evidence, self._times, "; ")
         return ["  ".join((self._times.both(at), *filter(None, cells))) for at, cells in rows]
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Of a terminal; `height` None: no end."""
+    """Size of a terminal; `height` None is unbounded."""
 
     width: int
     height: int | None = None
@@ -114,7 +114,7 @@ def _page(insight: Mapping[str, Any], evidence: Evidence, times: Times, ahead: S
 
 
 def headline(insight: Mapping[str, Any], times: Times) -> str:
-    """What holds now; what is wrong goes before that it is paused."""
+    """Write the present state; an error comes before a pause."""
     ruler = times.localised(str(insight.get("ruledBy") or ""))
     troubles = [one for one in insight["conditions"] if one.get("type") == "Ready" and one.get("status") == "False"]
     paused = [one for one in insight["conditions"] if one.get("type") == "Paused" and one.get("status") == "True"]
@@ -142,7 +142,7 @@ def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Itera
 
 
 def _count(entry: Entry) -> str:
-    """What there is after a look."""
+    """Return the count after a look."""
     if "jobs" in entry:
         jobs = entry["jobs"]
         return f"{_numbered(jobs['running'] + jobs['created'], 'Job')} unfinished"
@@ -155,7 +155,7 @@ def _numbered(count: int, what: str) -> str:
 
 
 def _now(last: Entry | None, ruler: str) -> Iterator[str]:
-    """What the last look saw; who rules it is told with what holds."""
+    """Yield what the last look saw; what rules the object is in the headline."""
     if last is None:
         return
     for trigger in last["triggers"]:
@@ -166,14 +166,14 @@ def _now(last: Entry | None, ruler: str) -> Iterator[str]:
 
 
 def _notes(entry: Entry) -> list[str]:
-    """Why a value is not what its source said; a trigger in fallback says so itself."""
+    """Explain values that differ from their source; a trigger in fallback is shown as such already."""
     if entry["reason"] == Reason.PAUSED:
-        return []  # told as its meaning
+        return []  # its meaning is shown instead
     return [note for note in entry.get("notes", ()) if not note.endswith(": fallback")]
 
 
 def _next(insight: Mapping[str, Any], times: Times) -> Iterator[str]:
-    """The poll, and before or after it what is known in advance."""
+    """Yield the next poll, and before or after it what is known in advance."""
     now, last = insight["now"], insight.get("last") or {}
     steps = []
     if "nextPoll" in now:
@@ -208,7 +208,7 @@ def _changes(rows: Rows, insight: Mapping[str, Any], times: Times, size: Size) -
 
 
 def _rows(insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: str) -> Rows:
-    """Ours and the HPA's, in the order of time."""
+    """Merge our changes and the HPA's in the order of time."""
     rows = [(datetime.fromisoformat(one["time"]), entry_cells(one, times, joint)) for one in insight["changes"]]
     rows += [
         (one.at, ("HPA", f"-> {one.size}", one.metric, f"scaled by the HPA: {one.why}", "")) for one in evidence.steps
@@ -217,7 +217,7 @@ def _rows(insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: s
 
 
 def entry_cells(entry: Entry, times: Times, joint: str) -> tuple[str, ...]:
-    """Reason, count, triggers, why, next change."""
+    """Return the cells (reason, count, triggers, why, next change)."""
     planned = times.stamp(datetime.fromisoformat(entry["nextChange"])) if "nextChange" in entry else ""
     seen = [_trigger(trigger) for trigger in entry["triggers"]]
     seen += [f"formula = {entry['formula']:g}"] if "formula" in entry else []
@@ -239,7 +239,7 @@ def _meaning(entry: Entry, times: Times) -> str:
 
 
 def _caused(entry: Entry, text: str, times: Times) -> str:
-    """With its cause; of a change that was kept in the object's status, the triggers that were active are one."""
+    """Add the cause; a change that the object's status kept has its active triggers for a cause."""
     because = str(entry.get("because") or "")
     active = [one["metric"] for one in entry["triggers"] if one.get("active") or one.get("fallback")]
     if not because and entry["reason"] == Reason.ACTIVATED and active:

@@ -1,4 +1,4 @@
-"""Environments as the overview of all objects needs them: which has an object, when it changes next, and its zone."""
+"""Environments for the overview of all objects: which has an object, when it changes next, and its zone."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from keda_py.kube.client import KubeClient
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruler:
-    """The Environment of an object: what it does next, and when; its Calendar's zone."""
+    """Environment of an object: its next change with the time, and its Calendar's zone."""
 
     goes: str = ""
     at: datetime | None = None
@@ -27,13 +27,13 @@ class Ruler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rulers:
-    """Of all that the user may list."""
+    """Environments that the user may list, by the objects that they have."""
 
     by_namespace: Mapping[str, list[tuple[EnvironmentSpec, Environment]]] = field(default_factory=dict)
     zones: CalendarZones = field(default_factory=CalendarZones)
 
     def of(self, live: Obj) -> Ruler | None:
-        """None: no Environment has the object."""
+        """Find the ruler of an object; None if no Environment has it."""
         known = self.by_namespace.get(namespace_of(live), [])
         specs = [spec for spec, _ in known]
         owner = owner_of(specs, texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations"))
@@ -48,7 +48,7 @@ NONE = Rulers()
 
 
 async def read_rulers(client: KubeClient, namespace: str) -> Rulers:
-    """Of a namespace, "" for every one. Raises KubeError."""
+    """Read the Environments of a namespace, "" for every one. Raises KubeError."""
     by_namespace: defaultdict[str, list[tuple[EnvironmentSpec, Environment]]] = defaultdict(list)
     try:
         for live in await list_environments(client, namespace):
@@ -56,7 +56,7 @@ async def read_rulers(client: KubeClient, namespace: str) -> Rulers:
                 environment = read_environment(live)
                 by_namespace[namespace_of(live)].append((build_environment(environment), environment))
             except ConfigError:
-                continue  # told by `keda-py env`
+                continue  # `keda-py env` reports it
     except (NotInstalled, Forbidden):
         return NONE
     return Rulers(by_namespace=by_namespace, zones=await list_zones(client, namespace))

@@ -1,4 +1,4 @@
-"""Overrides and ScalingSchedules: what they rule now, why, and what comes next."""
+"""Explanations of Overrides and ScalingSchedules: what they rule now, why, and what comes next."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -51,7 +51,7 @@ def _ends(override: Override, sources: Sequence[Source], times: Times) -> Iterat
 
 
 def _step_of_target(override: Override, sources: Sequence[Source], times: Times) -> Step | None:
-    """What happens to what it is about; of an Environment its members' part is told by `env`."""
+    """Find the next step of its target; the members of an Environment are the matter of `keda-py env`."""
     target = override.spec.target
     if target is None or target.kind == "Environment":
         return None
@@ -95,7 +95,7 @@ def _wrong(conditions: Sequence[Condition]) -> Iterator[str]:
 
 
 def _bounds(schedule: ScalingSchedule) -> str:
-    """What holds in the period of now."""
+    """Describe the bounds of the present period."""
     named = {period.name: period for period in schedule.spec.periods}
     bounds: Bounds | None = named.get(schedule.status.period, schedule.spec.otherwise)
     if bounds is None:
@@ -107,7 +107,7 @@ def _bounds(schedule: ScalingSchedule) -> str:
 
 
 def _ruled(schedule: ScalingSchedule, sources: Sequence[Source]) -> str:
-    """How many, and which, where none of them is an older schedule's."""
+    """Count and name the objects that it rules, unless an older schedule rules one of them."""
     selector, chosen = build_selector(schedule.spec.selector, "spec.selector"), schedule.spec.names
     bodies = [source.body for source in sources if source.body["kind"] == SCALED_OBJECTS.kind]
     names = [name_of(one) for one in bodies if name_of(one) in chosen or (selector and selector.matches(one))]

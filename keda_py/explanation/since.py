@@ -11,9 +11,9 @@ _HOUR = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
 
 def parse_since(text: str, now: datetime, zone: ZoneInfo | None = None) -> datetime:
-    """`22:00` (the last time that it was), `yesterday`, `today`, `12h`, `2d`, or a date with or without a time.
+    """Parse `22:00` (its last occurrence), `yesterday`, `today`, `12h`, `2d`, or a date with or without a time.
 
-    `zone` None: that of this machine. Raises ConfigError for what is not a time, or has yet to come.
+    `zone` None is that of this machine. Raises ConfigError for another text, and for a time in the future.
     """
     local = now.astimezone(zone)
     try:
@@ -44,7 +44,7 @@ def _read(text: str, now: datetime, local: datetime, zone: ZoneInfo | None) -> d
 
 
 def _aware(at: datetime, zone: ZoneInfo | None) -> datetime:
-    """What names a zone keeps it."""
+    """Add the zone to a time that names none."""
     if at.tzinfo is not None:
         return at
     return at.replace(tzinfo=zone) if zone is not None else at.astimezone()

@@ -1,4 +1,4 @@
-"""The zone in which an object's times are told."""
+"""Zone in which an object's times are shown."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from keda_py.replay.reading.manifests import Source
 
 
 def zone_of(manifest: Mapping[str, Any] | None) -> ZoneInfo | None:
-    """The zone in which the object's first window is written; None: it has none."""
+    """Return the zone of the object's first window; None without a window."""
     for trigger in maps_at(manifest, "spec", "triggers"):
         if trigger.get("type") == CRON:
             try:
@@ -25,7 +25,7 @@ def zone_of(manifest: Mapping[str, Any] | None) -> ZoneInfo | None:
 
 
 def zone_of_rule(live: Mapping[str, Any], sources: Sequence[Source]) -> ZoneInfo | None:
-    """That of an Override's Environment, or of a ScalingSchedule's own hours or first Calendar; None: it has none."""
+    """Return the zone of an Override's Environment, or of a ScalingSchedule's hours or first Calendar, or None."""
     bodies = {(one.body["kind"], name_of(one.body)): one.body for one in sources}
     spec = map_at(live, "spec")
     name = text_at(spec, "target", "name") if text_at(spec, "target", "kind") == "Environment" else ""
@@ -50,7 +50,7 @@ def zone_of_rule(live: Mapping[str, Any], sources: Sequence[Source]) -> ZoneInfo
 
 
 def zone_of_plan(plan: NamespacePlan) -> ZoneInfo | None:
-    """That of the Calendar of the object's Environment, or of the schedule that rules it; None: nothing does."""
+    """Return the zone of the object's Environment, or of the schedule that rules it; None if nothing rules it."""
     for environment in plan.environments:
         if environment.calendar is not None:
             return environment.calendar.zone

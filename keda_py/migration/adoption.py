@@ -1,7 +1,6 @@
 """Whether a ScaledObject's HPA is taken over as it is: same name, same owner, same metrics.
 
-The HPA controller keeps no state of its own but in the object, so an HPA that is patched and not made anew goes on
-without a gap.
+The HPA controller keeps its state in the object, so an HPA that is patched, not made anew, goes on without a gap.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,11 +21,11 @@ from keda_py.validation.release import completed
 
 
 def check_adoption(scaled_object: Obj, installation: Installation, shared_context: SharedContext) -> Iterator[Finding]:
-    """What would become of its HPA; nothing for an object that has none, or that cannot be understood."""
+    """Yield what would happen to its HPA; nothing for an object without an HPA, or an unreadable one."""
     try:
         spec = AS_WRITTEN.read(completed(scaled_object))
     except ConfigError:
-        return  # told by the validation
+        return  # the validation reports it
     found = next((one for one in installation.of(HORIZONTAL_POD_AUTOSCALERS) if _belongs(one, scaled_object)), None)
     if found is None:
         return
@@ -63,7 +62,7 @@ def _external_names(hpa: Obj) -> Sequence[str]:
 
 
 def _renamed(spec: ScalingSpec, names: Sequence[str], shared_context: SharedContext) -> Iterator[str]:
-    """ "s0-a becomes s0-b" for each trigger whose name is known without its credentials; a formula has one name."""
+    """ "s0-a becomes s0-b" for each trigger whose name is known without credentials; a formula has one name."""
     for index, trigger in enumerate(() if spec.modifiers else spec.triggers):
         ours = _metric_name(trigger, index, spec, shared_context)
         theirs = [name for name in names if name.startswith(f"s{index}-")]
@@ -72,7 +71,7 @@ def _renamed(spec: ScalingSpec, names: Sequence[str], shared_context: SharedCont
 
 
 def _metric_name(trigger: ScaleTrigger, index: int, spec: ScalingSpec, shared_context: SharedContext) -> str:
-    """The name as our HPA has it; "" where that takes credentials, a server, or is no external metric."""
+    """Name the metric as our HPA does; "" if that takes credentials or a server, or it is not an external metric."""
     context = context_of(trigger, index, shared_context, spec)
     try:
         scaler = registry.build(Trigger(type=trigger.type, metadata=trigger.metadata), context)

@@ -17,7 +17,7 @@ _ORDER = tuple(Severity)
 
 
 async def check_migration(installation: Installation, read_flags: ReadFlags) -> tuple[Finding, ...]:
-    """Everything that is known of the move. Opens no connection."""
+    """Collect all findings about the move. Opens no connection."""
     async with shared_context() as lent:
         found = list(_all(installation, read_flags, lent))
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))

@@ -1,4 +1,4 @@
-"""The cluster around KEDA: its version, who owns the CRDs, who serves external metrics, which webhooks are there.
+"""Cluster around KEDA: its version, the owner of the CRDs, the server of external metrics, the webhooks.
 
 What Helm keeps at `helm uninstall` is what the release's own manifest says; an annotation that `kubectl annotate` wrote
 is not in there and keeps nothing.
@@ -31,7 +31,7 @@ _APPLY = "keda-py crds | kubectl apply --server-side --force-conflicts -f -"
 
 
 def check_cluster(installation: Installation) -> Iterator[Finding]:
-    """Everything that is there once in a cluster."""
+    """Check what exists once in a cluster."""
     yield from _check_unread(installation)
     if installation.live:
         yield from _check_version(installation.version)
@@ -42,7 +42,7 @@ def check_cluster(installation: Installation) -> Iterator[Finding]:
 
 
 def _check_unread(installation: Installation) -> Iterator[Finding]:
-    """A cluster's kinds, or places in files: there may be more than is told."""
+    """Yield a finding for each kind or place in a file that could not be read, since it may hide others."""
     for what, refusal in installation.unread.items():
         if installation.live:
             message, remedy = f"could not be looked at: {refusal}", "run as a user who may read it"
@@ -93,7 +93,7 @@ def _check_owner(definition: Obj) -> Iterator[Finding]:
 
 
 def _written_by_hand(definition: Obj) -> bool:
-    """Whether kubectl wrote the policy, after the fact; managedFields tell where they were asked for."""
+    """Whether kubectl wrote the policy afterwards; managedFields show it if they were asked for."""
     owners = [
         text_at(entry, "manager")
         for entry in maps_at(definition, "metadata", "managedFields")
@@ -103,7 +103,7 @@ def _written_by_hand(definition: Obj) -> bool:
 
 
 def _check_status(definition: Obj) -> Iterator[Finding]:
-    """KEDA's own definition drops what it does not know."""
+    """Warn of KEDA's own definition, which drops the status fields that it does not know."""
     if value_at(definition, "spec", "names", "kind") != "ScaledObject":
         return
     path = ("schema", "openAPIV3Schema", "properties", "status", "properties", OWN_STATUS)

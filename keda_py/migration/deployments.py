@@ -32,7 +32,7 @@ _UNREAD = frozenset({"WATCH_LABEL_SELECTOR", "WATCH_LABEL_SELECTOR_FOR_TRIGGERAU
 
 
 def check_deployments(installation: Installation, read_flags: ReadFlags) -> Iterator[Finding]:
-    """What each says, program by program."""
+    """Check the Deployments of each of KEDA's programs."""
     found = False
     for deployment in installation.of(DEPLOYMENTS):
         for container in _containers(deployment):
@@ -58,7 +58,7 @@ def _arguments(container: Mapping[str, Any]) -> list[str]:
 
 
 def _program(container: Mapping[str, Any]) -> str:
-    """Which of KEDA's three programs it runs, "" for none: by its command, else by the name of its image."""
+    """Name which of KEDA's three programs it runs, "" for none: by its command, else by the name of its image."""
     command = next(iter(list_at(container, "command")), "")
     image = text_at(container, "image").partition("@")[0].rpartition("/")[2].partition(":")[0]
     return next((name for name, binary in _IMAGES.items() if command == binary or (not command and image == name)), "")
@@ -93,7 +93,7 @@ def _check_flags(deployment: Obj, container: Mapping[str, Any], read_flags: Read
 
 
 def _changed(settings: Settings, given: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The flags that say something else than our defaults."""
+    """Yield the flags that differ from our defaults."""
     for group, kind in GROUPS.items():
         for name, option, default in options_of(kind):
             if option.flag in given and getattr(getattr(settings, group), name) != default:

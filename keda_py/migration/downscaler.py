@@ -1,6 +1,6 @@
 """py-kube-downscaler beside KEDA: its own Deployment, the annotations that it obeys, and what would be different here.
 
-keda-py takes them over only where it is told to (`--downscaler-annotations`), so nothing here blocks.
+keda-py takes them over only if it is told to (`--downscaler-annotations`), so nothing here blocks.
 """
 
 from collections import Counter
@@ -23,11 +23,11 @@ _PROGRAM = "kube-downscaler"
 _INCLUDE = "include-resources"
 _VARIABLES = ("DEFAULT_", "UPSCALE_", "DOWNSCALE_", "DOWNTIME_", "EXCLUDE_")
 _KNOWN = frozenset({_INCLUDE, "interval", "once", "debug", "json-logs", "enable-events", "dry-run", "namespace"})
-"""Flags that mean nothing here, or that the settings have."""
+"""Flags that have no meaning here, or are among the settings."""
 
 
 def check_downscaler(installation: Installation) -> Iterator[Finding]:
-    """The program first, then the annotations, object by object."""
+    """Check the program first, then the annotations, object by object."""
     programs = [each for each in installation.of(DEPLOYMENTS) if _is_program(each)]
     for program in programs:
         yield from _check_program(program)
@@ -86,7 +86,7 @@ def _instead(flag: str) -> str:
 
 
 def _given(deployment: Obj) -> dict[str, str]:
-    """Flags and their values, of both forms, and what its variables say."""
+    """Return flags and their values, in both forms, and the values of its environment variables."""
     found: dict[str, str] = {}
     for container in maps_at(deployment, "spec", "template", "spec", "containers"):
         words = [str(word) for word in (*list_at(container, "command"), *list_at(container, "args"))]

@@ -1,11 +1,11 @@
-"""What a migration would meet, and what to do about it."""
+"""Findings of a migration check, each with its remedy."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """The worst first."""
+    """Severity of a finding, the worst first."""
 
     BLOCKS = "blocks"
     CHANGES = "changes"
@@ -14,7 +14,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """`object` is "ScaledObject shop/web"; `remedy` says what to do, "" where nothing has to be done."""
+    """Finding about `object`, as in "ScaledObject shop/web"; `remedy` says what to do, "" if nothing has to be done."""
 
     severity: Severity
     object: str

@@ -1,7 +1,7 @@
-"""Authentications that send KEDA's own identity to an address where the operator would not send its own.
+"""Check of authentications that send KEDA's own identity to an address to which the operator would not send its own.
 
-KEDA sends it anywhere; `net/operator_identity.py` decides here. Only what the authentication itself says is judged: an
-address in a trigger is told of by the operator, in the Ready condition.
+KEDA sends it anywhere; `net/operator_identity.py` decides here. Only the authentication itself is judged: the
+operator reports an address in a trigger in the Ready condition.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _REMEDY = "change it before the move, or set operatorIdentity.hosts in the chart
 
 
 def check_identities(installation: Installation) -> Iterator[Finding]:
-    """One finding for each address that would be refused; what cannot be parsed is told of by `objects.py`."""
+    """Yield a finding for each address that would be refused; `objects.py` reports what cannot be parsed."""
     for resource in (TRIGGER_AUTHENTICATIONS, CLUSTER_TRIGGER_AUTHENTICATIONS):
         for body in installation.of(resource):
             try:
@@ -42,7 +42,7 @@ def _refusal(identity: str, to: Destination) -> str:
 
 
 def _uses(spec: TriggerAuthenticationSpec) -> Iterator[tuple[str, Destination]]:
-    """The operator's identity, and the address that is written for it; the cloud's own where none is."""
+    """Yield each use of the operator's identity with its address; the cloud's own address is the default."""
     if vault := spec.hashi_corp_vault:
         login = vault.credential
         to = Destination(url=vault.address, field="spec.hashiCorpVault.address")

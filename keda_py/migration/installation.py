@@ -1,7 +1,7 @@
-"""What is installed: objects as the API server or files have them, by kind.
+"""Installed objects, as the API server or files have them, by kind.
 
-A cluster is only read (get and list). What may not be read is remembered in `unread` and told as a finding: a check
-that has not looked must not look like one that found nothing.
+A cluster is only read (get and list). A kind that may not be read goes into `unread` and becomes a finding: a
+check that did not look must not resemble one that found nothing.
 """
 
 from collections import defaultdict
@@ -47,7 +47,7 @@ READ = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """`version` is the cluster's, as in "v1.31.2"; "" where only files are known.
+    """Objects of one installation; `version` is the cluster's, as in "v1.31.2", "" if only files are known.
 
     `unread` are kinds of a cluster that could not be listed, or places in files that could not be read, and why.
     """
@@ -57,17 +57,17 @@ class Installation:
     unread: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, resource: Resource) -> Sequence[Obj]:
-        """All objects of a kind."""
+        """Return all objects of a kind."""
         return self.objects.get(resource.kind, ())
 
     @property
     def live(self) -> bool:
-        """Whether this is a cluster: what is not there is not there."""
+        """Whether this is a cluster, so that an object that is missing here does not exist."""
         return bool(self.version)
 
 
 def from_bodies(bodies: Iterable[Obj], unread: Mapping[str, str] | None = None) -> Installation:
-    """The objects of manifests, and the places where others could not be read."""
+    """Collect objects of manifests, and the places where others could not be read."""
     found: defaultdict[str, list[Obj]] = defaultdict(list)
     for body in bodies:
         found[text_at(body, "kind")].append(body)
@@ -75,7 +75,7 @@ def from_bodies(bodies: Iterable[Obj], unread: Mapping[str, str] | None = None) 
 
 
 async def read_cluster(client: KubeClient) -> Installation:
-    """Everything that is looked at. Raises KubeError when the API server does not answer."""
+    """List all kinds that are checked. Raises KubeError if the API server does not answer."""
     version = await client.send(Request(method="GET", path="/version", resource="version"))
     objects: dict[str, Sequence[Obj]] = {}
     unread: dict[str, str] = {}

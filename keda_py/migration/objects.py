@@ -1,7 +1,7 @@
 """ScaledObjects, ScaledJobs, authentications and event sources: what is not here, and what would be refused.
 
-`keda-py validate` does the judging. What KEDA does not run either (its Ready condition is False) is told as fine: the
-move does not change it. Next: `adoption.py`, on the HPAs.
+`keda-py validate` does the judging. An object that KEDA does not run either (its Ready condition is False) is reported
+as fine: the move does not change it. Next: `adoption.py`, on the HPAs.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ _REMEDY = "leave this cluster to KEDA, or write the scaler: one file, see keda_p
 
 
 def check_objects(installation: Installation, shared_context: SharedContext) -> Iterator[Finding]:
-    """Type by type what is missing, then object by object what is wrong."""
+    """Check for missing trigger types, then check object by object."""
     yield from _check_types(installation)
     documents = [
         Document(file="", body=body, lines=_NO_LINES) for kind in installation.objects.values() for body in kind
@@ -80,6 +80,6 @@ def _judge(problem: Problem, body: Mapping[str, Any] | None) -> Finding:
 
 
 def _broken_already(body: Mapping[str, Any]) -> bool:
-    """Ready is False: KEDA has seen the object and does not run it."""
+    """Whether Ready is False: KEDA has seen the object and does not run it."""
     conditions = maps_at(body, "status", "conditions")
     return any((text_at(one, "type"), text_at(one, "status")) == ("Ready", "False") for one in conditions)

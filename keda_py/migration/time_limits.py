@@ -1,6 +1,6 @@
-"""Triggers that KEDA asks without a limit of time, and that have one here: which they are, and which will exceed it.
+"""Check of triggers that KEDA asks without a time limit, and that have one here: some queries will exceed it.
 
-How long a query takes is seen where it says so itself; for the others `keda-py check-trigger` and the shadow tell.
+A query's duration is known here only if the query names it; `keda-py check-trigger` and the shadow measure the others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ _REMEDY: Final = "set `timeout`, such as 30s, in the trigger's metadata: KEDA ig
 
 
 def check_time_limits(installation: Installation) -> Iterator[Finding]:
-    """One finding for all that have no `timeout` yet, and one for each query that says that it takes longer."""
+    """Yield one finding for all triggers without a `timeout`, and one for each query that waits longer by its own text."""
     limit, without = question_time_of(installation), list[str]()
     for resource in [resource_of(kind) for kind in KINDS if kind.has_triggers]:
         for body in installation.of(resource):
@@ -56,7 +56,7 @@ def _long_queries(body: Obj, triggers: list[Obj], limit: QuestionTime) -> Iterat
 
 
 def _seconds_of(query: str) -> float:
-    """What a query itself says that it waits, all of it together."""
+    """Sum up the waits that a query itself names."""
     text = query[:_LONGEST]
     slept = sum(float(found[1]) for found in _SECONDS.finditer(text))
     delays = ([float(part or 0) for part in found.groups()] for found in _WAITFOR.finditer(text))

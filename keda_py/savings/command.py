@@ -20,7 +20,7 @@ OVERRIDES = Resource(group="keda-py.dev", version="v1alpha1", kind="Override", p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """`namespace` "": all; `month` "": this one."""
+    """Scope of a statement: `namespace` "" is all of them, `month` "" the present one."""
 
     namespace: str
     month: str
@@ -30,7 +30,7 @@ class Wanted:
 
 
 async def tell_savings(kubeconfig: str, wanted: Wanted) -> None:
-    """To stdout. Raises ConfigError, KubeError."""
+    """Print the statement. Raises ConfigError, KubeError."""
     clock = SystemClock()
     period = period_of(wanted, clock.now())
     async with KubeClient(clock, kubeconfig) as client:
@@ -54,7 +54,7 @@ async def tell_savings(kubeconfig: str, wanted: Wanted) -> None:
 
 
 async def _list(client: KubeClient, resource: Resource, namespace: str) -> list[Obj]:
-    """None of what is not installed. What may not be listed is told: requests, or Environments, are not known then."""
+    """List a kind, nothing if it is not installed. A refusal is printed: requests or Environments are unknown then."""
     try:
         return await client.list(resource, namespace)
     except NotFound:
@@ -65,7 +65,7 @@ async def _list(client: KubeClient, resource: Resource, namespace: str) -> list[
 
 
 def period_of(wanted: Wanted, now: datetime) -> Period:
-    """What the statement is about. Raises ConfigError."""
+    """Resolve the period of the statement. Raises ConfigError."""
     if wanted.against is Against.LAST_WEEK and wanted.month:
         text = "--month: --against last-week is about the seven days before today; leave out --month"
         raise ConfigError(text, field="--month")
@@ -73,7 +73,7 @@ def period_of(wanted: Wanted, now: datetime) -> Period:
 
 
 def month_of(text: str, now: datetime) -> str:
-    """As a ledger names it; "": the present one, UTC. Raises ConfigError."""
+    """Return the month as ledgers name it; "" is the present one in UTC. Raises ConfigError."""
     if not text:
         return f"{now:%Y-%m}"
     try:

@@ -1,4 +1,4 @@
-"""A statement for people and programs."""
+"""Statement of savings, for people and for programs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -48,7 +48,7 @@ class Found:
 
 
 def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
-    """The whole page."""
+    """Render the statement for a terminal of that width."""
     rows = _rows(found.accounts, period)
     if not rows:
         nothing = f"nothing is accounted {_when(period)}: accounts have {_KEPT[period.against]}"
@@ -82,7 +82,7 @@ def _as_of(period: Period) -> str:
 
 
 def _expected(found: Found, period: Period) -> Iterator[str]:
-    """When the first figure of the others comes."""
+    """Say when the objects without an account get their first figure."""
     if found.waiting and period.month == f"{period.until:%Y-%m}" and period.against is not Against.LAST_WEEK:
         objects = f"{found.waiting} object{' is' if found.waiting == 1 else 's are'} not accounted yet"
         yield (
@@ -99,13 +99,13 @@ def _left_out(found: Found, period: Period) -> Iterator[str]:
 
 
 def _idle(rows: Sequence[Saved]) -> Iterator[str]:
-    """Why there is no figure above 0."""
+    """Explain why no figure is above 0."""
     if not any(one.asleep for one in rows):
         yield "nothing has slept in this time: expect the first figures when something does"
 
 
 def _lacking(rows: Sequence[Saved]) -> Iterator[str]:
-    """Of how many objects CPU and memory are told."""
+    """Say for how many objects CPU and memory are known."""
     cpu = len(rows) - sum(one.lack_cpu for one in rows)
     memory = len(rows) - sum(one.lack_memory for one in rows)
     why = "others have no requests that are known"
@@ -118,7 +118,7 @@ def _lacking(rows: Sequence[Saved]) -> Iterator[str]:
 
 
 def document(found: Found, period: Period, prices: Prices) -> dict[str, Any]:
-    """For programs; hours, `money` at the prices given. null is not known, of a sum it is at least what is told."""
+    """Build the document: hours, and `money` at the given prices. null is unknown; sums leave unknown parts out."""
     rows = _rows(found.accounts, period)
     return {
         **({} if period.against is Against.LAST_WEEK else {"month": period.month}),
@@ -159,7 +159,7 @@ def _objects(rows: Sequence[tuple[Account, Saved]]) -> list[tuple[str, Saved]]:
 
 
 def _sums(rows: Sequence[tuple[Account, Saved]], by: str) -> list[tuple[str, Saved]]:
-    """Of each namespace, or Environment; none of one object alone."""
+    """Sum up the rows by namespace or Environment; a group of one object has no sum."""
 
     def key(row: tuple[Account, Saved]) -> str:
         account = row[0]

@@ -27,13 +27,13 @@ from keda_py.errors import ConfigError
 
 SAVINGS = "kedaPySavings"
 Workloads = Mapping[tuple[str, str, str], Obj]
-"""By kind, namespace and name."""
+"""(kind, namespace, name) -> workload."""
 
 
 def read_accounts(
     scaled_objects: Sequence[Obj], workloads: Workloads, environments: Sequence[Obj], now: datetime
 ) -> list[Account]:
-    """Of those that have a ledger, by namespace and name. What a ScaledObject scales it accounts for itself."""
+    """Build the accounts of objects with a ledger, sorted; a ScaledObject accounts for the workload that it scales."""
     specs = list(_environments(environments))
     found = [_account(body, workloads, specs, now) for body in scaled_objects]
     scaled = {_target(body) for body, account in zip(scaled_objects, found, strict=True) if account is not None}
@@ -43,7 +43,7 @@ def read_accounts(
 
 
 def count_waiting(scaled_objects: Iterable[Obj], environments: Iterable[Obj]) -> int:
-    """Objects of which nothing is accounted yet."""
+    """Count the objects that have no account yet."""
     without = [body for body in scaled_objects if read_ledger(map_at(body, "status", SAVINGS)) is None]
     closed = [body for body in environments if not map_at(body, "status", "savings")]
     return len(without) + len(closed)
@@ -63,7 +63,7 @@ def _target(body: Obj) -> tuple[str, str, str]:
 def _accounts_of(
     environment: Obj, scaled: Container[tuple[str, str, str]], workloads: Workloads, now: datetime
 ) -> Iterator[Account]:
-    """Of the members that no ScaledObject scales."""
+    """Yield the accounts of the members that no ScaledObject scales."""
     for key, stored in map_at(environment, "status", "savings").items():
         kind, _, name = key.partition("/")
         place = kind, namespace_of(environment), name
@@ -84,7 +84,7 @@ def _accounts_of(
 
 
 def _account(body: Obj, workloads: Workloads, environments: Sequence[EnvironmentSpec], now: datetime) -> Account | None:
-    """None for one without a ledger, or that cannot be read."""
+    """Build one account; None without a ledger, or if the object cannot be read."""
     ledger = read_ledger(map_at(body, "status", SAVINGS))
     try:
         spec = AS_WRITTEN.read(body)
@@ -109,7 +109,7 @@ def _account(body: Obj, workloads: Workloads, environments: Sequence[Environment
 
 
 def _ledger_of(stored: object) -> Ledger | None:
-    """Of an Environment's member, where zeros are left out; None for another form."""
+    """Read the ledger of an Environment's member, in which zeros are left out; None if it is malformed."""
     try:
         return read_ledger(SavingsStatus.model_validate(stored).model_dump(by_alias=True))
     except ValueError:
@@ -117,7 +117,7 @@ def _ledger_of(stored: object) -> Ledger | None:
 
 
 def _until(ledger: Ledger, live: object, now: datetime) -> Ledger:
-    """On from what was stored; `live` is the count of the workload now, if that is known."""
+    """Continue a stored ledger until now; `live` is the present count of the workload if that is known."""
     held = ledger.held
     if not isinstance(live, int) or (live > 0) != (held.count > 0):
         return ledger
@@ -132,7 +132,7 @@ def _failing(spec: ScalingSpec, body: Obj) -> Iterator[str]:
 
 
 def read_overrides(overrides: Iterable[Obj], environments: Iterable[Obj]) -> list[tuple[str, OverrideSpec]]:
-    """By namespace, those whose times are known."""
+    """List the Overrides whose times are known, with their namespaces."""
     only: dict[str, str] = {}
     for one in _environments(environments):
         only[one.namespace] = "" if one.namespace in only else one.name
@@ -157,7 +157,7 @@ def _environments(bodies: Iterable[Obj]) -> Iterator[EnvironmentSpec]:
 
 
 def request_of(workload: Obj | None) -> Request:
-    """Of one replica: the sum of its containers, of each resource that all of them request."""
+    """Sum up the containers of one replica, for each resource that all of them request."""
     if workload is None:
         return Request()
     try:
@@ -176,11 +176,11 @@ def _sum_of(requests: Iterable[Amounts], resource: str) -> float | None:
 
 
 def _requests(container: PodContainer) -> Amounts:
-    """A request that is left out is the limit, as the API server has it."""
+    """Read the requests of a container; a missing one is the limit, as the API server defaults it."""
     resources = container.resources
     return {} if resources is None else {**(resources.limits or {}), **(resources.requests or {})}
 
 
 def indexed(bodies: Iterable[Obj], kind: str) -> dict[tuple[str, str, str], Obj]:
-    """By kind, namespace and name."""
+    """Index objects by kind, namespace and name."""
     return {(kind, namespace_of(body), name_of(body)): body for body in bodies}

@@ -1,4 +1,4 @@
-"""Where text goes: a terminal has colours and a width (COLUMNS is obeyed); a pipe has neither, its lines never wrap.
+"""Consoles: a terminal has colours and a width (COLUMNS is obeyed); a pipe has neither, its lines never wrap.
 
 Commands that the image runs take `Text` and `Console` from here: rich's, or the plain ones where rich is not installed.
 """
@@ -20,13 +20,13 @@ UNBOUNDED = 1_000_000
 
 
 def console_of(file: TextIO) -> Console:
-    """A console that writes to `file` and breaks no line where that is a pipe or a file."""
+    """Make a console that writes to `file` and breaks no line if that is a pipe or a file."""
     console = Console(file=file, highlight=False)
     return console if console.is_terminal else Console(file=file, highlight=False, width=UNBOUNDED)
 
 
 def tell(console: Console, text: str, *, style: str = "", indent: str = "") -> None:
-    """A sentence, broken between words alone; `indent` stands before the first line, blanks before the others."""
+    """Print a sentence that breaks between words; `indent` stands before the first line, blanks before the others."""
     lines = wrap(text, console.width - cells_of(indent))
     for number, line in enumerate(lines):
         before = indent if number == 0 else " " * cells_of(indent)

@@ -13,14 +13,14 @@ _INSTEAD = {"\t": " ", "\r": "", "\n": "\n"}
 
 
 def printable(text: str) -> str:
-    """The text with escapes in place of what a terminal or a browser would obey; line feeds stay."""
+    """Replace by escapes what a terminal or a browser would obey; line feeds stay."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else _INSTEAD.get(one) or _escaped(one) for one in text)
 
 
 def printable_values(value: Any) -> Any:
-    """The same for all texts of a JSON value, for a page that shows them."""
+    """Escape all texts of a JSON value, for a page that shows them."""
     match value:
         case str():
             return printable(value)
@@ -32,7 +32,7 @@ def printable_values(value: Any) -> Any:
 
 
 def json_of(body: Any, *, indent: bool = True) -> str:
-    """JSON with a line feed at the end: the same values for a program, and nothing that a terminal would obey."""
+    """Encode JSON with a line feed: the same values for a program, and nothing that a terminal would obey."""
     import orjson  # not for the pages of help
 
     option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z | (orjson.OPT_INDENT_2 if indent else 0)
@@ -40,12 +40,12 @@ def json_of(body: Any, *, indent: bool = True) -> str:
 
 
 def write_json(body: Any, *, indent: bool = True) -> None:
-    """To stdout."""
+    """Print a JSON document that is harmless on a terminal."""
     sys.stdout.buffer.write(json_of(body, indent=indent).encode())
 
 
 def _escaped(letter: str) -> str:
-    """`\\u202e`, as JSON has it: beyond U+FFFF two of them. A wide blank commands nothing and stays."""
+    """`\\u202e`, an escape as in JSON, two of them beyond U+FFFF. A wide blank is harmless and stays."""
     if letter == "\r" or category(letter) == "Zs":
         return "" if letter == "\r" else letter
     pairs = letter.encode("utf-16-be", "surrogatepass")

@@ -27,12 +27,12 @@ class Text:
         self.plain = self.plain.rstrip()
 
     def join(self, parts: Iterable["Text"]) -> "Text":
-        """One text of these, with this one between any two."""
+        """Join texts into one, with this one between any two."""
         return Text(self.plain.join(part.plain for part in parts))
 
     @staticmethod
     def assemble(*parts: "str | Text | tuple[str, str]") -> "Text":
-        """One text of these; a pair is a text and its style."""
+        """Join parts into one text; a pair is a text and its style."""
         return Text("".join(part[0] if isinstance(part, tuple) else str(part) for part in parts))
 
 
@@ -44,5 +44,5 @@ class Console:
         self.width = width or shutil.get_terminal_size().columns
 
     def print(self, *texts: "str | Text", sep: str = " ", **_wrapping: Any) -> None:
-        """One after another, and the end of a line."""
+        """Write the texts one after another, and end the line."""
         self.file.write(sep.join(map(str, texts)) + "\n")

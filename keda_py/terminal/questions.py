@@ -15,7 +15,7 @@ _YES = ("y", "yes")
 def confirm(listed: Iterable[str], question: str, *, yes: bool) -> bool:
     """Whether the user agrees; with `yes` without a question. Raises ConfigError where there is no terminal to ask at.
 
-    It waits for a line, so it is no call for an event loop.
+    It blocks until a line is typed: do not call it on an event loop.
     """
     console = console_of(sys.stderr)
     for line in listed:

@@ -12,11 +12,11 @@ from keda_py.terminal.foreign import printable
 from keda_py.terminal.wrapping import cells_of, cut, wrap
 
 LEAST = 24
-"""Cells that a column of prose has at least, before other columns go."""
+"""Cells that a column of prose keeps before other columns are left out."""
 LEAST_NAME = 20
 """Cells that a name keeps when it is cut: the namespace's beginning and the object's end can still be told apart."""
 SHORTEST = 16
-"""Of both, where even that is too much."""
+"""Cells that prose and names keep if even that does not fit."""
 GAP = "  "
 
 Row = Sequence[str | Text]
@@ -24,8 +24,11 @@ Row = Sequence[str | Text]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """`wraps`: prose, broken between words. `cuts`: a name, cut in its middle where room is short. `goes`: the order in
-    which columns are left out where that is not enough; 0 stays."""
+    """Column of a table.
+
+    `wraps`: prose, broken between words. `cuts`: a name, cut in its middle where room is short. `goes`: the order in
+    which columns are left out where that is not enough; 0 stays.
+    """
 
     heading: str
     wraps: bool = False
@@ -35,7 +38,7 @@ class Column:
 
 
 def draw_table(columns: Sequence[Column], rows: Sequence[Row], width: int, height: int | None = None) -> Text:
-    """Headings and rows, the last row at the bottom; above `height` lines the first rows are left out."""
+    """Draw headings and rows, the last row at the bottom; above `height` lines the first rows are left out."""
     rows = [[_printable(cell) for cell in row] for row in rows]
     widths = _widths(columns, rows, width)
     head = _block([Text(columns[index].heading, "bold") for index in widths], [*widths.values()])
@@ -54,7 +57,7 @@ def draw_table(columns: Sequence[Column], rows: Sequence[Row], width: int, heigh
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Mapping[int, int]:
-    """Cells of each column that stays, by its index."""
+    """Compute the cells of each column that stays, by its index."""
     natural = [max(map(_natural, (column.heading, *(row[i] for row in rows)))) for i, column in enumerate(columns)]
     least = [_least(column, natural[i], [row[i] for row in rows]) for i, column in enumerate(columns)]
     kept = _kept(columns, least, width)
@@ -78,13 +81,13 @@ def _kept(columns: Sequence[Column], least: Sequence[int], width: int) -> list[i
 
 
 def _sum(cells: Iterable[int]) -> int:
-    """Of a line with these columns, with the gaps between them."""
+    """Compute the width of a line with these columns and the gaps between them."""
     each = list(cells)
     return sum(each) + len(GAP) * max(len(each) - 1, 0)
 
 
 def _shared(least: dict[int, int], natural: Sequence[int], spare: int) -> Mapping[int, int]:
-    """What is to spare goes to the columns that wrap or are cut, to those first that need the least of it."""
+    """Share spare cells among the columns that wrap or are cut, first to those that need the least."""
     wanting = sorted((i for i in least if natural[i] > least[i]), key=lambda i: natural[i] - least[i])
     for number, index in enumerate(wanting):
         more = min(natural[index] - least[index], spare // (len(wanting) - number))
@@ -107,7 +110,7 @@ def _natural(cell: str | Text) -> int:
 
 
 def _printable(cell: str | Text) -> str | Text:
-    """An escape is wider than what it stands for: cells are measured after it."""
+    """Escape a cell before it is measured, since an escape is wider than the character that it stands for."""
     return printable(cell) if isinstance(cell, str) else Text(printable(cell.plain), cell.style)
 
 
@@ -117,7 +120,7 @@ def _cell(cell: str | Text, column: Column, width: int) -> Text:
 
 
 def _block(cells: Sequence[Text], widths: Sequence[int]) -> list[Text]:
-    """The lines of one row."""
+    """Lay out one row, which takes several lines if a cell wraps."""
     wrapped = [
         [cut(line, width) for line in wrap(cell.plain, width)] for cell, width in zip(cells, widths, strict=True)
     ]

@@ -1,7 +1,4 @@
-"""Instants and durations for people: in the Calendar's zone and in the reader's, to the second where that counts.
-
-Where both zones show the same time it is told once.
-"""
+"""Instants and durations for people: in the Calendar's zone and in the reader's, to the second where that counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +14,7 @@ class Times:
     """Writes instants (aware) as seen at `now`.
 
     `zone` belongs to the Calendar or window that the times are about; without one it is None. `reader` is the zone of
-    the person who reads. Where both show the same time it is told once.
+    the person who reads. If both show the same time it is written once.
     """
 
     now: datetime
@@ -25,31 +22,31 @@ class Times:
     reader: ZoneInfo = _UTC
 
     def of(self, zone: ZoneInfo | None) -> "Times":
-        """The same, about that zone."""
+        """Return a copy for times of that zone."""
         return replace(self, zone=zone)
 
     @property
     def first(self) -> ZoneInfo:
-        """The zone in which each time is told."""
+        """Zone in which each time is written."""
         return self.zone or self.reader
 
     @property
     def second(self) -> ZoneInfo | None:
-        """The zone that stands beside it; None: both show the same."""
+        """Second zone beside the first; None if both show the same time."""
         same = self.now.astimezone(self.first).utcoffset() == self.now.astimezone(self.reader).utcoffset()
         return None if same else self.reader
 
     @property
     def zone_name(self) -> str:
-        """`KST`, or the whole name where the zone has only an offset for a name."""
+        """Return `KST`, or the whole name of a zone whose short name is only an offset."""
         return _name(self.now, self.first)
 
     def stamp(self, at: datetime) -> str:
-        """`2026-11-20 19:30:00` in the first zone."""
+        """Write `2026-11-20 19:30:00` in the first zone."""
         return at.astimezone(self.first).strftime("%Y-%m-%d %H:%M:%S")
 
     def both(self, at: datetime) -> str:
-        """`2026-11-20 19:30:00 KST, 11:30:00 CET`; `2026-11-20 19:30:00 KST` for a reader there."""
+        """Write `2026-11-20 19:30:00 KST, 11:30:00 CET`; `2026-11-20 19:30:00 KST` for a reader there."""
         said = f"{self.stamp(at)} {_name(at, self.first)}"
         if self.second is None:
             return said
@@ -58,11 +55,11 @@ class Times:
         return f"{said}, {day}{beside:%H:%M:%S} {_name(at, self.second)}"
 
     def spoken(self, at: datetime) -> str:
-        """`19:35 KST (10:35 UTC)`, `tomorrow 19:35 KST (10:35 UTC)`, `Mon 23 Nov 19:35 KST (10:35 UTC)`."""
+        """Write `19:35 KST (10:35 UTC)`, `tomorrow 19:35 KST (10:35 UTC)`, `Mon 23 Nov 19:35 KST (10:35 UTC)`."""
         return f"{day} {self._hours(at)}" if (day := self._day(at)) else self._hours(at)
 
     def moment(self, at: datetime) -> str:
-        """The same in a sentence: `at 19:35 KST (10:35 UTC)`, `tomorrow at 19:35 ...`, `on Mon 23 Nov at 19:35 ...`."""
+        """For a sentence: `at 19:35 KST (10:35 UTC)`, `tomorrow at 19:35 ...`, `on Mon 23 Nov at 19:35 ...`."""
         day = self._day(at)
         before = "" if not day else f"{day} " if day == "tomorrow" else f"on {day} "
         return f"{before}at {self._hours(at)}"
@@ -76,14 +73,14 @@ class Times:
         return f"{said} ({day}{_hour(beside)} {_name(at, self.second)})"
 
     def _day(self, at: datetime) -> str:
-        """ "" for today."""
+        """Name the day of an instant; empty for today."""
         local, today = at.astimezone(self.first), self.now.astimezone(self.first).date()
         if local.date() == today:
             return ""
         return "tomorrow" if local.date() == today + timedelta(days=1) else f"{local:%a %d %b}"
 
     def localised(self, text: str) -> str:
-        """The text with its instants (2026-11-23T07:30:00Z, also before a comma or such) as this clock shows them."""
+        """Rewrite the instants in a text (2026-11-23T07:30:00Z, also before a comma) as this clock shows them."""
         words = ((word.rstrip(_AFTER), word) for word in text.split(" "))
         return " ".join(
             f"{self.spoken(at)}{word[len(bare) :]}" if (at := _instant(bare)) is not None else word
@@ -91,7 +88,7 @@ class Times:
         )
 
     def until(self, at: datetime) -> str:
-        """`5 h 12 min`."""
+        """Write the time left, as `5 h 12 min`."""
         return spoken_duration(at - self.now)
 
 
@@ -108,18 +105,18 @@ def _instant(word: str) -> datetime | None:
 
 
 def duration(length: timedelta) -> str:
-    """`1h5m`, `42s`; what is over is 0s."""
+    """Write `1h5m`, `42s`; 0s for a negative length."""
     return "".join(f"{count}{unit}" for count, unit in _parts(length, ("d", "h", "m", "s"))) or "0s"
 
 
 def spoken_duration(length: timedelta) -> str:
-    """`5 h`, `2 d 3 h`, `42 s`: the two largest units."""
+    """Write the two largest units: `5 h`, `2 d 3 h`, `42 s`."""
     parts = _parts(length, ("d", "h", "min", "s"))[:2]
     return " ".join(f"{count} {unit}" for count, unit in parts) or "0 s"
 
 
 def rough_duration(length: timedelta) -> str:
-    """The same for a column: `5 h 12 min`, `12 min`; seconds only of less than a minute."""
+    """Write it for a column: `5 h 12 min`, `12 min`; seconds only below a minute."""
     parts = [part for part in _parts(length, ("d", "h", "min", "s"))[:2] if part[1] != "s" or length < _MINUTE]
     return " ".join(f"{count} {unit}" for count, unit in parts) or "0 s"
 

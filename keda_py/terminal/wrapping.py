@@ -10,17 +10,17 @@ ELLIPSIS = "…"
 
 
 def page_width(most: int) -> int:
-    """Columns of a help page: those of the terminal, where COLUMNS is obeyed, at most `most`; of a pipe, `most`."""
+    """Return the columns of a help page: those of the terminal (COLUMNS is obeyed) up to `most`; `most` for a pipe."""
     return min(shutil.get_terminal_size((most, 24)).columns, most) if sys.stdout.isatty() else most
 
 
 def cells_of(text: str) -> int:
-    """Columns that a text takes; East Asian letters take two."""
+    """Count the columns that a text takes; East Asian letters take two."""
     return len(text) + sum(east_asian_width(letter) in "WF" for letter in text) if not text.isascii() else len(text)
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells; a word that is longer stays whole, so that an address can be copied."""
+    """Break into lines of at most `width` cells; a longer word stays whole, so that an address can be copied."""
     lines: list[str] = []
     for given in printable(text).split("\n"):
         line, taken = given, 0
@@ -37,13 +37,13 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def wrap_indented(text: str, width: int) -> list[str]:
-    """The same of a text that begins with blanks: each of its lines does."""
+    """Wrap a text that begins with blanks, so that each of its lines begins with them."""
     blanks = " " * (len(text) - len(text.lstrip(" ")))
     return [f"{blanks}{line}" for line in wrap(text.lstrip(" "), width - len(blanks))]
 
 
 def cut(text: str, width: int) -> str:
-    """At most `width` cells of a name: its beginning, an ellipsis, its end, since names often differ at either."""
+    """Cut a name to `width` cells: its beginning, an ellipsis, its end, since names often differ at either."""
     if cells_of(text) <= width:
         return text
     head, tail = "", ""

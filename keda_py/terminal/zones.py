@@ -6,7 +6,7 @@ from tzlocal import get_localzone
 
 
 def user_zone() -> ZoneInfo:
-    """By its name, so that summer time is known."""
+    """Return the zone by its name, so that summer time is known."""
     try:
         found = get_localzone()
     except (LookupError, ValueError, OSError):  # ZoneInfoNotFoundError is a LookupError

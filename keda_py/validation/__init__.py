@@ -1,4 +1,4 @@
-"""`keda-py validate`: what admission would say, and more, about manifests in files, without a cluster.
+"""`keda-py validate`: findings of admission, and more, about manifests in files, without a cluster.
 
 documents.py (text -> objects that know their lines; switches.py: which warnings their comments switch off) ->
 release.py (what the files hold together) -> checks.py (schema, admission checks, triggers, meaning) -> findings,

@@ -80,7 +80,7 @@ class Validation:
         }
 
     def problems(self) -> Iterator[Problem]:
-        """Everything found, errors and warnings."""
+        """Yield all errors and warnings."""
         for document, body in zip(self._documents, self.release.completed, strict=True):
             found = self._findings(document.body, body) if is_ours(document) else self._check_foreign(body)
             ignored = document.ignored | ignored_codes(map_at(document.body, "metadata", "annotations"))
@@ -88,14 +88,14 @@ class Validation:
                 yield _problem(document, finding)
 
     def notes(self) -> Iterator[Problem]:
-        """Of the objects with triggers that can be read: windows in words, and what a deletion leaves."""
+        """Yield notes on objects with readable triggers: their windows in words, and what a deletion leaves behind."""
         for document, body in zip(self._documents, self.release.completed, strict=True):
             if body["kind"] not in _WITH_TRIGGERS or not is_ours(document):
                 continue
             try:
                 notes = list(notes_of(self._spec_of(body)))
             except ConfigError:
-                continue  # told as a problem
+                continue  # it is a problem already
             for note in notes:
                 yield _placed(document, "note", note.message, note.field)
 
@@ -157,7 +157,7 @@ class Validation:
             yield from check_trigger(trigger, self.release.parameters(trigger, namespace), context, spec)
 
     def _check_readable_triggers(self, body: dict[str, Any], refused: Sequence[str]) -> Iterator[Finding]:
-        """Of an object that the schema refuses: the triggers that it does not, so that one run tells their mistakes."""
+        """Check the readable triggers of an object that the schema refuses, so that one run shows all mistakes."""
         if body["kind"] not in _WITH_TRIGGERS:
             return
         for index, trigger in enumerate(list_at(body, "spec", "triggers")):
@@ -210,7 +210,7 @@ class Validation:
         yield from self._environments.check_schedule(parse_object(ScalingSchedule, body))
 
     def _check_override(self, body: Mapping[str, object]) -> Iterator[Finding]:
-        """As the admission of a new one; what was read from a cluster may have ended."""
+        """Check it as admission checks a new one; an Override that was read from a cluster may have ended."""
         new = parse_object(Override, body)
         old = new if new.metadata.uid else None
         there = [one for one in self.release.bodies[OVERRIDES.kind] if namespace_of(one) == new.metadata.namespace]
@@ -222,7 +222,7 @@ class Validation:
         return self._check_count(body)
 
     def _check_count(self, body: dict[str, Any]) -> Iterator[Finding]:
-        """Of a workload: `kubectl apply` and GitOps tools would fight with the autoscaler over its count."""
+        """Warn of a replica count in a workload: `kubectl apply` and GitOps tools would fight with the autoscaler."""
         owner = self.release.owner_of(body)
         if owner is not None and map_at(body, "spec").get("replicas") is not None and not _is_servers_own(body):
             text = f'spec.replicas: ScaledObject "{owner.name}" sets this count; each apply would set it back'
@@ -242,12 +242,12 @@ def _is_servers_own(body: dict[str, Any]) -> bool:
 
 
 def _kinds() -> dict[str, str]:
-    """kind -> its apiVersion."""
+    """Map each of our kinds to its apiVersion."""
     return {kind: api_version for api_version, kind in our_kinds()}
 
 
 def _deny_kind(api_version: str, kind: str) -> Denial:
-    """kubectl's "no matches for kind", with what was meant."""
+    """Build kubectl's "no matches for kind", with a suggestion."""
     known = _kinds()
     if kind in known:
         text = f'apiVersion: "{api_version}" has no {kind}; use "{known[kind]}"'

@@ -22,7 +22,7 @@ from keda_py.validation.switches import Switches
 
 MOST_NODES = 1_000_000
 _SOURCE = "# Source: "
-"""Helm writes it above each document that it renders."""
+"""Comment that Helm writes above each document that it renders."""
 _RENDER = "render the template first: helm template ... | keda-py validate -"
 _SCALARS = frozenset(f"{TAG}{name}" for name in ("str", "int", "float", "bool", "null"))
 
@@ -50,7 +50,7 @@ class Document:
 
 
 def read_documents(text: str, file: str) -> Iterator[Document]:
-    """Every object of a file. Raises DocumentError for the first place that cannot be read; nothing follows it."""
+    """Yield the objects of a file. Raises DocumentError at the first place that cannot be read; nothing follows it."""
     try:
         _check_depth(text)
         templates, switches = _templates(text), Switches(text)
@@ -77,7 +77,7 @@ def _unreadable(error: yaml.YAMLError, text: str) -> DocumentError:
 
 
 def _check_depth(text: str) -> None:
-    """Of all that can be parsed; what cannot is told, and reached, when nodes are made."""
+    """Bound the nesting as far as the text can be parsed; the place where it cannot is reported when nodes are made."""
     try:
         with suppress(yaml.YAMLError):
             deque(events(text), maxlen=0)
@@ -88,13 +88,13 @@ def _check_depth(text: str) -> None:
 
 
 def _check_size(root: yaml.Node) -> None:
-    """Aliases are shared nodes: a few lines can stand for more values, or deeper ones, than any program can hold."""
+    """Bound the size: aliases are shared nodes, so a few lines can stand for more values than any program can hold."""
     known: dict[int, tuple[int, int]] = {}
 
     def measure(node: yaml.Node) -> tuple[int, int]:
-        """Values, and levels of nesting."""
+        """Return (values, levels of nesting)."""
         if id(node) not in known:
-            known[id(node)] = (MOST_NODES, 0)  # what contains itself is without end
+            known[id(node)] = (MOST_NODES, 0)  # a node that contains itself has no end
             inside = [measure(child) for child in _children(node)]
             known[id(node)] = 1 + sum(size for size, _ in inside), 1 + max((depth for _, depth in inside), default=0)
         return known[id(node)]
@@ -118,7 +118,7 @@ def _children(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 def _objects(root: yaml.Node) -> Iterator[yaml.Node]:
-    """The objects of a document: none of an empty one, those of a List."""
+    """Yield the objects of a document: none for an empty one, the items of a List."""
     if isinstance(root, yaml.ScalarNode) and root.tag == f"{TAG}null":
         return
     if not isinstance(root, yaml.MappingNode):

@@ -1,7 +1,7 @@
-"""Environments of the given files beside their members, calendars and CronJobs: what the operator would find out.
+"""Checks of Environments of files with their members, calendars and CronJobs, as the operator would judge them.
 
 Of two Environments the one that is written first is taken for the older. Holidays of countries and files are left out:
-a day more on which it is open makes no warning that is wrong.
+one more open day never makes a warning wrong.
 """
 
 from collections import defaultdict
@@ -26,20 +26,20 @@ from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, read_job
 from keda_py.errors import ConfigError
 
 Bodies = Mapping[str, Sequence[dict[str, Any]]]
-"""Completed objects by kind."""
+"""Kind -> completed objects."""
 _HERE = "these files"
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """An Environment as it is written."""
+    """Environment as it is written."""
 
     spec: EnvironmentSpec
     wire: Environment
 
 
 class EnvironmentsOfFiles:
-    """All Environments of the files. `scaled`: whether a ScaledObject scales an object, which is no member then."""
+    """Environments of the files. `scaled`: whether a ScaledObject scales an object, which is not a member then."""
 
     def __init__(self, bodies: Bodies, scaled: Iterable[dict[str, Any]], now: datetime) -> None:
         self._bodies, self._now = bodies, now
@@ -50,10 +50,10 @@ class EnvironmentsOfFiles:
                 wire = parse_object(Environment, body)
                 self._by_namespace[namespace_of(body)].append(_Known(build_environment(created_some_time(wire)), wire))
             except ConfigError:
-                continue  # told with the object itself
+                continue  # reported with the object itself
 
     def check_environment(self, body: dict[str, Any]) -> Iterator[Finding]:
-        """Its calendar, its members and its waves."""
+        """Check its calendar, its members and its waves."""
         known = self._by_namespace[namespace_of(body)]
         at = next((at for at, one in enumerate(known) if one.spec.name == name_of(body)), None)
         if at is None:
@@ -64,14 +64,14 @@ class EnvironmentsOfFiles:
         yield from check_members(spec, list(self._members(spec)), [one.spec for one in known[:at]])
 
     def check_schedule(self, schedule: ScalingSchedule) -> Iterator[Finding]:
-        """The calendars of its periods."""
+        """Check the calendars of its periods."""
         for number, period in enumerate(schedule.spec.periods):
             if (reference := period.calendar_ref) is not None:
                 names = self._calendars(schedule.metadata.namespace, reference)
                 yield from check_reference(reference, names, _HERE, f"spec.periods[{number}].calendarRef")
 
     def check_job(self, body: dict[str, Any]) -> Iterator[Finding]:
-        """Of a CronJob that is not suspended by its owner: whether its time comes while its Environment is awake."""
+        """Check that a CronJob, unless its owner suspends it, has a time while its Environment is awake."""
         job = read_job(body)
         if value_at(body, "spec", "suspend") is True:
             return
@@ -82,7 +82,7 @@ class EnvironmentsOfFiles:
                 return
 
     def _calendar_of(self, known: _Known) -> Calendar | None:
-        """None where it is not known, or refused."""
+        """Read its calendar; None if it is unknown or refused."""
         spec, reference = known.wire.spec.calendar, known.wire.spec.calendar_ref
         try:
             if reference is not None:
@@ -92,7 +92,7 @@ class EnvironmentsOfFiles:
             return None
 
     def _calendars(self, namespace: str, reference: CalendarRef) -> Mapping[str, dict[str, Any]]:
-        """Those that the reference may name, by name."""
+        """Return the calendars that the reference may name, by name."""
         kind = reference.kind or "Calendar"
         there = self._bodies.get(kind, ())
         return {name_of(body): body for body in there if kind == "ClusterCalendar" or namespace_of(body) == namespace}
@@ -106,5 +106,5 @@ class EnvironmentsOfFiles:
 
 
 def is_job(body: Mapping[str, Any]) -> bool:
-    """Whether it is one that an Environment suspends."""
+    """Whether it is a CronJob, which an Environment suspends."""
     return bool(body["kind"] == CRON_JOB and body["apiVersion"] == "batch/v1")

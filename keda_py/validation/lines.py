@@ -1,4 +1,4 @@
-"""Where in its file a field of an object is written: YAML nodes and the paths that findings carry.
+"""Lines of an object's fields in its file: YAML nodes and the paths that findings carry.
 
 Paths are as the checks write them: `spec.triggers[0].metadata.value`, `metadata.annotations[example.com/a]`; keys may
 hold dots themselves.
@@ -17,7 +17,7 @@ class Lines:
     node: Node
 
     def at(self, path: str) -> int:
-        """The line of a field, from 1; where it is not written, of the deepest parent that is."""
+        """Return the line of a field, from 1; of its deepest written parent if it is missing."""
         line, node, rest = self.node.start_mark.line, self.node, path
         while rest:
             step = _into_mapping(node, rest) if isinstance(node, MappingNode) else _into_list(node, rest)
@@ -44,7 +44,7 @@ def find_duplicates(node: Node, path: str = "") -> Iterator[tuple[str, int]]:
 
 
 def _into_mapping(node: MappingNode, path: str) -> tuple[int, Node, str] | None:
-    """The entry whose key the path begins with, the longest such key first."""
+    """Find the entry whose key begins the path, the longest such key first."""
     path = path.removeprefix(".")
     entries = [(str(key.value), key, value) for key, value in node.value if isinstance(key, ScalarNode)]
     for name, key, value in sorted(entries, key=lambda entry: -len(entry[0])):

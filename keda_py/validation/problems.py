@@ -1,4 +1,4 @@
-"""One thing that is wrong, doubtful, or worth knowing, in one place of one file."""
+"""Problem of a manifest, wrong, doubtful, or worth knowing, in one place of one file."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """`object` is "ScaledObject shop/web", "" for a text that holds none; `field` is a path, or "".
+    """Problem of `object`, as in "ScaledObject shop/web", "" for a text without objects; `field` is a path, or "".
 
     `code` is what `# keda-py: ignore=` takes, "" for what cannot be switched off: the API server or KEDA refuse it.
     """
@@ -24,7 +24,7 @@ class Problem:
 
     @property
     def sentence(self) -> str:
-        """Everything but the place; the field is not said twice."""
+        """Write the problem without its place; the field is not named twice."""
         message = self.message.removeprefix(f"{self.field.rpartition('.')[2]}: ")
         field = "" if not self.field or self.field in message else f"{self.field}: "
         return ": ".join(part for part in (self.object, f"{field}{message}") if part)

@@ -1,7 +1,7 @@
-"""What the given files hold together: the neighbours of each object, as a cluster has them while the files are applied.
+"""Release of files: the neighbours of each object, as a cluster has them while the files are applied.
 
-Of two objects that collide the later one is told. An object without a namespace is taken to be in `default`. Other
-people's objects that cannot be read are passed over: they are not what is validated here.
+If two objects collide the later one is reported. An object without a namespace is taken to be in `default`. Unreadable
+objects of other kinds are skipped: they are not validated here.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ Authentication = TriggerAuthentication | ClusterTriggerAuthentication
 
 
 class Data(Wire):
-    """A Secret or ConfigMap: its keys."""
+    """Keys of a Secret or ConfigMap."""
 
     metadata: ObjectMeta
     data: Text | None = None
@@ -39,7 +39,7 @@ class Data(Wire):
 
     @property
     def keys(self) -> set[str]:
-        """Whatever may be referred to."""
+        """Return the keys that may be referred to."""
         return {key for part in (self.data, self.string_data, self.binary_data) for key in part or ()}
 
 
@@ -58,15 +58,15 @@ class WrittenScaledObject:
 
 
 class Release:
-    """The objects of all files that others depend on, by kind, namespace and name."""
+    """Objects that others depend on, from all files, by kind, namespace and name."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self.completed: list[dict[str, Any]] = []
         """Every object as the API server would hand it on, in the order of the documents."""
         self.located: defaultdict[str, list[Located]] = defaultdict(list)
-        """Every object, by name."""
+        """Name -> objects."""
         self.bodies: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-        """Every object completed, by kind."""
+        """Kind -> completed objects."""
         for document in documents:
             body = completed(document.body)
             self.completed.append(body)
@@ -94,7 +94,7 @@ class Release:
         return None if found is None else found.spec
 
     def neighbourhood(self, spec: ScalingSpec) -> Neighbourhood:
-        """What shares the namespace of a ScaledObject; of the ScaledObjects, the first that could collide."""
+        """Return a ScaledObject's neighbours in its namespace; of ScaledObjects the first that could collide."""
         firsts = (self._by_target.get(_target(spec)), self._by_hpa.get((spec.namespace, spec.hpa_name)))
         return Neighbourhood(
             rivals=[first for first in firsts if first is not None],
@@ -111,12 +111,12 @@ class Release:
         return self._by_target.get((metadata["namespace"], kind_name, metadata["name"]))
 
     def scaled(self) -> Iterator[dict[str, Any]]:
-        """The workloads that ScaledObjects scale."""
+        """Yield the workloads that ScaledObjects scale."""
         workloads = (body for kind in ("Deployment", "StatefulSet") for body in self.bodies[kind])
         return (body for body in workloads if self.owner_of(body) is not None)
 
     def parameters(self, trigger: ScaleTrigger, namespace: str) -> frozenset[str] | None:
-        """The parameters that the trigger's authentication gives; None where that is not known."""
+        """Return the parameters that the trigger's authentication gives; None if they are unknown."""
         reference = trigger.authentication_ref
         if reference is None:
             return frozenset()
@@ -128,7 +128,7 @@ class Release:
         return _parameters(found) if found is not None else None
 
     def keys_of(self, kind: str, namespace: str, name: str) -> set[str] | None:
-        """The keys of a Secret or ConfigMap; None where it is not in the files."""
+        """Return the keys of a Secret or ConfigMap; None if it is not in the files."""
         found = self._data[kind].get((namespace, name))
         return found.keys if found is not None else None
 
@@ -148,7 +148,7 @@ class Release:
             self._by_hpa.setdefault((spec.namespace, spec.hpa_name), rival_of(spec))
 
     def _grouped(self, kind: str, model: type[M]) -> defaultdict[str, list[M]]:
-        """By namespace, in the order of the files."""
+        """Group the objects of a kind by namespace, in the order of the files."""
         found: defaultdict[str, list[M]] = defaultdict(list)
         for body in self.bodies[kind]:
             try:
@@ -168,7 +168,7 @@ class Release:
 
 
 def completed(body: dict[str, Any]) -> dict[str, Any]:
-    """As the API server would hand it on: in a namespace, with a name, and a null is a field that is not there."""
+    """Complete an object as the API server does: with a namespace and a name, and without null fields."""
     whole: dict[str, Any] = _without_nulls(body)
     name = name_of(whole) or f"{text_at(whole, 'metadata', 'generateName')}xxxxx"
     identity = {"namespace": namespace_of(whole) or "default", "name": name}
@@ -195,7 +195,7 @@ def _target(spec: ScalingSpec) -> tuple[str, str, str]:
 
 
 def _parameters(found: Authentication) -> frozenset[str] | None:
-    """None where a file or a login decides."""
+    """Return the parameters' names; None if a file or a login decides them."""
     spec = found.spec
     if spec.file_path or spec.pod_identity or spec.oauth2:
         return None

@@ -1,4 +1,4 @@
-"""Texts -> all problems: the whole of `keda-py validate` but for its files and its output."""
+"""Texts -> all problems: all of `keda-py validate` except reading files and printing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ async def validate_texts(texts: Mapping[str, str], now: datetime | None = None) 
 
 
 def _readable(text: str, file: str, problems: list[Problem]) -> Iterator[Document]:
-    """What stands before an unreadable place is still checked."""
+    """Yield the documents before the first unreadable place, which becomes a problem."""
     try:
         yield from read_documents(text, file)
     except DocumentError as error:

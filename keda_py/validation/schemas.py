@@ -1,4 +1,4 @@
-"""Our CRDs' schemas over one object: what the API server would refuse or drop before any webhook is asked.
+"""Check of one object by our CRDs' schemas: the API server refuses or drops these fields before any webhook is asked.
 
 The embedded cluster's validation does the work (`keda_py/localkube`), in a real server's words; a remedy is added where
 those words have none.
@@ -31,7 +31,7 @@ _REMEDIES = {
 
 @cache
 def our_kinds() -> dict[tuple[str, str], Schema]:
-    """(apiVersion, kind) -> schema."""
+    """Map (apiVersion, kind) to the schema."""
     found = {}
     for crd in build_crds():
         group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
@@ -41,7 +41,7 @@ def our_kinds() -> dict[tuple[str, str], Schema]:
 
 
 def check_schema(body: dict[str, Any]) -> Iterator[Finding]:
-    """Wrong values and unknown fields, which `kubectl apply` refuses and other clients lose without a word.
+    """Yield wrong values and unknown fields, which `kubectl apply` refuses and other clients lose silently.
 
     The object is of one of `our_kinds`. An unknown field has a code: it can be switched off.
     """
@@ -72,7 +72,7 @@ def _rules_besides(body: dict[str, Any], schema: Schema) -> Iterator[Cause]:
 
 
 def _suggest(schema: Schema, path: str) -> str:
-    """Where the field belongs: one level below, or further up; else the nearest field of the same parent."""
+    """Suggest where a field belongs: one level below, or further up; else the nearest field of the same parent."""
     *parents, name = path.split(".")
     above: list[str] = []
     for at, parent in enumerate(parents):

@@ -1,4 +1,4 @@
-"""`# keda-py: ignore=CODE,CODE` in a text: which warnings are switched off for which of its lines.
+"""Comments `# keda-py: ignore=CODE,CODE`: which warnings they switch off for which lines of a text.
 
 A comment counts for the YAML document that it stands in; above the first of a file, for the whole file.
 """
@@ -14,7 +14,7 @@ _SEPARATOR = "---"
 
 
 class Switches:
-    """The comments of one text. Lines count from 1."""
+    """Switches of one text; lines count from 1."""
 
     def __init__(self, text: str) -> None:
         lines = text.splitlines()
@@ -29,7 +29,7 @@ class Switches:
                 self._by_document[document] = self._by_document.get(document, frozenset()) | codes
 
     def at(self, line: int) -> frozenset[str]:
-        """The codes that are switched off for the object on that line."""
+        """Return the codes that are switched off for the object on that line."""
         document = self._document_of[line - 1] if 0 < line <= len(self._document_of) else 0
         return self._of_file | self._by_document.get(document, frozenset())
 

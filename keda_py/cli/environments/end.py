@@ -21,7 +21,7 @@ NOTES = (
 
 
 def run(arguments: list[str]) -> int:
-    """Do it, and tell what was ended."""
+    """End the Overrides and print which."""
     parser = command_parser(
         "end", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py end [NAME ... | -A | -l LABELS] [FLAGS]"
     )

@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def run(arguments: list[str]) -> int:
-    """Print them."""
+    """Print all Environments as a table, or one as a page."""
     parser = command_parser("env", DESCRIPTION, EXAMPLES, usage="keda-py env [NAME] [-n NS | -A]")
     name_argument(parser, "an Environment [all of the namespace, one line each]")
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="every namespace, without a name")

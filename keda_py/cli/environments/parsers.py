@@ -1,4 +1,4 @@
-"""What the parsers of these commands have in common: where, how to print, and how shells complete names."""
+"""Common parts of these commands' parsers: where to look, how to print, and how shells complete names."""
 
 import argparse
 
@@ -12,7 +12,7 @@ RIGHTS = (
 
 
 def place_flags(parser: CommandParser) -> None:
-    """-n, --kubeconfig and -o."""
+    """Add -n, --kubeconfig and -o: where to look, and how to print."""
     place = parser.add_argument("-n", "--namespace", default="", metavar="NS", help="where [that of the context]")
     parser.add_argument("--kubeconfig", default="", metavar="FILE", help="of the cluster [as kubectl finds it]")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
@@ -20,14 +20,14 @@ def place_flags(parser: CommandParser) -> None:
 
 
 def name_argument(parser: CommandParser, text: str) -> None:
-    """NAME of an Environment, completed from the cluster."""
+    """Add NAME of an Environment, which shells complete from the cluster."""
     completed_by(
         parser.add_argument("name", metavar="NAME", nargs="?", default="", help=text), COMPLETION, "environments"
     )
 
 
 def several_flags(parser: CommandParser) -> None:
-    """-A, -l and --yes, where several targets may be meant."""
+    """Add -A, -l and --yes, for commands that take several targets."""
     add = parser.add_argument
     add("-A", "--all-namespaces", action="store_true", help="of every namespace, without names")
     add("-l", "--selector", default="", metavar="LABELS", help="of Environments with these labels, such as team=web")
@@ -35,7 +35,7 @@ def several_flags(parser: CommandParser) -> None:
 
 
 def parse_several(parser: CommandParser, arguments: list[str]) -> argparse.Namespace:
-    """Names, or -A and -l, and -n or -A."""
+    """Parse, and refuse names together with -A or -l, and -n together with -A."""
     options = parser.parse_args(arguments)
     if options.names and (options.all_namespaces or options.selector):
         parser.error("-A and -l choose by themselves; leave them out, or the names")
@@ -51,7 +51,7 @@ SEVERAL = (
 
 
 def override_options(command: str, description: str, examples: Examples, arguments: list[str]) -> argparse.Namespace:
-    """Of `wake`, `sleep` and `hold`."""
+    """Parse the command line of `wake`, `sleep` or `hold`."""
     usage = f"keda-py {command} [NAME ... | -A | -l LABELS] [--until TIME | --for 3h] [--reason TEXT]"
     parser = command_parser(command, description, examples, notes=f"{RIGHTS} {SEVERAL}", usage=usage)
     text = "Environments, or scaledobject/, deployment/, statefulset/NAME [the namespace's only one]"

@@ -19,7 +19,7 @@ NOTES = "It needs get and list on environments, get and update on the scale of w
 
 
 def run(arguments: list[str]) -> int:
-    """Do it, a line for each member."""
+    """Give the counts back and print a line for each member."""
     usage = "keda-py release NAME | --all [FLAGS]"
     parser = command_parser("release", DESCRIPTION, EXAMPLES, notes=NOTES, usage=usage)
     name_argument(parser, "an Environment")

@@ -16,7 +16,7 @@ EXAMPLES = (
 
 
 def run(arguments: list[str]) -> int:
-    """Create it, and tell what will happen."""
+    """Create the Override and print what will happen."""
     options = override_options("wake", DESCRIPTION, EXAMPLES, arguments)
     from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
     from keda_py.environments.overriding import override, wish_of

@@ -1,1 +1,1 @@
-"""Commands that tell what will happen, what would, and what was saved."""
+"""Commands that show what will happen, what would have happened, and what sleeping has saved."""

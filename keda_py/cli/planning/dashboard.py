@@ -68,7 +68,7 @@ async def _serve(options: argparse.Namespace, port: int) -> None:
 
 
 def _open_browser(folder: Path, address: str) -> None:
-    """Through a file of this user's alone: the command line of a browser is there for every user of the machine."""
+    """Open the page through a file of this user alone: every user of the machine can see a browser's command line."""
     import webbrowser
 
     page = folder / "index.html"

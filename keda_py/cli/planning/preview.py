@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 def run(arguments: list[str]) -> int:
-    """Print the preview, or what differs."""
+    """Print the preview, or the difference between two."""
     options = _parse(arguments)
     from keda_py.preview.command import Wanted, compare, read_cluster, show  # heavy: not for --help
 
@@ -57,7 +57,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _read(files: Sequence[str], since: str) -> "list[Source]":
-    """Raises Refused."""
+    """Read the manifests. Raises Refused."""
     from keda_py.preview.command import read_sources
 
     sources, errors = read_sources(dict(read_texts(files)), since)

@@ -59,7 +59,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _named(text: str) -> str:
-    """The query of an object. Raises ConfigError."""
+    """Build the query that names one object. Raises ConfigError."""
     from urllib.parse import urlencode
 
     from keda_py.errors import ConfigError
@@ -72,7 +72,7 @@ def _named(text: str) -> str:
 
 
 def _trace(address: str, name: str) -> str:
-    """As `_ask`; raises ConfigError, too, where nothing is recorded of the object."""
+    """Ask for the record of one object. Raises what `_ask` raises, and ConfigError if there is no record."""
     from keda_py.errors import ConfigError
     from keda_py.terminal.foreign import printable
 
@@ -84,7 +84,7 @@ def _trace(address: str, name: str) -> str:
 
 
 def _report(address: str) -> Mapping[str, Any]:
-    """As `_ask`."""
+    """Ask for the report. Raises what `_ask` raises."""
     import orjson
 
     from keda_py.errors import Unavailable
@@ -97,7 +97,7 @@ def _report(address: str) -> Mapping[str, Any]:
 
 
 def _ask(address: str, path: str) -> bytes | None:
-    """An answer; None for 404. Raises ConfigError for what is not a loopback address, Unavailable for no answer."""
+    """Send a GET; None for 404. Raises ConfigError unless the address is on loopback, Unavailable without an answer."""
     import httpx
 
     from keda_py.errors import ConfigError, Unavailable

@@ -74,7 +74,7 @@ def _report(options: argparse.Namespace) -> "Report":
 
 
 def _read_objects(files: Sequence[str]) -> "dict[str, dict[str, Any]]":
-    """The ScaledObjects by namespace/name. Raises ConfigError with file and line for what admission would refuse."""
+    """Read the ScaledObjects by namespace/name. Raises ConfigError with file and line if admission would refuse one."""
     from keda_py.apis.foreign import name_of
     from keda_py.cli.manifests import read_texts
     from keda_py.validation.documents import read_documents
@@ -99,7 +99,7 @@ def _read_objects(files: Sequence[str]) -> "dict[str, dict[str, Any]]":
 
 
 def _check_variant(variant: str, body: "Mapping[str, Any]") -> None:
-    """A field that does not exist changes nothing, whatever its value. Raises ConfigError for what would be refused."""
+    """Refuse a variant with an unknown field, or with a value that admission would refuse. Raises ConfigError."""
     import orjson
 
     from keda_py.validation.report import validate_texts
@@ -153,7 +153,7 @@ def _load(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") -
 
 
 def _fetch(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") -> "Load":
-    """What a Prometheus has of the one object's triggers."""
+    """Load what a Prometheus recorded for the triggers of the only object."""
     from keda_py.sdk.offline import shared_context
     from keda_py.simulation.loads.profiles import Profile
     from keda_py.simulation.loads.prometheus import PrometheusServer, Range
@@ -182,7 +182,7 @@ def _fetch(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") 
 
 
 def _named(text: str) -> tuple[str, str]:
-    """`NAME=PROMQL`; without a name it is for the only trigger."""
+    """Split `NAME=PROMQL`; a query without a name is for the only trigger."""
     name, equals, query = text.partition("=")
     plain = name.replace("-", "").replace("_", "").isalnum()
     return (name, query) if equals and plain and not query.startswith(("=", "~")) else ("", text)
@@ -233,7 +233,7 @@ def _written(report: "Report", options: argparse.Namespace) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A flag's number with its bounds; argparse shows the reason."""
+    """Parser of a flag's number within bounds; argparse shows the reason of a refusal."""
 
     least: float
     most: float
@@ -250,7 +250,7 @@ class _Number:
 
 
 def _seconds(text: str) -> float:
-    """`30s`, `5m`, `1h`, or plain seconds; above 0."""
+    """Parse `30s`, `5m`, `1h` or plain seconds, above 0."""
     from keda_py.apis.go_values import parse_duration
 
     try:
