@@ -10,8 +10,9 @@ MARK = "layout"
 
 
 def layout() -> str:
-    """A table: each package, and the first line of its docstring."""
-    packages = [path for top in ("keda_py", "scalers") for path in sorted((ROOT / top).rglob("__init__.py"))]
+    """A table: each package at the top, and the first line of its docstring; those below are listed by their parent."""
+    patterns = ("keda_py/__init__.py", "keda_py/*/__init__.py", "scalers/__init__.py")
+    packages = [path for pattern in patterns for path in sorted(ROOT.glob(pattern))]
     rows = [f"| `{path.parent.relative_to(ROOT)}/` | {_first_line(path)} |" for path in packages]
     return "\n".join(["| folder | what it holds |", "|---|---|", *rows, ""])
 

@@ -59,8 +59,8 @@ def lost(text: str, path: Path) -> list[str]:
 
 def documents() -> list[Path]:
     sources = [path for top in SOURCES for path in (ROOT / top).rglob("*.py")]
-    charts = list((ROOT / "charts").rglob("*.md"))
-    return sorted([*sources, *charts, *ROOT.glob("*.md")])
+    pages = [path for top in ("charts", "docs") for path in (ROOT / top).rglob("*.md")]
+    return sorted([*sources, *pages, *ROOT.glob("*.md")])
 
 
 def missing() -> list[str]:
