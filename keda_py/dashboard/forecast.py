@@ -51,6 +51,7 @@ class Forecasts:
 
     def _of(self, namespace: str, bodies: Sequence[Obj], now: datetime) -> Forecast:
         made_of, known = _digest(bodies), self._known.get(namespace)
+        # The time counts too: a forecast of equal manifests is outdated once `until` has passed.
         if known is not None and known.made_of == made_of and now < known.until:
             return known
         try:

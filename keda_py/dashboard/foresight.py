@@ -51,8 +51,10 @@ class Foresight:
         """Renew the forecasts until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
+            # Cleared before the manifests are read, so that a change during the reading starts another round.
             self._stale.clear()
             manifests, now, began = await self._manifests(), self._clock.now(), loop.time()
+            # In a thread: a large cluster takes seconds, in which this loop has to serve the page.
             renewed = await asyncio.to_thread(self.forecasts.renewed, manifests, now)
             if renewed is not self.forecasts:
                 self.forecasts = renewed

@@ -81,11 +81,13 @@ class Dashboard:
             try:
                 self.door.port = await server.start("127.0.0.1", port, None)
                 for resource, informer in self._informers.items():
+                    # Subscribed after the first list: its objects would each make a new version of the page.
                     await informer.wait_tried()
                     informer.subscribe(self._note_member if resource in MEMBERS else self._note)
                 watching.append(tasks.create_task(self._foresight.run()))
                 yield self.door.address
             finally:
+                # Wakes the long polls, which would hold up the end of the server for POLL_SECONDS.
                 self._changed.set()
                 for task in watching:
                     task.cancel()

@@ -84,6 +84,7 @@ async def _perform(clock: SteppedClock, play: Play, client: KubeClient, screen: 
 
 async def _stay(clock: SteppedClock) -> None:
     """Go on in real time until cancelled: from now, or from the day that the play ended on."""
+    # A small difference is the run time of the demo itself; a play of a fixed date keeps its date.
     behind = SystemClock().now() - clock.now()
     if behind < timedelta(minutes=10):
         behind = timedelta(0)
@@ -94,6 +95,7 @@ async def _stay(clock: SteppedClock) -> None:
 
 async def _pass(clock: SteppedClock, until: datetime, screen: Screen) -> None:
     while clock.now() < until:
+        # In steps, so that the screen follows; the clock itself jumps from one due time to the next.
         await clock.run_until(min(until, clock.now() + timedelta(minutes=10)))
         screen.tick(clock.now())
         # The table is drawn by a thread; the loop's own timers and onlookers get their turn here.
@@ -186,6 +188,7 @@ def _quieten_logs() -> None:
 
 def _write_private(path: Path, text: str) -> None:
     """Write a file that no other user may read: a kubeconfig holds a key."""
+    # The mode belongs to the creation: a chmod afterwards would leave the key readable for a moment.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

@@ -30,6 +30,7 @@ async def list_further(client: KubeClient, spec: EnvironmentSpec) -> tuple[dict[
         try:
             target = await discovery.scale_target(api_version, kind)
             found = [live for live in await client.list(target.rest, spec.namespace) if _is_member(spec, live)]
+        # Named and left out, as a missing kind is: the page is useful without them.
         except Forbidden:
             unread.append(target.resource)
         except (ConfigError, NotFound):

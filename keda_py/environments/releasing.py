@@ -61,6 +61,7 @@ class Releasing:
             except (KubeError, ConfigError) as error:
                 told, failed = str(error), True
             done.append(Released(environment=where, member=key, told=told, failed=failed))
+        # The finalizer goes last: while it stays, the status still remembers each count that is to be given back.
         if (self._last or meta.deletion_timestamp) and not self._dry_run and not any(one.failed for one in done):
             done += await self._let_go(where, live)
         return done
@@ -87,6 +88,7 @@ class Releasing:
         if not api_version:
             raise ConfigError(f"{key}: kind {kind!r} is not in spec.kinds any more; scale it to {remembered.replicas}")
         target = await self._discovery.scale_target(api_version, kind)
+        # A status write of the workload between our read and our write is a Conflict: the new count is judged afresh.
         for attempt in range(ATTEMPTS):
             try:
                 return await self._scale(target, namespace, name, remembered)
@@ -113,6 +115,7 @@ class Releasing:
         count = remembered.replicas
         if seen.replicas == count:
             return f"has its {count} already"
+        # Another count was set by a person or an autoscaler since: the remembered one must not lower it.
         if seen.replicas not in (0, remembered.to):
             return f"is left at {seen.replicas}: it was scaled up meanwhile"
         if not self._dry_run:

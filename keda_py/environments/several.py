@@ -92,6 +92,8 @@ def carry_out(
     if printing.dry_run:
         _write(Outcome(told=proposal.told, bodies=proposal.bodies), choice, printing)
         return 0
+    # Both loops have ended or not begun here: a person may take minutes to answer, and no connection stays open.
+    # The proposal is carried out as it was shown; each write fails by itself if its object has changed.
     if proposal.question and not confirm(proposal.told, proposal.question, yes=choice.yes):
         sys.stderr.write("nothing is changed\n")
         return 1

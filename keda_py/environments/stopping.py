@@ -12,6 +12,7 @@ from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import DEPLOYMENTS
 from keda_py.kube.scale import read_scale, write_scale
 
+# A pod has 30 s to end by default; twice as long leaves room for a slow kubelet.
 WAIT_SECONDS, ASK_SECONDS = 60, 1.0
 ATTEMPTS = 5
 _TARGET = ScaleTarget(
@@ -36,6 +37,7 @@ async def stopped(client: KubeClient, operator: str) -> AsyncIterator[None]:
     try:
         await _wait_gone(client, namespace, name)
         yield
+    # Also after an interrupt or a cancellation: an operator that stays at 0 would leave the whole cluster unscaled.
     except BaseException as failed:
         if before:
             await _put_back(client, namespace, name, before, failed)

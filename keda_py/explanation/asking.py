@@ -78,11 +78,13 @@ async def ask_insight(client: KubeClient, wanted: Named) -> dict[str, Any]:
         try:
             return await client.send(Request(method="GET", path=path, resource=api.resource))
         except NotFound as error:
+            # 404 has two meanings: the insight names the object, a missing APIService only the path.
             if wanted.name in str(error).partition("not found")[0]:
                 raise await missing(client, wanted) from None
             remedy = "run the operator with --register, or create that APIService as the chart does"
             raise ConfigError(f"this cluster has no APIService {api.service_name}; {remedy}") from None
         except Unavailable as error:
+            # A standby that cannot ask the leader answers 503; the Service sends the next try to another replica.
             if error.status != 503 or attempt + 1 == ATTEMPTS:
                 raise
             await asyncio.sleep(0.2)

@@ -119,8 +119,10 @@ def _ledger_of(stored: object) -> Ledger | None:
 def _until(ledger: Ledger, live: object, now: datetime) -> Ledger:
     """Continue a stored ledger until now; `live` is the present count of the workload if that is known."""
     held = ledger.held
+    # A count that crossed 0 changed at an unknown time, so nothing is claimed for the time since the last write.
     if not isinstance(live, int) or (live > 0) != (held.count > 0):
         return ledger
+    # The lower of both counts: the figure may be too small, never too large.
     least = replace(held, count=min(live, held.count))
     return note(replace(ledger, held=least), now, least, before=least.count)
 

@@ -94,6 +94,7 @@ def _check_size(root: yaml.Node) -> None:
     def measure(node: yaml.Node) -> tuple[int, int]:
         """Return (values, levels of nesting)."""
         if id(node) not in known:
+            # Set before the children are measured, so that a cycle meets it and ends.
             known[id(node)] = (MOST_NODES, 0)  # a node that contains itself has no end
             inside = [measure(child) for child in _children(node)]
             known[id(node)] = 1 + sum(size for size, _ in inside), 1 + max((depth for _, depth in inside), default=0)
