@@ -123,7 +123,7 @@ class QuestionTime:
 
 
 def question_time_of(installation: Installation) -> QuestionTime:
-    """That of the operator that is installed, which keda-py is to be given, too; the default if it cannot be read."""
+    """Read the time-out of the installed operator, which keda-py should get too; the default if it is unreadable."""
     for deployment in installation.of(DEPLOYMENTS):
         for container in _containers(deployment):
             value = _variables(container).get(_TIMEOUT, "") if _program(container) == OPERATOR else ""

@@ -24,7 +24,7 @@ _REMEDY: Final = "set `timeout`, such as 30s, in the trigger's metadata: KEDA ig
 
 
 def check_time_limits(installation: Installation) -> Iterator[Finding]:
-    """Yield one finding for all triggers without a `timeout`, and one for each query that waits longer by its own text."""
+    """Yield one finding for all triggers without a `timeout`, and one for each query whose text names a longer wait."""
     limit, without = question_time_of(installation), list[str]()
     for resource in [resource_of(kind) for kind in KINDS if kind.has_triggers]:
         for body in installation.of(resource):

@@ -36,9 +36,9 @@ _NUMBERS = ("asleep h", "replica h used", "replica h saved", "core h saved", "Gi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Of a cluster; Overrides with their namespaces. Of so many objects that are `waiting` nothing is accounted yet.
+    """Accounts of a cluster; Overrides with their namespaces. `waiting` counts the objects without an account yet.
 
-    `without_days`: Environments, by namespace/name, with the number of workloads of which they keep no days.
+    `without_days` maps an Environment, as namespace/name, to the number of its workloads without an account by days.
     """
 
     accounts: Sequence[Account]

@@ -174,7 +174,7 @@ class Validation:
             yield from check_trigger(written, self.release.parameters(written, namespace_of(body)), context, None)
 
     def _check_rest(self, body: dict[str, Any], told: Sequence[str]) -> Iterator[Finding]:
-        """Of an object without triggers that the schema refuses: the mistakes of its other fields."""
+        """Check the other fields of an object without triggers that the schema refuses."""
         mended = None if body["kind"] in _WITH_TRIGGERS else mend(body, our_kinds()[body["apiVersion"], body["kind"]])
         if mended is None:
             return

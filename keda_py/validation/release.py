@@ -105,7 +105,7 @@ class Release:
         )
 
     def owner_of(self, body: dict[str, Any]) -> Rival | None:
-        """The first ScaledObject that scales this one of `completed`."""
+        """Find the first ScaledObject that scales this one of `completed`."""
         metadata = body["metadata"]
         kind_name = TargetSpec(name="", api_version=body["apiVersion"], kind=body["kind"], container="").kind_name
         return self._by_target.get((metadata["namespace"], kind_name, metadata["name"]))

@@ -13,7 +13,7 @@ from keda_py.validation.release import Release
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`objects` counts those that were checked; problems and notes are in the order of files and lines.
+    """Result; `objects` counts those that were checked; problems and notes are in the order of files and lines.
 
     `documents` are all that could be read, and `release.completed` runs parallel to them.
     """
