@@ -23,7 +23,7 @@ from keda_py.terminal.foreign import json_of, printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is asked for. `output` is table, json, manifest or html; `folder` "": standard output."""
+    """Options of the command. `output` is table, json, manifest or html; `folder` "": standard output."""
 
     places: PlaceRule
     most_waits: float = 2.0

@@ -10,7 +10,7 @@ from keda_py.core.advice.candidates import Candidate, Nothing, Use, candidates, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What was found of a workload. Nothing is proposed, and `because` says why, unless it is a `Proposal`."""
+    """Findings about a workload. Nothing is proposed, and `because` says why, unless it is a `Proposal`."""
 
     observed: Observed
     because: str = ""

@@ -37,7 +37,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """Of the weeks [begins, ends). Hours are replica hours."""
+    """Replay of a proposal over the weeks [begins, ends). Hours are replica hours."""
 
     begins: datetime
     ends: datetime

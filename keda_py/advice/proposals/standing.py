@@ -1,4 +1,4 @@
-"""What is written already: the hours of a workload's Environment, proven on the same weeks as the proposal.
+"""Hours that are written already: those of a workload's Environment, proven on the same weeks as the proposal.
 
 Overrides are of now and not of these weeks, so they are left out, as ScaledObjects are: a Deployment stands for each.
 """
@@ -30,7 +30,7 @@ class Standing:
 
     @property
     def words(self) -> str:
-        """One sentence."""
+        """Word the comparison as a sentence."""
         title, proposal = self.advice.observed.workload.title, self.advice
         if self.problem:
             return f"{title}: {self.problem}"

@@ -40,7 +40,7 @@ def evidence_of(advice: Advice, prices: Prices) -> Iterator[str]:
 
 
 def saved_of(advice: Proposal) -> Saved:
-    """Of a week; what a replica requests is not known of a trace."""
+    """Return the savings of a week; a trace does not say what a replica requests."""
     proof, request = advice.proof, advice.observed.request
     hours = proof.saved_a_week
     return Saved(

@@ -22,7 +22,7 @@ _TIME = re2.compile(r"\d\d:\d\d")
 
 
 def manifests_of(groups: Sequence[Group], advices: Sequence[Advice], prices: Prices) -> str:
-    """All in one text."""
+    """Write all manifests into one document, with the evidence as comments."""
     parts = [*environment_texts(groups, prices).values(), *override_texts(advices, prices).values()]
     nothing = [each for each in advices if not isinstance(each, Proposal)]
     if nothing:

@@ -15,7 +15,7 @@ _MOST_SHOWN = 10
 
 
 def page(advices: Sequence[Advice], prices: Prices, width: int) -> Text:
-    """The whole page."""
+    """Draw the table, the evidence and the sum line."""
     priced = prices != Prices()
     columns = [
         Column(heading="workload"),

@@ -22,7 +22,7 @@ KNOWN = (*_NAMESPACES, *_NAMES, "envoy_cluster_name")
 
 
 def workload_of(labels: Mapping[str, str], namespace: str) -> Workload | None:
-    """None where they name none. `namespace` "": any."""
+    """Return the workload that labels name, None if they name none. `namespace` "": any."""
     found = _envoy(labels["envoy_cluster_name"]) if "envoy_cluster_name" in labels else _plain(labels, namespace)
     return found if found is not None and namespace in ("", found.namespace) else None
 

@@ -37,7 +37,7 @@ _MOST_WINDOWS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What was found of one workload: the floor, the marks, and its days since `change`, without holidays."""
+    """Measured use of one workload: the floor, the marks, and its days since `change`, without holidays."""
 
     history: History
     zone: ZoneInfo
@@ -59,7 +59,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Why nothing may be proposed."""
+    """The reason against any proposal."""
 
     because: str
 
@@ -173,7 +173,7 @@ def _is_new(use: Use, window: AwakeHours) -> bool:
 
 
 def slots_of(use: Use, day: date, window: AwakeHours) -> bytearray:
-    """What is marked in the window that begins on that day, without local times that do not exist."""
+    """Return the marks of the window that begins on that day; local times that summer time skips are left out."""
     minutes = use.history.step // 60
     row = use.days[day] + use.days.get(day + timedelta(days=1), bytearray([ABSENT]) * (DAY // minutes))
     return bytearray(mark for mark in row[window.start // minutes : window.end // minutes] if mark != ABSENT)

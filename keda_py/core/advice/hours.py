@@ -39,7 +39,7 @@ class AwakeHours:
 
     @property
     def from_text(self) -> str:
-        """Such as 08:30."""
+        """The start as text, such as 08:30."""
         return f"{self.start // 60:02}:{self.start % 60:02}"
 
     @property
@@ -81,7 +81,7 @@ def union_of(*parts: Sequence[AwakeHours]) -> tuple[AwakeHours, ...]:
 
 
 def asleep_hours(hours: Sequence[AwakeHours]) -> float:
-    """Of a week."""
+    """Return the hours of a week that lie outside of these hours."""
     return (WEEK - sum((each.end - each.start) * len(each.days) for each in hours)) / 60
 
 
@@ -99,7 +99,7 @@ def _aligned(awake: Awake, ever: Awake, reach: int) -> Awake:
 
 
 def _alike(awake: Awake, ever: Awake, edge: int) -> list[bytearray]:
-    """What was ever used on the days of the week on which the edge of a window is awake, too."""
+    """Rows of past use for the weekdays that are also awake at the edge of a window."""
     return [known for row, known in zip(awake, ever, strict=True) if row[edge]]
 
 

@@ -32,7 +32,7 @@ class Marks:
 
 
 def mark_steps(history: History, floor: Floor) -> Marks:
-    """All steps of the history."""
+    """Classify each step as used, idle or unknown, and find the hourly jobs."""
     steps = bytearray(
         UNKNOWN if math.isnan(value) else USED if value > floor.noise else IDLE for value in history.values
     )
@@ -87,7 +87,7 @@ def _hourly(history: History, steps: bytearray) -> list[int]:
 
 
 def _take_out(steps: bytearray, at: int, each: int) -> None:
-    """What is left of a job's minute is what its neighbours are."""
+    """Replace the minute of an hourly job by what stands on both sides of it."""
     for number in range(at, len(steps), each):
         if steps[number] == USED:
             before = steps[number - 1] if number else IDLE

@@ -83,7 +83,7 @@ def patterns(dated: Sequence[tuple[date, bytearray]]) -> Iterator[tuple[tuple[in
 
 
 def used_share(marks: Sequence[int]) -> float | None:
-    """Of what is known; None where nothing is."""
+    """Return the share of the known weeks that had use; None if nothing is known."""
     known = len(marks) - marks.count(ABSENT) - marks.count(UNKNOWN)
     return marks.count(USED) / known if known else None
 

@@ -11,7 +11,7 @@ from keda_py.core.environment.calendar.days import DAY
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowUse:
-    """Of the `days` of which anything is known, `used` had use. Times are minutes after midnight."""
+    """Use of one window: `used` of the `days` that are known at all. Times are minutes after midnight."""
 
     window: AwakeHours
     days: int
@@ -22,7 +22,7 @@ class WindowUse:
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Word the use for people."""
         if not self.used:
             return f"{self.window}: awake because nothing is known of these hours"
         first, last = self.firsts[len(self.firsts) // 2], self.lasts[len(self.lasts) // 2]

@@ -63,7 +63,7 @@ def _blur(history: History, steps: bytearray, zone: ZoneInfo) -> float:
 
 
 def _middle(history: History, steps: bytearray, zone: ZoneInfo) -> float:
-    """The hour of the day in the middle of all use."""
+    """Return the mean local hour of all use."""
     count = hours = 0.0
     for row in lay_on_days(history, steps, zone).values():
         for slot, mark in enumerate(row):

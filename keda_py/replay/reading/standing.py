@@ -59,7 +59,7 @@ def as_it_stands(plan: NamespacePlan, sources: Iterable[Source], now: datetime) 
 
 
 def _with_activity(seen: Now, body: Obj | None, now: datetime) -> Now:
-    """Of a ScaledObject with what its status says: triggers that are active now, or were so at a time."""
+    """Return the state of a ScaledObject as its status has it: triggers that are active now, or were so at a time."""
     status = map_at(body, "status")
     active = any(one.get("type") == "Active" and one.get("status") == "True" for one in maps_at(status, "conditions"))
     try:

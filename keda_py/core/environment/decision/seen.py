@@ -56,7 +56,7 @@ def writer_of(manager: str) -> Writer:
 
 
 class Heir(StrEnum):
-    """Of a ScaledObject that sleeps and whose labels make it another Environment's.
+    """The Environment that takes over a sleeping ScaledObject whose labels have changed.
 
     It stays asleep until the other one remembers it, which gives it back: given back in between, it would wake.
     """

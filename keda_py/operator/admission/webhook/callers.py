@@ -1,4 +1,4 @@
-"""Who may call the webhook: anybody, or those with a certificate by the CA of --webhook-client-ca-file.
+"""Callers of the webhook: anybody, or those with a certificate by the CA of --webhook-client-ca-file.
 
 The handshake refuses all others, so that nothing of theirs is read; --webhook-client-names is looked at with each
 request, and so are dates, because a connection may be open for longer than a certificate is good.

@@ -24,7 +24,7 @@ class _Forwarding(logging.Handler):
 
 
 def forward_logs(link: Link, level: int) -> None:
-    """From now on every record of this process goes to the operator; libraries from WARNING on."""
+    """Send every later log record of this process to the operator; those of libraries from WARNING on."""
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[_Forwarding(link)], force=True)
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(level)
@@ -32,7 +32,7 @@ def forward_logs(link: Link, level: int) -> None:
 
 
 def to_wire(record: logging.LogRecord) -> Message:
-    """What is shown of a record."""
+    """Return the fields of a record that the operator logs."""
     trace = logging.Formatter().formatException(record.exc_info) if record.exc_info else ""
     return {
         "logger": record.name,

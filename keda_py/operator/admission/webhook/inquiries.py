@@ -79,7 +79,7 @@ PATIENCE_SECONDS = 7.0
 
 
 class Inquiries:
-    """`settle` is told of each answer that comes."""
+    """Questions to the operator; the link calls `settle` with each answer."""
 
     def __init__(self, link: Link) -> None:
         self._link, self._numbers = link, count(1)

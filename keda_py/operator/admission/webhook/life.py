@@ -44,21 +44,21 @@ class NoCluster:
     """A `KubeReader` for scalers that are built and never asked."""
 
     async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
-        """Nothing is known here."""
+        """Raise Unavailable: this process has no client of the API server."""
         raise Unavailable("the webhook asks nothing of the cluster")
 
     async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
-        """Nothing is known here."""
+        """Raise Unavailable: this process has no client of the API server."""
         raise Unavailable("the webhook asks nothing of the cluster")
 
     async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
-        """Nothing is known here."""
+        """Raise Unavailable: this process has no client of the API server."""
         raise Unavailable("the webhook asks nothing of the cluster")
 
     def changes(
         self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
     ) -> AsyncIterator[None]:
-        """Nothing is known here."""
+        """Raise Unavailable: this process has no client of the API server."""
         raise Unavailable("the webhook asks nothing of the cluster")
 
 

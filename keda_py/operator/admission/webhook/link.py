@@ -49,7 +49,7 @@ class Link:
         return message if isinstance(message, dict) else None
 
     async def aclose(self) -> None:
-        """What was told is sent first, if the other side still reads."""
+        """Close after the messages that wait were sent, if the other side still reads."""
         self._writer.close()
         with suppress(OSError):
             await self._writer.wait_closed()

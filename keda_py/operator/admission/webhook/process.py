@@ -52,11 +52,11 @@ class WebhookProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the process, if there is one."""
+        """Return the process id, None while there is no process."""
         return self._process.pid if self._process is not None else None
 
     def tell(self, message: Message) -> None:
-        """What it should know now; one that is started later is greeted with it."""
+        """Send a message to the process; a later one gets the same by its greeting."""
         if self._link is not None and not self._link.tell(message):
             self._kill()
 

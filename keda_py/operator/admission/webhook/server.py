@@ -94,7 +94,7 @@ class WebhookServer:
             raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, request.content_length or 0)
 
     async def _review(self, request: web.Request) -> tuple[Message, Message]:
-        """The answer, and what is told to the operator."""
+        """Answer a review and report it to the operator."""
         question = read_review(await _body(request))
         verdict = await self._reviewer.review(request.path, question)
         return verdict.response, {
