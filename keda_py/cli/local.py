@@ -65,12 +65,14 @@ def _is_of_a_scaler(record: logging.LogRecord) -> bool:
 
 
 async def _serve(options: argparse.Namespace) -> None:
+    from keda_py.core.hpa.controller import ControllerOptions
     from keda_py.localkube.cluster import ClusterOptions
     from keda_py.localkube.command import LocalOptions, run_local  # heavy: not for --help
 
     if (serving := asyncio.current_task()) is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
-    cluster = ClusterOptions(port=options.port, enforce_rbac=options.enforce_rbac)
+    hpa = ControllerOptions(scale_to_zero=options.hpa_scale_to_zero)
+    cluster = ClusterOptions(port=options.port, enforce_rbac=options.enforce_rbac, hpa=hpa)
     with tempfile.TemporaryDirectory(prefix="keda-py-") as private:
         kubeconfig = options.kubeconfig or Path(private, "kubeconfig")
         wanted = LocalOptions(files=tuple(options.filename), kubeconfig=kubeconfig, cluster=cluster)
@@ -120,6 +122,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--port", type=_port, default=0, metavar="PORT", help="of the API server [any free one]")
     add("--kubeconfig", type=Path, metavar="FILE", help="write the kubeconfig there, too [a temporary file]")
     add("--enforce-rbac", action="store_true", help="refuse what Roles do not allow")
+    add("--hpa-scale-to-zero", action="store_true", help="HPAs may have minReplicas 0, as on Kubernetes 1.37")
     add("-v", "--verbose", action="store_true", help="log each poll")
     return parser.parse_args(arguments)
 

@@ -21,6 +21,7 @@ import yaml
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.core.hpa.controller import ControllerOptions
+from keda_py.core.values.kubernetes import SCALE_TO_ZERO
 from keda_py.localkube.access.admission import Admission
 from keda_py.localkube.access.checks import Access
 from keda_py.localkube.access.identity import ADMIN, Identity
@@ -66,7 +67,8 @@ class LocalCluster:
     def __init__(self, clock: Clock | None = None, options: ClusterOptions | None = None) -> None:
         self.clock, self._options = clock or SystemClock(), options or ClusterOptions()
         self.identity = Identity(self.clock)
-        self.store = Store(self.clock, builtin_registry())
+        gates = [SCALE_TO_ZERO] if self._options.hpa.scale_to_zero else []
+        self.store = Store(self.clock, builtin_registry(gates))
         addresses = ServiceAddresses(self.store)
         self._aggregation = Aggregation(self.store, addresses, self.identity.front_proxy)
         self.controllers = ControlPlane(self.store, self._aggregation, self._plane_options())

@@ -30,8 +30,10 @@ _CONFIG_KEY_TEXT = (
 def check_builtin(obj: Obj, schema: Schema, old: Obj | None) -> Iterator[Cause]:
     """Yield the causes of a kind's own rules; `old` is None at creation."""
     gvk = schema["x-kubernetes-group-version-kind"][0]
-    rule = _RULES.get((gvk["group"], gvk["kind"]))
-    if rule is not None:
+    key = (gvk["group"], gvk["kind"])
+    if key == _HPA:  # the one kind with rules that differ by version
+        yield from check_hpa(obj, schema, old)
+    elif (rule := _RULES.get(key)) is not None:
         yield from rule(obj, old)
 
 
@@ -265,6 +267,7 @@ def _compiled(expression: Any, path: str) -> Iterator[Cause]:
         yield causes.invalid(path, expression, f"compilation failed: {error}")
 
 
+_HPA = ("autoscaling", "HorizontalPodAutoscaler")
 _RBAC = "rbac.authorization.k8s.io"
 _RULES: dict[tuple[str, str], Callable[[Obj, Obj | None], Iterator[Cause]]] = {
     ("", "Pod"): _pod,
@@ -278,7 +281,6 @@ _RULES: dict[tuple[str, str], Callable[[Obj, Obj | None], Iterator[Cause]]] = {
     ("apps", "DaemonSet"): _workload,
     ("apps", "StatefulSet"): _stateful_set,
     ("batch", "Job"): _job,
-    ("autoscaling", "HorizontalPodAutoscaler"): check_hpa,
     (_RBAC, "RoleBinding"): _binding,
     (_RBAC, "ClusterRoleBinding"): _binding,
     ("apiregistration.k8s.io", "APIService"): _api_service,

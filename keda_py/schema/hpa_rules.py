@@ -1,11 +1,20 @@
-"""The API server's checks of a HorizontalPodAutoscaler beyond its schema, with its texts."""
+"""The API server's checks of a HorizontalPodAutoscaler beyond its schema, with its texts.
 
-from collections.abc import Iterator
+Some depend on feature gates, and so on the version of Kubernetes (`core/values/kubernetes.py`). The gates that are on
+stand in the schema, under `GATES`: the schema belongs to one server.
+"""
 
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from keda_py.core.values.kubernetes import SCALE_TO_ZERO
 from keda_py.core.values.quantity import parse_milli
 from keda_py.schema import causes
 from keda_py.schema.resources import Obj
+from keda_py.schema.schemas import Schema
 from keda_py.schema.status import Cause
+
+GATES = "x-keda-py-feature-gates"
 
 _SOURCES = {
     "ContainerResource": "containerResource",
@@ -19,10 +28,15 @@ _POLICIES = ("Percent", "Pods")
 _LONGEST_WINDOW, _LONGEST_PERIOD = 3600, 1800
 
 
-def check_hpa(obj: Obj, old: Obj | None) -> Iterator[Cause]:
+def with_gates(schema: Schema, gates: Collection[str]) -> Schema:
+    """The schema of a server that has these feature gates on."""
+    return {**schema, GATES: sorted(gates)}
+
+
+def check_hpa(obj: Obj, schema: Schema, old: Obj | None) -> Iterator[Cause]:
     """Check bounds, metrics and behavior."""
     spec = obj.get("spec") or {}
-    yield from _bounds(spec)
+    yield from _bounds(spec, 0 if _may_be_zero(schema, old) else 1)
     metrics = spec.get("metrics") or []
     for at, metric in enumerate(metrics):
         yield from _metric(metric, f"spec.metrics[{at}]")
@@ -34,11 +48,16 @@ def check_hpa(obj: Obj, old: Obj | None) -> Iterator[Cause]:
             yield from _behavior(rules, f"spec.behavior.{direction}")
 
 
-def _bounds(spec: Obj) -> Iterator[Cause]:
-    """Check the bounds; minReplicas 0 would need the HPAScaleToZero feature, which is off by default."""
+def _may_be_zero(schema: Schema, old: Obj | None) -> bool:
+    """Whether minReplicas may be 0: with the gate, or where it is so already, from a time when the gate was on."""
+    before: dict[str, Any] = (old or {}).get("spec") or {}
+    return SCALE_TO_ZERO in schema.get(GATES, ()) or before.get("minReplicas") == 0
+
+
+def _bounds(spec: Obj, lowest: int) -> Iterator[Cause]:
     least, most = spec.get("minReplicas"), spec.get("maxReplicas", 0)
-    if least is not None and least < 1:
-        yield causes.invalid("spec.minReplicas", least, "must be greater than or equal to 1")
+    if least is not None and least < lowest:
+        yield causes.invalid("spec.minReplicas", least, f"must be greater than or equal to {lowest}")
     if most < 1:
         yield causes.invalid("spec.maxReplicas", most, "must be greater than 0")
     if least is not None and most < least:

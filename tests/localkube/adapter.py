@@ -1,7 +1,7 @@
 """A small server of external and custom metrics behind TLS, like another team's adapter.
 
-The name of an external metric is its value: `v-1500m` is 1.5, `s-7-9` has two series, anything else fails. Custom
-metrics are those that a test puts into `custom`.
+The name of an external metric is its value: `v-1500m` is 1.5, `s-7-9` has two series, anything else fails, but for
+those that a test puts into `external`. Custom metrics are those that it puts into `custom`.
 """
 
 import base64
@@ -31,6 +31,8 @@ class Adapter:
         """Path, user and groups of each request."""
         self.custom: dict[str, dict[str, str]] = {}
         """The value of each object, by custom metric."""
+        self.external: dict[str, str | None] = {}
+        """The value of each external metric that has a name of its own; None: its source fails."""
         self.port = 0
 
     async def __aenter__(self) -> Self:
@@ -73,7 +75,10 @@ class Adapter:
     async def _metric(self, request: web.Request) -> web.Response:
         user, groups = request.headers["X-Remote-User"], request.headers.getall("X-Remote-Group", [])
         self.asked.append((f"{request.path}?{request.query_string}", user, groups))
-        kind, *values = request.match_info["metric"].split("-")
+        name = request.match_info["metric"]
+        kind, *values = name.split("-")
+        if (own := self.external.get(name)) is not None:
+            kind, values = "v", [own]
         if kind not in ("v", "s"):
             status = {
                 "kind": "Status",
@@ -83,7 +88,7 @@ class Adapter:
                 "code": 500,
             }
             return _json(status, 500)
-        items = [{"metricName": request.match_info["metric"], "metricLabels": {}, "value": value} for value in values]
+        items = [{"metricName": name, "metricLabels": {}, "value": value} for value in values]
         return _json({"kind": "ExternalMetricValueList", "apiVersion": f"{GROUP}/{VERSION}", "items": items})
 
     async def _custom(self, request: web.Request) -> web.Response:

@@ -96,6 +96,8 @@ class History:
     recommendations: tuple[Recommendation, ...] = ()
     scale_ups: tuple[ScaleEvent, ...] = ()
     scale_downs: tuple[ScaleEvent, ...] = ()
+    scaled_to_zero: bool = False
+    """The controller itself set the count of zero. A cluster stores it as the condition ScaledToZero of the HPA."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,11 +164,7 @@ def stabilise(
         reason, only_highest = _UP_STABILIZED if proposal >= current else _DOWN_STABILIZED, not up
     while only_highest and kept and kept[-1].replicas <= proposal:
         kept.pop()  # where only the highest counts, one that is no higher and ends earlier never decides again
-    history = History(
-        recommendations=(*kept, Recommendation(proposal, now)),
-        scale_ups=history.scale_ups,
-        scale_downs=history.scale_downs,
-    )
+    history = replace(history, recommendations=(*kept, Recommendation(proposal, now)))
     return history, Outcome(stabilised, _READY if stabilised == proposal else reason)
 
 

@@ -11,6 +11,7 @@ class ConditionType(StrEnum):
     ABLE_TO_SCALE = "AbleToScale"
     SCALING_ACTIVE = "ScalingActive"
     SCALING_LIMITED = "ScalingLimited"
+    SCALED_TO_ZERO = "ScaledToZero"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +46,12 @@ def scaling_active(reason: str, message: str, *, active: bool = True) -> HpaCond
 def scaling_limited(reason: str, message: str, *, limited: bool) -> HpaCondition:
     """Whether a limit or a policy changed what the metrics asked for."""
     return HpaCondition(ConditionType.SCALING_LIMITED, "True" if limited else "False", reason, message)
+
+
+def scaled_to_zero(*, by_controller: bool) -> HpaCondition:
+    """Whether the controller itself set a count of zero: it ends no zero that another client set."""
+    if by_controller:
+        message = "the HPA controller scaled the workload to zero"
+        return HpaCondition(ConditionType.SCALED_TO_ZERO, "True", "ScaledToZero", message)
+    message = "the HPA controller did not scale the workload to zero"
+    return HpaCondition(ConditionType.SCALED_TO_ZERO, "False", "NotScaledToZero", message)

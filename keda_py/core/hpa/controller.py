@@ -21,7 +21,7 @@ from keda_py.core.hpa.behavior import (
     remember_change,
     stabilise,
 )
-from keda_py.core.hpa.conditions import HpaCondition, HpaEvent, able_to_scale, scaling_active
+from keda_py.core.hpa.conditions import HpaCondition, HpaEvent, able_to_scale, scaled_to_zero, scaling_active
 from keda_py.core.hpa.custom import ObjectSample, PodsSample, propose_object, propose_pods
 from keda_py.core.hpa.external import ExternalSample, count_external, propose_external
 from keda_py.core.hpa.metrics import MetricError, MetricFailure, MetricProposal, MetricValue, Tolerance
@@ -29,6 +29,8 @@ from keda_py.core.hpa.pods import ScaleTarget, Warmup
 from keda_py.core.hpa.resources import ResourceSample, propose_resource
 
 MetricSample = ExternalSample | ResourceSample | PodsSample | ObjectSample
+
+_BELOW_MINIMUM = "Current number of replicas below Spec.MinReplicas"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,15 +41,18 @@ class HpaSpec:
     max_replicas: int
     behavior: Behavior | None = None
     """None when the HPA has no `behavior`: then one sync goes no further up than max(2 x current, 4)."""
+    measured_without_pods: bool = False
+    """One of its metrics is of type Object or External: the others have no value while there is no pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerOptions:
-    """Flags of kube-controller-manager."""
+    """Flags of kube-controller-manager. `scale_to_zero` is the feature gate HPAScaleToZero, on by default from 1.37."""
 
     tolerance: float = 0.1
     downscale_stabilization: timedelta = timedelta(minutes=5)
     warmup: Warmup = field(default_factory=Warmup)
+    scale_to_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,16 +101,15 @@ def sync(
     history = begin(history, current, now)
     got_scale = able_to_scale("SucceededGetScale", "the HPA controller was able to get the target's current scale")
     verdict = Verdict(history=history, current=current, desired=current, conditions=(got_scale,))
-    if current == 0 and spec.min_replicas != 0:
+    if current == 0 and not ends_zero(spec, history, options):
         message = "scaling is disabled since the replica count of the target is zero"
         disabled = scaling_active("ScalingDisabled", message, active=False)
         return replace(verdict, conditions=(got_scale, disabled))
     if current > spec.max_replicas:
         reason = "Current number of replicas above Spec.MaxReplicas"
         return replace(verdict, desired=spec.max_replicas, rescale=True, reason=reason)
-    if current < spec.min_replicas:
-        reason = "Current number of replicas below Spec.MinReplicas"
-        return replace(verdict, desired=spec.min_replicas, rescale=True, reason=reason)
+    if 0 < current < spec.min_replicas:
+        return replace(verdict, desired=spec.min_replicas, rescale=True, reason=_BELOW_MINIMUM)
     tolerance = choose_tolerance(spec, options)
     proposal = desired_replicas(target, metrics, tolerance, options.warmup, now)
     measured = replace(
@@ -116,9 +120,18 @@ def sync(
     return _normalise(measured, spec, proposal.replicas, proposal.metric, options, now)
 
 
-def needs_metrics(spec: HpaSpec, replicas: int) -> bool:
-    """Whether `sync` will look at metrics: not at zero, nor outside the bounds, which decide alone."""
-    return replicas > 0 and spec.min_replicas <= replicas <= spec.max_replicas
+def needs_metrics(spec: HpaSpec, replicas: int, history: History, options: ControllerOptions) -> bool:
+    """Whether `sync` will look at metrics: not at another client's zero, nor outside the bounds, which decide alone."""
+    if replicas == 0:
+        return ends_zero(spec, history, options)
+    return spec.min_replicas <= replicas <= spec.max_replicas
+
+
+def ends_zero(spec: HpaSpec, history: History, options: ControllerOptions) -> bool:
+    """Whether metrics may end a count of zero: the controller has set it, and a metric, or a minimum that was raised
+    meanwhile, asks for more."""
+    by_controller = options.scale_to_zero and history.scaled_to_zero
+    return by_controller and (spec.min_replicas != 0 or spec.measured_without_pods)
 
 
 def begin(history: History, current: int, now: datetime) -> History:
@@ -189,23 +202,40 @@ def _highest(counts: Sequence[int], current: int, *, failed: bool) -> int | None
 def resize(
     spec: HpaSpec, current: int, proposal: int, history: History, options: ControllerOptions, now: datetime
 ) -> tuple[History, Outcome, Outcome]:
-    """What stabilisation, and then policies and bounds, make of a proposal: the second outcome is the new count."""
+    """What stabilisation, and then policies and bounds, make of a proposal: the second outcome is the new count, but
+    for `leave_zero`."""
     history, stable = stabilise(history, proposal, spec.behavior, options.downscale_stabilization, current, now)
     bounds = Bounds(current=current, minimum=spec.min_replicas, maximum=spec.max_replicas)
     return history, stable, limit(history, stable.replicas, spec.behavior, bounds, now)
 
 
-def record_rescale(spec: HpaSpec, verdict: Verdict, now: datetime) -> Verdict:
+def leave_zero(spec: HpaSpec, current: int, replicas: int) -> int:
+    """The new count, which from zero is not below a minimum that was raised meanwhile. The rules of a behavior do not
+    see to that: they apply the minimum to a count that falls."""
+    return max(replicas, spec.min_replicas) if current == 0 else replicas
+
+
+def record_rescale(spec: HpaSpec, verdict: Verdict, options: ControllerOptions, now: datetime) -> Verdict:
     """The verdict after the scale was written: its condition, its Event, and the change remembered for policies."""
     desired = verdict.current if verdict.desired is None else verdict.desired
     message = f"the HPA controller was able to update the target scale to {desired}"
     event = HpaEvent("Normal", "SuccessfulRescale", f"New size: {desired}; reason: {verdict.reason}")
+    history = remember_rescale(spec, verdict.current, desired, verdict.history, options, now)
+    marked = (scaled_to_zero(by_controller=history.scaled_to_zero),) if options.scale_to_zero else ()
     return replace(
         verdict,
-        history=remember_change(verdict.history, spec.behavior, verdict.current, desired, now),
-        conditions=(*verdict.conditions, able_to_scale("SucceededRescale", message)),
+        history=history,
+        conditions=(*verdict.conditions, able_to_scale("SucceededRescale", message), *marked),
         events=(*verdict.events, event),
     )
+
+
+def remember_rescale(
+    spec: HpaSpec, current: int, desired: int, history: History, options: ControllerOptions, now: datetime
+) -> History:
+    """The history after the scale was written: the change for policies, and whether the controller set a zero."""
+    zero = options.scale_to_zero and desired == 0 < current and spec.min_replicas == 0 and spec.measured_without_pods
+    return replace(remember_change(history, spec.behavior, current, desired, now), scaled_to_zero=zero)
 
 
 def report_failed_rescale(verdict: Verdict, error: str) -> Verdict:
@@ -275,12 +305,13 @@ def _normalise(
 ) -> Verdict:
     current = verdict.current
     history, stable, limited = resize(spec, current, proposal, verdict.history, options, now)
+    desired = leave_zero(spec, current, limited.replicas)
     return replace(
         verdict,
         history=history,
-        desired=limited.replicas,
-        rescale=limited.replicas != current,
-        reason=_explain(proposal, current, metric),
+        desired=desired,
+        rescale=desired != current,
+        reason=_explain(proposal, current, metric) or ("" if desired == limited.replicas else _BELOW_MINIMUM),
         conditions=(*verdict.conditions, stable.condition, limited.condition),
     )
 

@@ -11,16 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from keda_py.core.hpa.behavior import (
-    History,
-    Outcome,
-    Recommendation,
-    awaits_policies,
-    down_window,
-    is_by_policy,
-    remember_change,
+from keda_py.core.hpa.behavior import History, Outcome, Recommendation, awaits_policies, down_window, is_by_policy
+from keda_py.core.hpa.controller import (
+    ControllerOptions,
+    HpaSpec,
+    begin,
+    leave_zero,
+    needs_metrics,
+    remember_rescale,
+    resize,
+    sync,
 )
-from keda_py.core.hpa.controller import ControllerOptions, HpaSpec, begin, needs_metrics, resize, sync
 from keda_py.core.hpa.pods import ScaleTarget
 
 Propose = Callable[[int], int | None]
@@ -105,7 +106,7 @@ class Walk:
     def sync(self, at: float, current: int, propose: Propose) -> Rescaled | None:
         """One sync; None: the count stays. Metrics are asked for only where they decide."""
         self.next = at + self._step
-        if not needs_metrics(self._spec, current):
+        if not needs_metrics(self._spec, current, self._history, self._rhythm.options):
             return self._sync_outside(at, current)
         if not self._history.recommendations:
             self._history = begin(self._history, current, self._now(at))
@@ -149,9 +150,10 @@ class Walk:
         self._catch_up()
         now, options = self._now(at), self._rhythm.options
         self._history, stable, limited = resize(self._spec, current, count, self._history, options, now)
-        if limited.replicas != current:
+        wanted = leave_zero(self._spec, current, limited.replicas)
+        if wanted != current:
             why = "AboveTarget" if count > current else "BelowTarget" if count < current else stable.condition.reason
-            return self._rescale(at, current, limited.replicas, why)
+            return self._rescale(at, current, wanted, why)
         if not self._rhythm.foreseen:
             self._hold(current)
         elif self._is_steady(count, limited, now):
@@ -172,7 +174,8 @@ class Walk:
         return not (is_by_policy(limited) and awaits_policies(self._history, self._spec.behavior, now))
 
     def _rescale(self, at: float, current: int, wanted: int, why: str) -> Rescaled:
-        self._history = remember_change(self._history, self._spec.behavior, current, wanted, self._now(at))
+        options, now = self._rhythm.options, self._now(at)
+        self._history = remember_rescale(self._spec, current, wanted, self._history, options, now)
         return Rescaled(wanted, why)
 
     def _doze(self, at: float, dozes: bool) -> None:

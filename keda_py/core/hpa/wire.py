@@ -17,11 +17,14 @@ from keda_py.core.hpa.behavior import (
     ScalingRules,
     SelectPolicy,
 )
+from keda_py.core.hpa.conditions import ConditionType
 from keda_py.core.hpa.controller import HpaSpec
 from keda_py.core.hpa.metrics import MetricTarget, TargetType
 from keda_py.core.values.quantity import parse_milli
 
 Json = Mapping[str, Any]
+WITHOUT_PODS = ("External", "Object")
+"""Types of metrics that have a value while there is no pod."""
 _milli = lru_cache(maxsize=4096)(parse_milli)  # the same few quantities are read at every sync
 
 
@@ -29,7 +32,18 @@ def read_spec(hpa: Json) -> HpaSpec:
     """The part of the spec that decides."""
     spec = hpa["spec"]
     behavior = read_behavior(spec["behavior"]) if spec.get("behavior") is not None else None
-    return HpaSpec(min_replicas=spec.get("minReplicas", 1), max_replicas=spec["maxReplicas"], behavior=behavior)
+    return HpaSpec(
+        min_replicas=spec.get("minReplicas", 1),
+        max_replicas=spec["maxReplicas"],
+        behavior=behavior,
+        measured_without_pods=any(metric.get("type") in WITHOUT_PODS for metric in spec.get("metrics") or ()),
+    )
+
+
+def is_scaled_to_zero(hpa: Json) -> bool:
+    """Whether the HPA controller says that it has set the count of zero itself."""
+    conditions = (hpa.get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == ConditionType.SCALED_TO_ZERO and one.get("status") == "True" for one in conditions)
 
 
 def read_behavior(behavior: Json) -> Behavior:

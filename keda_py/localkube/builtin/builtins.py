@@ -4,9 +4,11 @@ A kind without a controller here is only stored and served. Mutating webhooks an
 because a stored one without effect would mislead.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 
+from keda_py.localkube.builtin.schemas import schema_of
+from keda_py.schema.hpa_rules import with_gates
 from keda_py.schema.resources import ALL_VERBS, Group, Registry, Resource, ScalePaths
 
 # The real server's group priorities: discovery sorts groups by them.
@@ -133,15 +135,23 @@ SUBRESOURCES = {
 }
 
 
-def builtin_registry() -> Registry:
-    """Build a registry of the built-in kinds, without custom resources."""
-    resources = list(_rows(_TABLE.splitlines()))
+def builtin_registry(gates: Collection[str] = ()) -> Registry:
+    """Build a registry of the built-in kinds, without custom resources; `gates` are the feature gates that are on."""
+    resources = [_gated(resource, gates) for resource in _rows(_TABLE.splitlines())]
     versions: dict[str, list[str]] = {}
     for resource in resources:
         if resource.version not in versions.setdefault(resource.group, []):
             versions[resource.group].append(resource.version)
     groups = [Group(name=g, versions=tuple(v), priority=_PRIORITIES[g]) for g, v in versions.items()]
     return Registry(groups, resources)
+
+
+def _gated(resource: Resource, gates: Collection[str]) -> Resource:
+    """The HPA with a schema of this server: what it may say depends on feature gates."""
+    schema = schema_of(resource.group, resource.version, resource.kind)
+    if resource.kind != "HorizontalPodAutoscaler" or schema is None:
+        return resource
+    return replace(resource, schema=with_gates(schema, gates))
 
 
 def _rows(lines: Iterable[str]) -> Iterator[Resource]:

@@ -36,7 +36,7 @@ class PreparedObject:
 
 def schema_for(resource: Resource) -> Schema | None:
     """The schema of a kind; None for a built-in kind that is stored unchecked."""
-    if resource.custom:
+    if resource.custom or resource.schema is not None:
         return dict(resource.schema) if resource.schema is not None else None
     return schema_of(resource.group, resource.version, resource.kind)
 

@@ -278,7 +278,7 @@ class TestAroundTheMetrics:
 
     def test_a_rescale_is_told_and_remembered(self) -> None:
         spec = HpaSpec(max_replicas=100, behavior=Behavior())
-        verdict = record_rescale(spec, decide(idle_target(3), external(5000), spec=spec), NOW)
+        verdict = record_rescale(spec, decide(idle_target(3), external(5000), spec=spec), ControllerOptions(), NOW)
         text = f"New size: 5; reason: external metric queue({SELECTOR}) above target"
         assert verdict.events == (HpaEvent("Normal", "SuccessfulRescale", text),)
         assert message_of(verdict, "AbleToScale") == "the HPA controller was able to update the target scale to 5"

@@ -57,7 +57,7 @@ def decide(case: Json, seconds: int) -> Verdict:
     target = ScaleTarget(namespace="lab", replicas=case["replicas"], status_replicas=case["replicas"], pods=pods)
     spec = HpaSpec(min_replicas=case["min"], max_replicas=case["max"], behavior=BEHAVIOR)
     verdict = sync(spec, target, [read_metric(one) for one in case["metrics"]], History(), ControllerOptions(), now)
-    return record_rescale(spec, verdict, now) if verdict.rescale else verdict
+    return record_rescale(spec, verdict, ControllerOptions(), now) if verdict.rescale else verdict
 
 
 def listed(conditions: Json) -> Json:

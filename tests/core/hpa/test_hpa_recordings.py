@@ -97,7 +97,7 @@ def replay(case: Json) -> list[Verdict]:
         now = START + step * SYNC_PERIOD
         verdict = sync(spec, workload.look(now), metrics, history, OPTIONS, now)
         if verdict.rescale and verdict.desired is not None:
-            verdict = record_rescale(spec, verdict, now)
+            verdict = record_rescale(spec, verdict, OPTIONS, now)
             workload.scale(verdict.desired or 0, now)
         history = verdict.history
         verdicts.append(verdict)

@@ -50,7 +50,7 @@ def computed(spec: HpaSpec, asked: Asked, seconds: int) -> Path:
         )
         verdict = sync(spec, target(count), (sample,), history, OPTIONS, now)
         if verdict.rescale and verdict.desired is not None:
-            verdict = record_rescale(spec, verdict, now)
+            verdict = record_rescale(spec, verdict, OPTIONS, now)
             count = verdict.desired if verdict.desired is not None else count
             path.append((at, count))
         history = verdict.history

@@ -7,6 +7,7 @@ texts of the real controller. Each HPA has a timer of its own, as there; nothing
 import asyncio
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 
 from keda_py.clock import Timer
 from keda_py.core.hpa.behavior import History
@@ -22,7 +23,7 @@ from keda_py.core.hpa.controller import (
     sync,
 )
 from keda_py.core.hpa.pods import Pod, ScaleTarget
-from keda_py.core.hpa.wire import read_spec
+from keda_py.core.hpa.wire import is_scaled_to_zero, read_spec
 from keda_py.localkube.apiserver.scales import with_replicas
 from keda_py.localkube.controllers.autoscaling.hpa_inputs import SOURCE, HpaInputs, SyncFailure, TargetScale
 from keda_py.localkube.controllers.autoscaling.hpa_wire import build_status, set_conditions
@@ -133,10 +134,12 @@ class HorizontalPodAutoscalers:
     async def _decide(self, hpa: Obj) -> Verdict:
         """Read the inputs, let the core decide, and write the scale if it changes."""
         spec, target = read_spec(hpa), self._inputs.target(hpa)
-        history = self._histories.get(hpa["metadata"]["uid"], History())
+        # The mark of a zero is read from the status, as there: it outlives the controller.
+        remembered = self._histories.get(hpa["metadata"]["uid"], History())
+        history = replace(remembered, scaled_to_zero=is_scaled_to_zero(hpa))
         metrics: tuple[MetricSample, ...] = ()
         pods: tuple[Pod, ...] = ()
-        if needs_metrics(spec, target.replicas):
+        if needs_metrics(spec, target.replicas, history, self._options):
             metrics = await self._inputs.samples(hpa, target)
             pods = self._inputs.pods(hpa, target)
         shown = ScaleTarget(
@@ -156,7 +159,7 @@ class HorizontalPodAutoscalers:
             self._context.store.update(target.resource, changed, subresource="scale")
         except StatusError as error:
             return report_failed_rescale(verdict, str(error))
-        return record_rescale(spec, verdict, self._context.clock.now())
+        return record_rescale(spec, verdict, self._options, self._context.clock.now())
 
     def _record_events(self, hpa: Obj, events: Iterable[HpaEvent]) -> None:
         for event in events:
