@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from keda_py.cli import COMMANDS, main
+from keda_py.core.values.kubernetes import OLDEST, render_table
 from keda_py.sdk.registry import trigger_types
 from keda_py.telemetry.prometheus import OperatorMetrics
 from keda_py.telemetry.shard_metrics import ShardMetrics
@@ -128,6 +129,15 @@ def test_the_readme_counts_the_trigger_types_and_the_recorded_exchanges() -> Non
 
 def test_the_layout_is_what_the_packages_say_of_themselves() -> None:
     assert between("layout", "CONTRIBUTING.md") == layout(), "run: python -m tests.layout"
+
+
+def test_the_table_of_kubernetes_versions_is_the_one_that_the_code_goes_by() -> None:
+    assert between("kubernetes", "COMPATIBILITY.md") == render_table()
+
+
+def test_the_oldest_version_of_the_table_is_the_one_that_the_chart_asks_for() -> None:
+    assert f'kubeVersion: ">=1.{OLDEST}.0-0"' in (ROOT / "charts/keda-py/Chart.yaml").read_text(encoding="utf-8")
+    assert f"Kubernetes 1.{OLDEST} and later." in README
 
 
 def test_the_table_of_our_own_metrics_is_complete() -> None:

@@ -1,25 +1,37 @@
 """Gives the remembered counts of an Environment back by hand, also where no operator runs.
 
 Counts go by /scale with the version that was read, under a field manager of our own, so that an operator that runs
-takes it for a person's wish and leaves it alone until the next change. What is remembered stays in the status. An
+takes it for a person's wish and leaves it alone until the next change. An HPA whose controller had set a zero gets the
+mark of it back, or nothing would end that zero. What is remembered stays in the status. An
 Environment that is being deleted loses our finalizer once all is given back, so that it can go; so does each where no
 operator is left.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from keda_py.apis.environments.environment import Environment, MemberStatus
-from keda_py.apis.foreign import map_at, text_at
+from keda_py.apis.foreign import map_at, name_of, text_at
 from keda_py.core.environment.decision.state import Stage
+from keda_py.core.hpa.conditions import ZeroMark, scaled_to_zero
+from keda_py.core.hpa.wire import read_zero_mark
 from keda_py.environments.asking import read_environment
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.discovery import Discovery, ScaleTarget
-from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
+from keda_py.kube.resources import (
+    CRON_JOBS,
+    DEPLOYMENTS,
+    ENVIRONMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    SCALED_OBJECTS,
+    STATEFUL_SETS,
+    Obj,
+)
 from keda_py.kube.scale import read_scale
 from keda_py.kube.transport import Request
 from keda_py.operator.controller.finalizer import remove_finalizer
+from keda_py.operator.environments.known.native_hpas import write_mark
 
 FIELD_MANAGER = "kubectl-keda_py"
 """Field manager of these writes: the operator takes them for a person's, not for its own."""
@@ -89,13 +101,21 @@ class Releasing:
             raise ConfigError(f"{key}: kind {kind!r} is not in spec.kinds any more; scale it to {remembered.replicas}")
         target = await self._discovery.scale_target(api_version, kind)
         # A status write of the workload between our read and our write is a Conflict: the new count is judged afresh.
-        for attempt in range(ATTEMPTS):
-            try:
-                return await self._scale(target, namespace, name, remembered)
-            except Conflict:
-                if attempt + 1 == ATTEMPTS:
-                    raise
-        raise AssertionError("not reached: the last attempt returns or raises")
+        told = await _again(lambda: self._scale(target, namespace, name, remembered))
+        marked = await _again(lambda: self._mark_zero(namespace, (api_version, kind, name)))
+        return f"{told}; {marked}" if marked else told
+
+    async def _mark_zero(self, namespace: str, workload: tuple[str, str, str]) -> str:
+        """Give back the mark that an HPA of its owner has lost for the night; "" if no HPA has lost one."""
+        for hpa in await self._client.list(HORIZONTAL_POD_AUTOSCALERS, namespace):
+            reference = map_at(hpa, "spec", "scaleTargetRef")
+            target = tuple(text_at(reference, field) for field in ("apiVersion", "kind", "name"))
+            if target != workload or read_zero_mark(hpa) is not ZeroMark.HELD:
+                continue
+            if not self._dry_run:
+                await write_mark(self._client, hpa, scaled_to_zero(by_controller=True))
+            return f"HPA {name_of(hpa)} wakes it again"
+        return ""
 
     async def _workload(self, namespace: str, name: str, remembered: MemberStatus) -> tuple[str, str, str]:
         """Find the workload of a ScaledObject; of a deleted one, as it is remembered. Raises NotFound if it is not."""
@@ -139,3 +159,13 @@ class Releasing:
         query = {"fieldManager": FIELD_MANAGER}
         request = Request(method=method, path=path, query=query, body=dict(body), headers=headers, resource=label)
         await self._client.send(request)
+
+
+async def _again(write: Callable[[], Awaitable[str]]) -> str:
+    """What it answers; after a Conflict it reads and writes once more. Raises KubeError."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return await write()
+        except Conflict:
+            continue
+    return await write()

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from keda_py.clock import SystemClock
+from keda_py.core.hpa.conditions import ZeroMark
+from keda_py.core.hpa.wire import read_zero_mark
 from keda_py.kube.informers.named_watches import NAMES_LIMIT
 from keda_py.kube.resources import (
     CLOUD_EVENT_SOURCES,
@@ -76,7 +78,10 @@ def guarded_job(server: HttpServer, name: str, **spec: Any) -> Obj:
 
 
 async def sleep_and_wake(here: Installed) -> None:
-    """An Environment that never opens puts a Deployment and a CronJob to sleep; deleted, it gives them back."""
+    """An Environment that never opens puts a Deployment and a CronJob to sleep; deleted, it gives them back.
+
+    The Deployment has an HPA of its owner that says of a zero that it has set it.
+    """
     days = {"dates": ["2026-01-01/2027-06-30", "2027-07-01/2028-12-31"], "closed": True, "reason": "closed for good"}
     hours = [{"days": "Mon", "from": "00:00", "to": "00:01"}]
     calendar = {"timeZone": "UTC", "hours": hours, "exceptions": [days]}
@@ -88,7 +93,10 @@ async def sleep_and_wake(here: Installed) -> None:
     sleeper, nightly = deployment("sleeper", 1), builders.obj("batch/v1", "CronJob", "nightly", spec=job)
     for body in (sleeper, nightly):
         body["metadata"]["labels"] = labels
-    await here.scene.create(sleeper, nightly)
+    await here.scene.create(sleeper, nightly, builders.hpa("sleeper", "sleeper", maxReplicas=1))
+    marked = {"type": "ScaledToZero", "status": "True", "reason": "ScaledToZero"}
+    path = HORIZONTAL_POD_AUTOSCALERS.named(here.scene.namespace, "sleeper", "status")
+    await here.scene.client.patch(path, {"status": {"conditions": [marked]}})
     hers, over = "keda-py.dev/v1alpha1", {"target": {"kind": "Environment", "name": "night"}, "state": "Asleep"}
     await here.scene.create(builders.obj(hers, "Environment", "night", spec=spec))
     for kind in ("Calendar", "ClusterCalendar"):
@@ -110,9 +118,11 @@ async def sleep_and_wake(here: Installed) -> None:
         await past.gone()
     await here.scene.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 0, "sleeper")
     await here.scene.until(CRON_JOBS, lambda live: bool(live["spec"].get("suspend")), "nightly")
+    await here.scene.until(HORIZONTAL_POD_AUTOSCALERS, lambda hpa: read_zero_mark(hpa) is ZeroMark.HELD, "sleeper")
     await here.scene.delete(ENVIRONMENTS, "night")
     await here.scene.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 1, "sleeper")
     await here.scene.until(CRON_JOBS, lambda live: not live["spec"].get("suspend"), "nightly")
+    await here.scene.until(HORIZONTAL_POD_AUTOSCALERS, lambda hpa: read_zero_mark(hpa) is ZeroMark.SET, "sleeper")
 
 
 def _is_told(live: Obj) -> bool:

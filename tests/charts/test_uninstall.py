@@ -9,9 +9,11 @@ import pytest
 
 from keda_py.cli.environments.release import run
 from keda_py.clock import SystemClock
+from keda_py.core.hpa.conditions import ZeroMark
+from keda_py.core.hpa.wire import read_zero_mark
 from keda_py.environments.release import Scope, release
 from keda_py.errors import ConfigError, KubeError
-from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS
+from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, ENVIRONMENTS, HORIZONTAL_POD_AUTOSCALERS, STATEFUL_SETS
 from keda_py.localkube.access.identity import service_account
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from tests import builders
@@ -26,6 +28,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "everywhere": {"rbac": {"enabledCustomScaledRefKinds": False}},
     "one namespace": {"watchNamespace": SHOP, "rbac": {"enabledCustomScaledRefKinds": False}},
 }
+HELD = {"status": "False", "reason": "HeldAsleep"}
 DOWN = {"stage": "Down", "replicas": 2, "since": "2026-11-20T18:00:00Z"}
 MEMBERS = {
     "Deployment/web": DOWN,
@@ -58,7 +61,9 @@ async def a_night(folder: Path, objects: list[Obj], **members: Any) -> AsyncIter
         job["spec"]["suspend"] = True
         dev["metadata"]["finalizers"] = ["finalizer.keda.sh"]
         await world.create(deployment("web"), deployment(), builders.workload("StatefulSet", "db", 0), job, dev)
-        await world.create(scaled_object(cron("0 8 * * *", "0 20 * * *")))
+        await world.create(scaled_object(cron("0 8 * * *", "0 20 * * *")), builders.hpa("web", "web"))
+        path = HORIZONTAL_POD_AUTOSCALERS.named(SHOP, "web", "status")
+        await world.client.patch(path, {"status": {"conditions": [{"type": "ScaledToZero", **HELD}]}})
         await world.create(deployment("keda-operator", 1, namespace="keda"))
         status = {"status": {"phase": "Asleep", "members": MEMBERS | members}}
         await world.client.patch(ENVIRONMENTS.named(SHOP, "dev", "status"), status)
@@ -74,6 +79,7 @@ async def test_the_hook_stops_the_operator_and_gives_back_with_no_right_to_spare
             await release(str(tmp_path / "job"), told(objects))
         assert [world.replicas("web"), world.replicas(), world.replicas("db", STATEFUL_SETS)] == [2, 2, 2]
         assert world.get(CRON_JOBS, "report")["spec"]["suspend"] is False
+        assert read_zero_mark(world.get(HORIZONTAL_POD_AUTOSCALERS, "web")) is ZeroMark.SET
         assert world.get(DEPLOYMENTS, "keda-operator", "keda")["spec"]["replicas"] == 0
         assert not world.get(ENVIRONMENTS, "dev")["metadata"].get("finalizers")
     assert given(objects, "keda-operator-release") - used == set()

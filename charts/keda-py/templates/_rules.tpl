@@ -16,6 +16,7 @@
 - {apiGroups: [keda-py.dev], resources: [overrides], verbs: [list, watch, delete]}
 - {apiGroups: [keda-py.dev], resources: [calendars/status, environments/status, overrides/status, scalingschedules/status], verbs: [patch]}
 - {apiGroups: [batch], resources: [cronjobs], verbs: [list, watch, patch]}
+- {apiGroups: [autoscaling], resources: [horizontalpodautoscalers/status], verbs: [patch]}
 {{- range .Values.environments.kinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: [{{ .kind | quote }}], verbs: [list, watch]}
 {{- end }}
@@ -133,6 +134,8 @@
 - {apiGroups: [keda.sh], resources: [scaledobjects], verbs: [get]}
 - {apiGroups: [apps], resources: [deployments/scale, statefulsets/scale], verbs: [get, update]}
 - {apiGroups: [batch], resources: [cronjobs], verbs: [get, patch]}
+- {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list]}
+- {apiGroups: [autoscaling], resources: [horizontalpodautoscalers/status], verbs: [patch]}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}

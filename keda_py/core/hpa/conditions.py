@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
+
+HELD_ASLEEP: Final = "HeldAsleep"
+"""Reason of the condition ScaledToZero while an Environment holds the mark. It is the memory of the mark, too: what
+is stored in one write cannot be half done when a process is killed."""
 
 
 class ConditionType(StrEnum):
@@ -12,6 +16,17 @@ class ConditionType(StrEnum):
     SCALING_ACTIVE = "ScalingActive"
     SCALING_LIMITED = "ScalingLimited"
     SCALED_TO_ZERO = "ScaledToZero"
+
+
+class ZeroMark(StrEnum):
+    """What the condition ScaledToZero of an HPA says of a count of zero."""
+
+    NONE = ""
+    """Its controller did not set it, and leaves it."""
+    SET = "Set"
+    """Its controller set it, and ends it when the metrics ask for more."""
+    HELD = "Held"
+    """Its controller set it, and an Environment has taken the mark off for as long as the workload is to be asleep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +70,9 @@ def scaled_to_zero(*, by_controller: bool) -> HpaCondition:
         return HpaCondition(ConditionType.SCALED_TO_ZERO, "True", "ScaledToZero", message)
     message = "the HPA controller did not scale the workload to zero"
     return HpaCondition(ConditionType.SCALED_TO_ZERO, "False", "NotScaledToZero", message)
+
+
+def held_asleep(environment: str) -> HpaCondition:
+    """The mark of a zero while an Environment holds it: to the HPA's controller that is a zero of another client."""
+    message = f"Environment {environment} keeps the workload asleep; the HPA controller had scaled it to zero"
+    return HpaCondition(ConditionType.SCALED_TO_ZERO, "False", HELD_ASLEEP, message)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
+from keda_py.apis.foreign import maps_at
 from keda_py.core.hpa.behavior import (
     DEFAULT_SCALE_DOWN,
     DEFAULT_SCALE_UP,
@@ -17,7 +18,7 @@ from keda_py.core.hpa.behavior import (
     ScalingRules,
     SelectPolicy,
 )
-from keda_py.core.hpa.conditions import ConditionType
+from keda_py.core.hpa.conditions import HELD_ASLEEP, ConditionType, ZeroMark
 from keda_py.core.hpa.controller import HpaSpec
 from keda_py.core.hpa.metrics import MetricTarget, TargetType
 from keda_py.core.values.quantity import parse_milli
@@ -40,10 +41,14 @@ def read_spec(hpa: Json) -> HpaSpec:
     )
 
 
-def is_scaled_to_zero(hpa: Json) -> bool:
-    """Whether the HPA controller says that it has set the count of zero itself."""
-    conditions = (hpa.get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == ConditionType.SCALED_TO_ZERO and one.get("status") == "True" for one in conditions)
+def read_zero_mark(hpa: Json) -> ZeroMark:
+    """Whether its controller has set the count of zero, by its condition ScaledToZero."""
+    for one in maps_at(hpa, "status", "conditions"):
+        if one.get("type") == ConditionType.SCALED_TO_ZERO:
+            if one.get("status") == "True":
+                return ZeroMark.SET
+            return ZeroMark.HELD if one.get("reason") == HELD_ASLEEP else ZeroMark.NONE
+    return ZeroMark.NONE
 
 
 def read_behavior(behavior: Json) -> Behavior:

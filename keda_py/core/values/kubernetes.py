@@ -53,6 +53,12 @@ FEATURES: Final = (
         before="the API server refuses such an HPA; leave `containerName` out",
     ),
     Feature(
+        since=28,
+        name="`matchConditions` of webhooks",
+        used_for="the webhook is not asked about updates of what it does not judge",
+        before="it is asked about all updates",
+    ),
+    Feature(
         since=35,
         name="`tolerance` in the behavior of an HPA",
         gate=TOLERANCE,

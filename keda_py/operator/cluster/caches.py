@@ -15,6 +15,8 @@ from keda_py.apis.compact import compact_json
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.auth.lookup.pod_template import keep_pod
 from keda_py.auth.lookup.target_pods import POD
+from keda_py.core.hpa.conditions import ConditionType, ZeroMark
+from keda_py.core.hpa.wire import read_zero_mark
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informers.cache import IndexBy
@@ -119,9 +121,11 @@ def keep_workload(live: Obj, alike: Pool) -> Obj:
 
 
 def keep_hpa(live: Obj, alike: Pool) -> Obj:
-    """Everything that a manifest or the HPAActive condition is compared with."""
-    scaling = [one for one in maps_at(live, "status", "conditions") if one.get("type") == "ScalingActive"]
-    conditions = [{name: one[name] for name in _CONDITION if name in one} for one in scaling]
+    """Everything that a manifest or the HPAActive condition is compared with, and the mark of a zero."""
+    marked = read_zero_mark(live) is not ZeroMark.NONE
+    types = ("ScalingActive", ConditionType.SCALED_TO_ZERO) if marked else ("ScalingActive",)
+    kept = [one for one in maps_at(live, "status", "conditions") if one.get("type") in types]
+    conditions = [{name: one[name] for name in _CONDITION if name in one} for one in kept]
     return _kept(live, {"conditions": [alike.piece(one) for one in conditions]})
 
 

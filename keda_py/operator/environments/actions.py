@@ -1,14 +1,16 @@
 """Apply decisions to workloads and CronJobs; each write carries the resourceVersion that the decision was based on.
 
 A Conflict is not an error: another client wrote meanwhile, and the next look takes its write into account.
+The mark of an HPA's zero is taken off before the count is set: between the two, work could wake the member.
 """
 
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from keda_py.apis.foreign import namespace_of
-from keda_py.core.environment.decision.members import MemberDecision, Resume, SetReplicas, Suspend
+from keda_py.core.environment.decision.members import MarkChange, MemberDecision, Resume, SetReplicas, Suspend
 from keda_py.errors import Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
@@ -17,6 +19,7 @@ from keda_py.kube.scale import write_scale
 from keda_py.operator.controller.state import about, version_of
 from keda_py.operator.environments.known.caches import MEMBERS
 from keda_py.operator.environments.known.further import TARGET
+from keda_py.operator.environments.known.native_hpas import NativeHpas
 from keda_py.operator.environments.state import EnvironmentMemory, Written
 
 AT_ONCE = 20
@@ -30,33 +33,58 @@ _TARGETS = {
 }
 
 
-async def act(
-    client: KubeClient, state: EnvironmentMemory, decisions: Iterable[MemberDecision], objects: Mapping[str, Obj]
-) -> None:
-    """Apply all decisions, AT_ONCE at a time; raise the first KubeError after all were tried.
+@dataclass(slots=True, kw_only=True)
+class Writes:
+    """What one look writes, and what went wrong with it."""
 
-    `state.write_error` keeps the text of the first error while errors go on, so that the status does not flap.
-    """
-    at_once = asyncio.Semaphore(AT_ONCE)
-    errors: list[KubeError] = []
+    client: KubeClient
+    hpas: NativeHpas
+    state: EnvironmentMemory
+    objects: Mapping[str, Obj]
+    errors: list[KubeError] = field(default_factory=list)
 
-    async def one(decision: MemberDecision) -> None:
-        async with at_once:
-            try:
-                await _apply(client, state, decision, objects[decision.key])
-            except (Conflict, NotFound) as error:
-                fields = about(state) | {"member": decision.key, "error": str(error)}
-                log.debug("member changed meanwhile", extra=fields)
-            except KubeError as error:
-                errors.append(error)
+    async def act(self, decisions: Iterable[MemberDecision]) -> None:
+        """Do all of it, so many at once; the first KubeError is raised when all were tried.
 
-    async with asyncio.TaskGroup() as tasks:
-        for decision in decisions:
-            if isinstance(decision.action, SetReplicas | Suspend | Resume):
-                tasks.create_task(one(decision))
-    state.write_error = (state.write_error or str(errors[0])) if errors else ""
-    if errors:
-        raise errors[0]
+        Conflict is raised where the mark of an HPA was not written for it: no watch makes a look due for that.
+        `state.write_error` tells the first error for as long as errors go on: what a status says does not flap.
+        """
+        at_once = asyncio.Semaphore(AT_ONCE)
+
+        async def one(decision: MemberDecision) -> None:
+            async with at_once:
+                if decision.mark is None or await self._change_mark(decision.mark, decision.key):
+                    await self._scale(decision)
+
+        async with asyncio.TaskGroup() as tasks:
+            for decision in decisions:
+                if decision.mark is not None or isinstance(decision.action, SetReplicas | Suspend | Resume):
+                    tasks.create_task(one(decision))
+        told = [error for error in self.errors if not isinstance(error, Conflict)]
+        self.state.write_error = (self.state.write_error or str(told[0])) if told else ""
+        for error in (*told, *self.errors):
+            raise error
+
+    async def _change_mark(self, change: MarkChange, key: str) -> bool:
+        """Whether the count may be written now."""
+        try:
+            await self.hpas.change_mark(self.client, change, self.objects[key], self.state.key.name)
+        except NotFound:
+            return True
+        except KubeError as error:
+            self.errors.append(error)
+            return not isinstance(error, Conflict)  # where it may not be written, the member sleeps until work comes
+        log.info("mark of the hpa changed", extra=about(self.state) | {"member": key, "mark": change.value})
+        return True
+
+    async def _scale(self, decision: MemberDecision) -> None:
+        try:
+            await _apply(self.client, self.state, decision, self.objects[decision.key])
+        except (Conflict, NotFound) as error:
+            fields = about(self.state) | {"member": decision.key, "error": str(error)}
+            log.debug("member changed meanwhile", extra=fields)
+        except KubeError as error:
+            self.errors.append(error)
 
 
 async def _apply(client: KubeClient, state: EnvironmentMemory, decision: MemberDecision, live: Obj) -> None:

@@ -43,12 +43,13 @@ from keda_py.operator.controller.finalizer import ensure_finalizer, remove_final
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
-from keda_py.operator.environments.actions import act
+from keda_py.operator.environments.actions import Writes
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events
 from keda_py.operator.environments.job_warnings import REASON, running_jobs
 from keda_py.operator.environments.known.changes import Change, change_of, change_of_member
 from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
+from keda_py.operator.environments.known.native_hpas import NativeHpas, change_of_mark
 from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
@@ -78,7 +79,8 @@ class Environments(Kind[EnvironmentMemory]):
     def __init__(self, parts: EnvironmentDependencies) -> None:
         self._parts = parts
         self.live = parts.caches.environments
-        self._members = Members(parts.caches, parts.cluster, parts.owners)
+        self._hpas = NativeHpas(parts.cluster.hpas)
+        self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas)
         self._turns = Turns()
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
@@ -231,7 +233,7 @@ class Environments(Kind[EnvironmentMemory]):
             self._parts.events.record(live or {}, kind, reason, note)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
-        await act(self._parts.client, state, acting, objects)
+        await Writes(client=self._parts.client, hpas=self._hpas, state=state, objects=objects).act(acting)
         if self._parts.activations.has_turn(state.key):  # the turn came during this look
             state.next_look = 0.0
 
@@ -325,6 +327,7 @@ class Environments(Kind[EnvironmentMemory]):
         kinds: tuple[tuple[Informer | FurtherKinds, ReadChange], ...] = (
             *((informer, of_member) for informer in (*caches.members.values(), self._parts.cluster.scaled_objects)),
             (caches.further, of_member),
+            (self._parts.cluster.hpas, change_of_mark),
             *((informer, change_of) for informer in (caches.calendars, caches.cluster_calendars, caches.overrides)),
             (caches.environments, self._change_of_environment),
         )

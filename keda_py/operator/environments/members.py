@@ -15,12 +15,14 @@ from keda_py.core.environment.decision.stored import read_stored
 from keda_py.core.environment.overrides import Target
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
 from keda_py.core.environment.times import parse_time
+from keda_py.core.hpa.conditions import ZeroMark
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.controller.state import version_of
 from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
 from keda_py.operator.environments.known.changes import pause_between
+from keda_py.operator.environments.known.native_hpas import NativeHpas
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.known.targets import is_going, paused_by_owner, workload_of
 from keda_py.operator.environments.others import Others
@@ -64,8 +66,8 @@ def key_of(kind: str, live: Obj) -> str:
 class Members:
     """Reads the members of Environments from the caches."""
 
-    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners) -> None:
-        self._caches, self._cluster, self._owners = caches, cluster, owners
+    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners, hpas: NativeHpas) -> None:
+        self._caches, self._cluster, self._owners, self._hpas = caches, cluster, owners, hpas
 
     def see(
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written], others: Others
@@ -100,6 +102,7 @@ class Members:
                     heir=found.heir,
                     inherited=found.inherited,
                     targets=tuple(targets),
+                    zero_mark=self._hpas.mark_of(live) if role is Role.WORKLOAD else ZeroMark.NONE,
                     workload=workload_of(live) if role is Role.SCALED_OBJECT else found.text,
                 ),
                 live,

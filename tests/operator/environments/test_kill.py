@@ -1,84 +1,14 @@
 """Killed at any stored write of falling asleep, of a wake, or of a release, the next process forgets no count."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
-
-import pytest
-
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS
-from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.controller.state import version_of
 from tests.builders import cron_job, environment
-from tests.http_server import HttpServer
 from tests.operator.environments.builders import LUNCH, is_suspended, labelled, starting, status, until
-from tests.sweeps import steps
-from tests.worlds.world import World, open_world
+from tests.operator.environments.killing import Kills
+from tests.worlds.world import World
 
 WAVES = [{"name": "data", "selector": {"matchLabels": {"wave": "data"}}}]
 COUNTS = {"web": 3, "api": 1}
-Act = Callable[[World], Awaitable[None]]
-
-
-class Cutter:
-    """Pulls the cable at the k-th write of a status, count or suspension from now on; `writes` counts up to there."""
-
-    def __init__(self, world: World, number: int) -> None:
-        self._world, self._number = world, number
-        self.writes = 0
-        self.done, self.armed = asyncio.Event(), True
-        world.listen(self._hear)
-
-    def _hear(self, event: Event) -> None:
-        before, after = event.previous or {}, event.object
-        plural = event.resource.plural
-        is_ours = plural == "environments" or (
-            plural in ("deployments", "statefulsets", "cronjobs") and before.get("spec") != after.get("spec")
-        )
-        if not is_ours or not self.armed or self.done.is_set():
-            return
-        self.writes += 1
-        if self.writes >= self._number:
-            self._world.operator.cut()
-            self.done.set()
-
-
-@pytest.fixture
-async def kills(tmp_path: Path, server: HttpServer) -> AsyncIterator[Callable[[Act, Act, Act], Awaitable[int]]]:
-    """Before, the part to die in, and what must be true all the same: once for each write
-    (each fifth, where not all is swept); how many there were."""
-    async with asyncio.TaskGroup() as tasks:
-
-        async def live_through(before: Act, during: Act, after: Act) -> int:
-            for number in steps(5):
-                folder = tmp_path / str(number)
-                folder.mkdir()
-                async with open_world(folder, server, tasks, tls=True) as world:
-                    await world.operator.start()
-                    await before(world)
-                    cutter = Cutter(world, number)
-                    async with asyncio.TaskGroup() as dying:
-                        death = dying.create_task(_die(world, cutter))
-                        await during(world)
-                        death.cancel()
-                        cutter.armed = False
-                    if cutter.done.is_set():
-                        await world.operator.start()
-                    try:
-                        await after(world)
-                    except AssertionError as error:
-                        error.add_note(f"killed at write {number}")
-                        raise
-                    if not cutter.done.is_set():
-                        return cutter.writes
-            raise AssertionError("unreachable")
-
-        yield live_through
-
-
-async def _die(world: World, cutter: Cutter) -> None:
-    await cutter.done.wait()
-    await world.operator.kill()
 
 
 async def populate(world: World) -> None:
@@ -95,7 +25,7 @@ async def is_up(world: World) -> None:
     assert not is_suspended(world)
 
 
-async def test_while_it_falls_asleep(kills: Callable[[Act, Act, Act], Awaitable[int]]) -> None:
+async def test_while_it_falls_asleep(kills: Kills) -> None:
     async def falling(world: World) -> None:
         await until(world, 20, "12:06")
 
@@ -111,7 +41,7 @@ async def test_while_it_falls_asleep(kills: Callable[[Act, Act, Act], Awaitable[
     assert await kills(populate, falling, asleep_and_up_afterwards) > 6
 
 
-async def test_while_it_wakes(kills: Callable[[Act, Act, Act], Awaitable[int]]) -> None:
+async def test_while_it_wakes(kills: Kills) -> None:
     async def asleep(world: World) -> None:
         await populate(world)
         await until(world, 20, "12:09")
@@ -127,7 +57,7 @@ async def test_while_it_wakes(kills: Callable[[Act, Act, Act], Awaitable[int]]) 
     assert await kills(asleep, waking, awake) > 6
 
 
-async def test_while_it_gives_its_counts_back_at_the_end(kills: Callable[[Act, Act, Act], Awaitable[int]]) -> None:
+async def test_while_it_gives_its_counts_back_at_the_end(kills: Kills) -> None:
     async def asleep(world: World) -> None:
         await populate(world)
         await until(world, 20, "12:06")

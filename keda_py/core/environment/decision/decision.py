@@ -86,7 +86,7 @@ def decide(
         look_again_at=min(
             (at for at in (goal.looks_at, *run.timers(moved.transition)) if at and at > now), default=None
         ),
-        released=spec.deleting and not moved.members,
+        released=spec.deleting and not moved.members and not any(one.mark for one in members),
     )
 
 

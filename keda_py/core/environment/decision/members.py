@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from keda_py.core.environment.decision.seen import Heir, MemberSeen, Role, Writer, writer_of
 from keda_py.core.environment.decision.state import MemberState, Stage
+from keda_py.core.hpa.conditions import ZeroMark
 
 MOST_PUT_BACKS = 2
 
@@ -103,6 +104,14 @@ class OverlayReplicas:
     replicas: int
 
 
+class MarkChange(StrEnum):
+    """What is done to the mark of a zero that the controller of its owner's HPA has set."""
+
+    HOLD = "Hold"
+    """Take it off, before the count is set: with the mark, work would wake the member."""
+    GIVE_BACK = "GiveBack"
+
+
 Overlay = OverlayAsleep | OverlayHold | OverlayReplicas
 Action = Keep | SetReplicas | Suspend | Resume | Overlay
 """The action now. An overlay holds from decision to decision; it is taken off with the next `Keep`."""
@@ -117,6 +126,7 @@ class MemberDecision:
     reason: Reason
     because: str = ""
     state: MemberState | None = None
+    mark: MarkChange | None = None
 
 
 def observe(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberState | None:
@@ -143,7 +153,9 @@ def _is_back(member: MemberSeen, state: MemberState, count: int) -> bool:
     """Return whether the count is given back, or another client has given it one of its own."""
     if member.role is Role.SCALED_OBJECT:
         return count > 0 or member.ready
-    return count == state.replicas or count not in (0, state.start)
+    if count not in (0, state.start, state.replicas):
+        return True
+    return count == state.replicas and member.zero_mark is not ZeroMark.HELD
 
 
 def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -> MemberState:
@@ -153,7 +165,9 @@ def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -
         return state
     match writer_of(member.manager):
         case Writer.OURS:
-            again = count if state.stage is Stage.FALLING else state.replicas
+            # An HPA that has woken it from its own zero has taken its mark off, too: that zero would be no one's.
+            woken = state.replicas == 0 and member.role is Role.WORKLOAD
+            again = count if state.stage is Stage.FALLING or woken else state.replicas
             return replace(state, stage=Stage.FALLING, replicas=again, start=count, since=now)
         case Writer.PERSON:
             return replace(state, stage=Stage.KEPT, start=count, since=now, by=member.manager or "a person")
@@ -166,6 +180,28 @@ def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -
 
 def act(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
     """Decide what is done now, by the first row that fits; `state` is what `observe` gave."""
+    decision = _act(member, state, want, now)
+    return replace(decision, mark=_change_mark(member, decision.state, want))
+
+
+def _change_mark(member: MemberSeen, state: MemberState | None, want: Want) -> MarkChange | None:
+    """The mark follows the stage, whatever brought it about: held while the member is to be at zero, else given back.
+
+    A count that is to be given back comes first: until then the mark would let the HPA give it one of its own.
+    """
+    if member.owned_by or member.count is None or want.wish is Wish.LEAVE:
+        return None
+    asleep = state is not None and (state.stage in _TO_ZERO or (state.stage is Stage.PINNED and state.to == 0))
+    if asleep:
+        return MarkChange.HOLD if member.zero_mark is ZeroMark.SET else None
+    back = state is None or (state.stage is Stage.RISING and member.count == state.replicas)
+    return MarkChange.GIVE_BACK if back and member.zero_mark is ZeroMark.HELD else None
+
+
+_TO_ZERO = (Stage.FALLING, Stage.DOWN)
+
+
+def _act(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
     if member.owned_by:
         because = f"Environment {member.owned_by} has it"
         return _decide(member, None, Reason.OWNED_BY_ANOTHER, because)
@@ -189,13 +225,17 @@ def _raise(member: MemberSeen, count: int, state: MemberState | None, want: Want
         return _decide(member, None, Reason.AWAKE if member.ready else Reason.NOT_READY)
     if state.stage is Stage.RISING:
         return _decide(member, state, Reason.WOKEN, "", want)
-    if state.stage is Stage.CONTESTED or (state.replicas == 0 and state.stage is not Stage.PINNED):
-        # A count of 0 was its owner's wish; what is up in its place is another's.
+    held = member.zero_mark is ZeroMark.HELD
+    # A count of 0 was its owner's wish; what is up in its place is another's.
+    stays = state.stage is Stage.CONTESTED or (state.replicas == 0 and state.stage is not Stage.PINNED)
+    if stays and not held:
         return _decide(member, None, Reason.GIVEN_BACK)
     if not want.turn:
         return _decide(member, state, Reason.WAITS_TO_WAKE, "", want)
-    if count == state.replicas and state.stage not in (Stage.FALLING, Stage.DOWN):
-        return _decide(member, None, Reason.GIVEN_BACK)
+    if stays or (count == state.replicas and state.stage not in _TO_ZERO):
+        # Remembered until the mark is seen: an Environment that is being deleted waits for that.
+        marked = replace(state, stage=Stage.RISING, replicas=count, start=count, since=now, put_backs=0, by="")
+        return _decide(member, marked if held else None, Reason.GIVEN_BACK, "", want)
     rising = replace(state, stage=Stage.RISING, start=count, since=now, put_backs=0, by="")
     return _decide(member, rising, Reason.WOKEN, "", want)
 

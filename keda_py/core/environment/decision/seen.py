@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from keda_py.core.environment.decision.state import MemberState
 from keda_py.core.environment.overrides import Target
+from keda_py.core.hpa.conditions import ZeroMark
 
 
 class Role(StrEnum):
@@ -96,6 +97,8 @@ class MemberSeen:
     """The Environment that has it instead: an older one, or one that has yet to give its count back."""
     targets: tuple[Target, ...] = ()
     """The targets by which an Override may name it: itself, and the workload of a ScaledObject."""
+    zero_mark: ZeroMark = ZeroMark.NONE
+    """The mark that the controller of its owner's HPA has put on a count of zero; always NONE for other roles."""
     workload: str = ""
     """apiVersion/KIND/NAME of what a ScaledObject scales, which has the count when the ScaledObject is gone."""
 

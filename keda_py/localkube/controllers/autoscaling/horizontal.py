@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from keda_py.clock import Timer
 from keda_py.core.hpa.behavior import History
-from keda_py.core.hpa.conditions import HpaEvent
+from keda_py.core.hpa.conditions import HpaEvent, ZeroMark
 from keda_py.core.hpa.controller import (
     ControllerOptions,
     HpaSpec,
@@ -23,7 +23,7 @@ from keda_py.core.hpa.controller import (
     sync,
 )
 from keda_py.core.hpa.pods import Pod, ScaleTarget
-from keda_py.core.hpa.wire import is_scaled_to_zero, read_spec
+from keda_py.core.hpa.wire import read_spec, read_zero_mark
 from keda_py.localkube.apiserver.scales import with_replicas
 from keda_py.localkube.controllers.autoscaling.hpa_inputs import SOURCE, HpaInputs, SyncFailure, TargetScale
 from keda_py.localkube.controllers.autoscaling.hpa_wire import build_status, set_conditions
@@ -136,7 +136,7 @@ class HorizontalPodAutoscalers:
         spec, target = read_spec(hpa), self._inputs.target(hpa)
         # The mark of a zero is read from the status, as there: it outlives the controller.
         remembered = self._histories.get(hpa["metadata"]["uid"], History())
-        history = replace(remembered, scaled_to_zero=is_scaled_to_zero(hpa))
+        history = replace(remembered, scaled_to_zero=read_zero_mark(hpa) is ZeroMark.SET)
         metrics: tuple[MetricSample, ...] = ()
         pods: tuple[Pod, ...] = ()
         if needs_metrics(spec, target.replicas, history, self._options):

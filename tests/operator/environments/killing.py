@@ -1,0 +1,80 @@
+"""Kills of the operator at its writes about an Environment, one after the other."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from keda_py.core.hpa.wire import read_zero_mark
+from keda_py.localkube.cluster import ClusterOptions
+from keda_py.localkube.store.subscriptions import Event
+from tests.http_server import HttpServer
+from tests.sweeps import steps
+from tests.worlds.world import World, open_world
+
+Act = Callable[[World], Awaitable[None]]
+_COUNTED = ("deployments", "statefulsets", "cronjobs")
+
+
+class Cutter:
+    """Pulls the cable at the k-th write from now on of a status, count or suspension, or of the mark of an HPA's zero.
+
+    `writes` counts up to there.
+    """
+
+    def __init__(self, world: World, number: int) -> None:
+        self._world, self._number = world, number
+        self.writes = 0
+        self.done, self.armed = asyncio.Event(), True
+        world.listen(self._hear)
+
+    def _hear(self, event: Event) -> None:
+        if not _is_counted(event) or not self.armed or self.done.is_set():
+            return
+        self.writes += 1
+        if self.writes >= self._number:
+            self._world.operator.cut()
+            self.done.set()
+
+
+def _is_counted(event: Event) -> bool:
+    before, after, plural = event.previous or {}, event.object, event.resource.plural
+    if plural == "horizontalpodautoscalers":
+        return read_zero_mark(before) is not read_zero_mark(after)
+    return plural == "environments" or (plural in _COUNTED and before.get("spec") != after.get("spec"))
+
+
+class Kills:
+    """Worlds whose operator dies at one write after the other (each fifth, where not all is swept)."""
+
+    def __init__(self, folder: Path, server: HttpServer, tasks: asyncio.TaskGroup) -> None:
+        self._folder, self._server, self._tasks = folder, server, tasks
+
+    async def __call__(self, before: Act, during: Act, after: Act, options: ClusterOptions | None = None) -> int:
+        """Before, the part to die in, and what must be true all the same: once for each write; how many there were."""
+        for number in steps(5):
+            folder = self._folder / str(number)
+            folder.mkdir()
+            async with open_world(folder, self._server, self._tasks, options, tls=True) as world:
+                await world.operator.start()
+                await before(world)
+                cutter = Cutter(world, number)
+                async with asyncio.TaskGroup() as dying:
+                    death = dying.create_task(_die(world, cutter))
+                    await during(world)
+                    death.cancel()
+                    cutter.armed = False
+                if cutter.done.is_set():
+                    await world.operator.start()
+                try:
+                    await after(world)
+                except AssertionError as error:
+                    error.add_note(f"killed at write {number}")
+                    raise
+                if not cutter.done.is_set():
+                    return cutter.writes
+        raise AssertionError("unreachable")
+
+
+async def _die(world: World, cutter: Cutter) -> None:
+    await cutter.done.wait()
+    await world.operator.kill()
