@@ -8,6 +8,7 @@ from keda_py.migration.downscaler import check_downscaler
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.identities import check_identities
 from keda_py.migration.installation import Installation
+from keda_py.migration.native_hpas import check_native_hpas
 from keda_py.migration.objects import check_objects
 from keda_py.migration.time_limits import check_time_limits
 from keda_py.sdk.context import SharedContext
@@ -30,3 +31,4 @@ def _all(installation: Installation, read_flags: ReadFlags, lent: SharedContext)
     yield from check_identities(installation)
     yield from check_time_limits(installation)
     yield from check_downscaler(installation)
+    yield from check_native_hpas(installation)
