@@ -7,6 +7,7 @@ from dataclasses import asdict
 from keda_py.cli.manifests import read_texts
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import Style, foreign, paint
+from keda_py.core.values.kubernetes import parse_supported_version
 from keda_py.terminal.foreign import json_of
 from keda_py.validation.problems import Problem
 from keda_py.validation.report import Report, validate_texts
@@ -19,6 +20,7 @@ EXAMPLES = (
     ("keda-py validate k8s/", "every manifest below a folder"),
     ("helm template my-release ./chart | keda-py validate -", "what a chart renders"),
     ("keda-py validate --notes app.yaml", "its windows in words: Mon-Fri 08:30-19:30 Asia/Seoul, 55 h a week"),
+    ("keda-py validate --kubernetes 1.37 k8s/", "also HPAs with minReplicas 0, and what that version would drop"),
     ("keda-py validate --strict --output json app.yaml", "for a pipeline: warnings fail, too"),
 )
 NOTES = (
@@ -36,8 +38,12 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
     parser.add_argument("--strict", action="store_true", help="warnings fail, too")
     parser.add_argument("--notes", action="store_true", help="tell windows in words, and what a deletion would leave")
+    parser.add_argument(
+        "--kubernetes", metavar="VERSION", help="check native HPAs, too, as this version takes them: 1.37"
+    )
     options = parser.parse_args(arguments)
-    report = asyncio.run(validate_texts(dict(read_texts(options.files))))
+    kubernetes = parse_supported_version(options.kubernetes, field="--kubernetes") if options.kubernetes else None
+    report = asyncio.run(validate_texts(dict(read_texts(options.files)), kubernetes=kubernetes))
     sys.stdout.write(_json(report) if options.output == "json" else _text(report, notes=options.notes))
     return 1 if any(options.strict or problem.severity == "error" for problem in report.problems) else 0
 

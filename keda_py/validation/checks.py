@@ -46,6 +46,7 @@ from keda_py.validation.problems import Problem, Severity
 from keda_py.validation.refused import is_beside, mend
 from keda_py.validation.release import Release, completed
 from keda_py.validation.schemas import check_schema, our_kinds
+from keda_py.validation.versions import check_hpa_of, check_scaled_object_of, is_hpa
 
 _WITH_TRIGGERS = ("ScaledObject", "ScaledJob")
 _WITH_HOLIDAYS = tuple(one.kind for one in (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS))
@@ -60,12 +61,19 @@ def is_ours(document: Document) -> bool:
 
 
 class Validation:
-    """The checks over one set of files, as if they were applied `now`; None: at this moment."""
+    """The checks over one set of files, as if they were applied `now`; None: at this moment.
+
+    `kubernetes` is the version that they are applied to; None: what differs by version is not checked.
+    """
 
     def __init__(
-        self, documents: Sequence[Document], shared_context: SharedContext, now: datetime | None = None
+        self,
+        documents: Sequence[Document],
+        shared_context: SharedContext,
+        now: datetime | None = None,
+        kubernetes: int | None = None,
     ) -> None:
-        self._documents, self._shared_context = documents, shared_context
+        self._documents, self._shared_context, self._kubernetes = documents, shared_context, kubernetes
         self._now = now = now or shared_context.clock.now()
         self.release = Release(documents)
         self._environments = EnvironmentsOfFiles(self.release.bodies, self.release.scaled(), now)
@@ -78,6 +86,14 @@ class Validation:
             OVERRIDES.kind: self._check_override,
             SCALING_SCHEDULES.kind: self._check_schedule,
         }
+
+    @property
+    def objects(self) -> int:
+        """How many objects are checked."""
+        return sum(is_ours(one) or self._is_checked_hpa(one.body) for one in self._documents)
+
+    def _is_checked_hpa(self, body: Mapping[str, Any]) -> bool:
+        return self._kubernetes is not None and is_hpa(body)
 
     def problems(self) -> Iterator[Problem]:
         """Yield all errors and warnings."""
@@ -124,6 +140,8 @@ class Validation:
             if kind in _WITH_HOLIDAYS:
                 check_countries(body)
             yield from check_kind_meaning(kind, whole)
+            if kind == "ScaledObject" and self._kubernetes is not None:
+                yield from check_scaled_object_of(body, self._kubernetes)
             if kind == "ScaledObject":
                 spec = self.release.scaled_object(whole).spec
                 yield from check_target(spec, namespace_of(body), self.release.located)
@@ -217,6 +235,8 @@ class Validation:
         yield from check_new_override(new, old, self._now, len(there) - 1)
 
     def _check_foreign(self, body: dict[str, Any]) -> Iterator[Finding]:
+        if self._kubernetes is not None and is_hpa(body):
+            return check_hpa_of(body, self._kubernetes)
         if is_job(body):
             return self._environments.check_job(body)
         return self._check_count(body)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from keda_py.sdk.offline import shared_context
-from keda_py.validation.checks import Validation, is_ours
+from keda_py.validation.checks import Validation
 from keda_py.validation.documents import Document, DocumentError, read_documents
 from keda_py.validation.problems import Problem
 from keda_py.validation.release import Release
@@ -25,14 +25,19 @@ class Report:
     release: Release
 
 
-async def validate_texts(texts: Mapping[str, str], now: datetime | None = None) -> Report:
-    """Check texts by file name, as one release that is applied `now`. Opens no connection."""
+async def validate_texts(
+    texts: Mapping[str, str], now: datetime | None = None, kubernetes: int | None = None
+) -> Report:
+    """Check texts by file name, as one release that is applied `now`. Opens no connection.
+
+    With `kubernetes`, a minor version, also what differs by version, native HPAs included.
+    """
     documents: list[Document] = []
     problems: list[Problem] = []
     for file, text in texts.items():
         documents += _readable(text, file, problems)
     async with shared_context() as lent:
-        validation = Validation(documents, lent, now)
+        validation = Validation(documents, lent, now, kubernetes)
         problems += validation.problems()
     order = {file: index for index, file in enumerate(texts)}
 
@@ -40,7 +45,7 @@ async def validate_texts(texts: Mapping[str, str], now: datetime | None = None) 
         return order[problem.file], problem.line
 
     return Report(
-        objects=sum(map(is_ours, documents)),
+        objects=validation.objects,
         problems=tuple(sorted(problems, key=place)),
         notes=tuple(sorted(validation.notes(), key=place)),
         documents=tuple(documents),

@@ -12,7 +12,7 @@ from typing import Any
 from keda_py.apis.kinds.crds import build_crds
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import Denial, Finding
-from keda_py.schema.decoding import check_types
+from keda_py.schema.decoding import check_types, replace_nulls
 from keda_py.schema.defaults import apply_defaults
 from keda_py.schema.schemas import Schema, property_schema, prune
 from keda_py.schema.status import Cause, StatusError
@@ -45,7 +45,11 @@ def check_schema(body: dict[str, Any]) -> Iterator[Finding]:
 
     The object is of one of `our_kinds`. An unknown field has a code: it can be switched off.
     """
-    schema = our_kinds()[body["apiVersion"], body["kind"]]
+    yield from check_against(body, our_kinds()[body["apiVersion"], body["kind"]])
+
+
+def check_against(body: dict[str, Any], schema: Schema) -> Iterator[Finding]:
+    """The same by any schema, as that of a kind of the API server's own."""
     if not isinstance(body.get("metadata"), dict):
         yield _deny("metadata: Required value: a map with a name; add it", "metadata")
         return
@@ -54,7 +58,7 @@ def check_schema(body: dict[str, Any]) -> Iterator[Finding]:
     except StatusError as error:
         yield _deny(error.message, "metadata")
         return
-    kept, dropped = prune(body, schema)
+    kept, dropped = prune(replace_nulls(body, schema), schema)
     for path in dropped:
         yield _deny(f"{path}: unknown field{_suggest(schema, path)}", path, codes.UNKNOWN_FIELD)
     causes = validate(apply_defaults(kept, schema), schema)
