@@ -33,6 +33,10 @@ EXAMPLES = (
     ),
     ("keda-py simulate app.yaml --metrics trace.csv --compare new.yaml", "two manifests side by side"),
     ("keda-py simulate app.yaml --metrics trace.csv --sweep cooldownPeriod=60..900", "which value is the cheapest"),
+    (
+        "keda-py simulate app.yaml --metrics trace.csv --compare hpa.yaml --hpa-scale-to-zero",
+        "beside it a native HPA with minReplicas 0",
+    ),
     ("keda-py simulate k8s/ --profile office-day -o html > page.html", "every ScaledObject of a folder, as a page"),
 )
 NOTES = (
@@ -58,7 +62,7 @@ def _report(options: argparse.Namespace) -> "Report":
     from keda_py.simulation.runs.run import carry_out_all
     from keda_py.simulation.runs.variants import cheapest
 
-    bodies = _read_objects(options.files)
+    bodies = _read_objects(options.files, to_zero=options.hpa_scale_to_zero)
     load = _load(options, bodies)
     runs = _runs(options, bodies, load)
     results = carry_out_all(runs, options.processes)
@@ -73,29 +77,44 @@ def _report(options: argparse.Namespace) -> "Report":
     )
 
 
-def _read_objects(files: Sequence[str]) -> "dict[str, dict[str, Any]]":
-    """Read the ScaledObjects by namespace/name. Raises ConfigError with file and line if admission would refuse one."""
+def _read_objects(files: Sequence[str], *, to_zero: bool) -> "dict[str, dict[str, Any]]":
+    """Read the ScaledObjects by namespace/name, and `to_zero` native HPAs that go there.
+
+    Raises ConfigError with file and line if admission would refuse one.
+    """
     from keda_py.apis.foreign import name_of
     from keda_py.cli.manifests import read_texts
+    from keda_py.core.values.kubernetes import SCALE_TO_ZERO, since
+    from keda_py.simulation.native import goes_to_zero
     from keda_py.validation.documents import read_documents
     from keda_py.validation.release import completed
     from keda_py.validation.report import validate_texts
 
     texts = dict(read_texts(files))
-    report = asyncio.run(validate_texts(texts))
+    report = asyncio.run(validate_texts(texts, kubernetes=since(SCALE_TO_ZERO) if to_zero else None))
     errors = [problem for problem in report.problems if problem.severity == "error"]
     if errors:
         told = "\n".join(f"{one.file}:{one.line}: {one.sentence}" for one in errors[:10])
         raise ConfigError(f"the manifest would be refused, so it is not simulated:\n{told}")
     documents = [one.body for name, text in texts.items() for one in read_documents(text, name)]
-    bodies = [completed(body) for body in documents if body["kind"] == "ScaledObject"]
+    natives = [body for body in documents if goes_to_zero(body)]
+    taken = natives if to_zero else []
+    bodies = [completed(body) for body in documents if body["kind"] == "ScaledObject" or body in taken]
     jobs = [name_of(body) for body in documents if body["kind"] == "ScaledJob"]
     if not bodies:
         said = f"ScaledJob {jobs[0]} cannot be simulated, ScaledObjects alone can" if jobs else "holds no ScaledObject"
+        if natives:
+            raise ConfigError(f"{', '.join(files)}: holds HPAs that go to zero; give --hpa-scale-to-zero for them")
         raise ConfigError(f"{', '.join(files)}: {said}; give a manifest with one")
     for name in jobs:
         sys.stderr.write(f"not simulated: ScaledJob {foreign(name)}; ScaledObjects alone are\n")
-    return {f"{body['metadata']['namespace']}/{body['metadata']['name']}": body for body in bodies}
+    return {_title(body): body for body in bodies}
+
+
+def _title(body: "Mapping[str, Any]") -> str:
+    """NAMESPACE/NAME, and of an HPA that it is one."""
+    meta = body["metadata"]
+    return f"{meta['namespace']}/{meta['name']}{'' if body['kind'] == 'ScaledObject' else ' (HPA)'}"
 
 
 def _check_variant(variant: str, body: "Mapping[str, Any]") -> None:
@@ -122,7 +141,7 @@ def _runs(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]", l
         for _, variant, body in (variants[0], variants[-1]):
             _check_variant(variant, body)
     if options.compare:
-        others = _read_objects([options.compare])
+        others = _read_objects([options.compare], to_zero=options.hpa_scale_to_zero)
         if len(others) == len(bodies) == 1:
             others = dict(zip(bodies, others.values(), strict=True))
         paired = [(title, f"({options.compare})", others[title]) for title in bodies if title in others]
@@ -203,6 +222,7 @@ def _cluster(options: argparse.Namespace) -> "Cluster":
         options=ControllerOptions(
             tolerance=options.hpa_tolerance,
             downscale_stabilization=timedelta(seconds=options.hpa_downscale_stabilization),
+            scale_to_zero=options.hpa_scale_to_zero,
         ),
         requests={name: parse_milli(text, field=f"--request {name}") for name, text in requests.items()},
     )
@@ -332,6 +352,8 @@ def _add_cluster_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--hpa-sync", type=_period, default=15.0, metavar="DURATION", help="horizontal-pod-autoscaler-sync-period [15s]"
     )
+    to_zero = "also simulate HPAs with minReplicas 0, as on Kubernetes 1.37; its columns are called as their metrics"
+    add("--hpa-scale-to-zero", action="store_true", help=to_zero)
     add("--hpa-tolerance", type=_Number(0, 10), default=0.1, metavar="N", help="of the HPA controller [0.1]")
     stabilization = "--hpa-downscale-stabilization"
     add(stabilization, type=_seconds, default=300.0, metavar="DURATION", help="of the HPA controller [5m]")

@@ -66,7 +66,8 @@ class ObjectEngine:
         else:
             if not self._runs:
                 walk.create(at)
-            self.looks.start(at)
+            if not subject.native:
+                self.looks.start(at)
         self._runs = not pause.stopped
 
     def step(self, at: float) -> None:
@@ -77,7 +78,7 @@ class ObjectEngine:
             self._changed(at, "PodReady")
         elif looks.next <= at:
             self._look(at)
-        elif self._autoscaler.sync(at):
+        elif self._autoscaler.sync(at) and not world.subject.native:
             looks.look(at, polled=False)
         self._recorder.passed(at, world)
 

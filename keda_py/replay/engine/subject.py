@@ -24,13 +24,17 @@ class HpaMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """`activations` run parallel to `metrics.external`: a value above activates."""
+    """`activations` run parallel to `metrics.external`: a value above activates.
+
+    `native`: an HPA that no ScaledObject owns. It alone scales, and nothing looks at it.
+    """
 
     spec: ScalingSpec
     metrics: MetricSet
     activations: tuple[float, ...]
     hpa: HpaSpec
     hpa_metrics: tuple[HpaMetric, ...]
+    native: bool = False
 
 
 def subject_of(spec: ScalingSpec, metrics: MetricSet, activations: Iterable[float]) -> Subject:

@@ -16,6 +16,7 @@ from keda_py.replay.engine.source import Source
 from keda_py.replay.engine.subject import Subject
 from keda_py.sdk.offline import shared_context
 from keda_py.simulation.loads.load import RESOURCE_UNITS, Load, Need
+from keda_py.simulation.native import build_native, is_native
 from keda_py.simulation.plan import Plan, simulate
 from keda_py.simulation.recording import Figures, Recording
 from keda_py.simulation.sources import OwnReading, SimulatedClock, reads_by_itself
@@ -78,16 +79,17 @@ def _refuse_unknown_shares(subject: Subject, cluster: Cluster) -> None:
     """A share of nothing moves no HPA: the whole result would be the minimum, and look as if that were enough."""
     for index, metric in zip(subject.metrics.resource_triggers, subject.metrics.resource, strict=True):
         if metric.target_type == "Utilization" and metric.name not in cluster.requests:
-            said = (
-                f"spec.triggers[{index}]: {metric.target} is a percentage of the {metric.name} that each pod requests"
-            )
-            field = f"spec.triggers[{index}].metadata.value"
+            listed = f"spec.metrics[{index}]" if subject.native else f"spec.triggers[{index}]"
+            said = f"{listed}: {metric.target} is a percentage of the {metric.name} that each pod requests"
+            field = listed if subject.native else f"{listed}.metadata.value"
             raise ConfigError(f"{said}; give --request, such as --request {_REQUESTS[metric.name]}", field=field)
 
 
 def _simulate(run: Run, subject: Subject, sources: Mapping[int, Source]) -> Result:
     spec = subject.spec
-    replicas = spec.min_replicas if run.replicas is None else run.replicas
+    # An HPA ends no zero that it has not set: its workload begins with a pod.
+    least = max(spec.min_replicas, 1) if subject.native else spec.min_replicas
+    replicas = least if run.replicas is None else run.replicas
     if spec.idle_replicas is not None and run.replicas is None:
         replicas = spec.idle_replicas
     setting = Setting(sources=sources, origin=run.load.origin, replicas=replicas, cluster=run.cluster)
@@ -106,6 +108,8 @@ def carry_out_all(runs: Sequence[Run], processes: int) -> list[Result]:
 
 
 async def _build(body: Mapping[str, Any], clock: SimulatedClock) -> SimulatedObject:
+    if is_native(body):
+        return build_native(body)
     async with shared_context(clock=clock) as lent:
         return build_object(body, lent)
 
@@ -116,9 +120,9 @@ def _needs(built: SimulatedObject, clock: SimulatedClock) -> tuple[Need, ...]:
     spec = subject.spec
     zone = next((window.zone for window in windows_of(spec.triggers)), "")
     external = {metric.trigger_index: metric for metric in subject.metrics.external}
-    for index, (trigger, scaler) in enumerate(zip(spec.triggers, built.scalers, strict=True)):
+    for index, trigger in enumerate(spec.triggers):
         metric = external.get(index)
-        if metric is not None and reads_by_itself(scaler, clock):
+        if metric is not None and built.scalers and reads_by_itself(built.scalers[index], clock):
             continue
         names = (trigger.name, metric.name if metric else trigger.type, f"trigger{index}")
         peak = None
