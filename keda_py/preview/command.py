@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keda_py.clock import SystemClock
+from keda_py.core.values.kubernetes import SCALE_TO_ZERO
+from keda_py.core.values.kubernetes import since as kubernetes_since
 from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS
 from keda_py.preview.pages.body import body_of
 from keda_py.preview.pages.differences import differences, document_of, text_of
 from keda_py.preview.pages.table import page
@@ -44,25 +47,30 @@ class Wanted:
         return replace(found, present=min(found.begins, now))
 
 
-def read_sources(texts: Mapping[str, str], since: str = "") -> tuple[list[Source], list[Problem]]:
+def read_sources(
+    texts: Mapping[str, str], since: str = "", *, hpas: bool = False
+) -> tuple[list[Source], list[Problem]]:
     """Read the objects of all texts, or the errors for which they would be refused: no preview of such is true.
 
-    They are judged as if they were applied before a period of that `--from`.
+    They are judged as if they were applied before a period of that `--from`; with `hpas` native HPAs are read, too, by
+    a version that lets them go to zero.
     """
-    report = asyncio.run(validate_texts(texts, earliest(since, SystemClock().now())))
+    kubernetes = kubernetes_since(SCALE_TO_ZERO) if hpas else None
+    report = asyncio.run(validate_texts(texts, earliest(since, SystemClock().now()), kubernetes))
     errors = [problem for problem in report.problems if problem.severity == "error"]
     if errors:
         return [], errors
     return [
         Source(body=body, ignored=document.ignored, spec=report.release.spec_of(body))
         for document, body in zip(report.documents, report.release.completed, strict=True)
+        if hpas or body["kind"] != HORIZONTAL_POD_AUTOSCALERS.kind
     ], []
 
 
-async def read_cluster(kubeconfig: str, namespace: str) -> tuple[list[Source], list[str]]:
+async def read_cluster(kubeconfig: str, namespace: str, *, hpas: bool) -> tuple[list[Source], list[str]]:
     """Read what is to be previewed, and what may not be read; `namespace` "": all. Raises ConfigError, KubeError."""
     async with KubeClient(SystemClock(), kubeconfig) as client:
-        reading = ClusterReading(client, namespace)
+        reading = ClusterReading(client, namespace, hpas=hpas)
         return await reading.read(), reading.unread
 
 

@@ -27,7 +27,10 @@ class ObjectPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberPlan:
-    """A workload or CronJob that no ScaledObject scales; `replicas` are those while it is awake, a CronJob's 1 or 0."""
+    """A workload or CronJob that no ScaledObject scales; `replicas` are those while it is awake, a CronJob's 1 or 0.
+
+    `scaled_to_zero`: an HPA of its owner has it there without work.
+    """
 
     kind: str
     name: str
@@ -37,6 +40,7 @@ class MemberPlan:
     created: datetime
     replicas: int
     remarks: tuple[str, ...] = ()
+    scaled_to_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

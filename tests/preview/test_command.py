@@ -8,7 +8,7 @@ import yaml
 
 from keda_py.cli import main
 from keda_py.core.spec import build_spec
-from tests.builders import GROUP, cron, obj
+from tests.builders import GROUP, cron, hpa, obj
 from tests.calls import calls_of
 from tests.preview.builders import app, dev
 
@@ -103,3 +103,33 @@ def test_each_object_is_read_into_a_spec_once(tmp_path: Path, capsys: pytest.Cap
     calls = calls_of(lambda: main(["preview", *WEEK, file]), build_spec)
     assert "ScaledObject shop/other" in capsys.readouterr().out
     assert calls == 2
+
+
+def members(tmp_path: Path) -> str:
+    """A Deployment under an HPA that goes to zero by itself, and one without, both in an Environment."""
+    bodies = [obj("apps/v1", "Deployment", name, "shop", spec={"replicas": 2}) for name in ("web", "api")]
+    source = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "4"}}
+    own = hpa("web", "web", "shop", minReplicas=0, metrics=[{"type": "External", "external": source}])
+    return written(tmp_path, dev(), *bodies, own)
+
+
+def test_a_member_under_an_hpa_that_goes_to_zero_has_no_pod_without_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["preview", *WEEK, "--days=1", "--hpa-scale-to-zero", "-o", "json", members(tmp_path)]) == 0
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["objects"]}
+    assert sorted(found) == ["api", "dev"]
+    told = "Deployment web: its HPA has it at 0 without work; work wakes it by day, and at night none does"
+    assert found["dev"]["remarks"] == [told]
+
+
+def test_without_the_flag_hpas_are_not_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["preview", *WEEK, "--days=1", "-o", "json", members(tmp_path)]) == 0
+    assert sorted(one["name"] for one in json.loads(capsys.readouterr().out)["objects"]) == ["api", "dev", "web"]
+
+
+def test_with_the_flag_an_hpa_that_would_be_refused_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["preview", "--hpa-scale-to-zero", written(tmp_path, hpa("web", "web", "shop", maxReplicas=0))]) == 1
+    assert "spec.maxReplicas" in capsys.readouterr().err

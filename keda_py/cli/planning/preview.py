@@ -45,22 +45,23 @@ def run(arguments: list[str]) -> int:
     wanted = Wanted(days=options.days, since=options.since, timezone=options.timezone, live=live)
     try:
         if options.diff:
-            old, new = (_read([file], options.since) for file in options.diff)
+            old, new = (_read([file], options) for file in options.diff)
             return compare(old, new, wanted, options.output)
         if live:
             namespace = "" if options.all_namespaces else options.namespace
-            sources, unread = asyncio.run(read_cluster(options.kubeconfig, namespace))
+            sources, unread = asyncio.run(read_cluster(options.kubeconfig, namespace, hpas=options.hpa_scale_to_zero))
             return show(sources, wanted, options.output, unread)
-        return show(_read(options.files, options.since), wanted, options.output)
+        return show(_read(options.files, options), wanted, options.output)
     except Refused:
         return 1
 
 
-def _read(files: Sequence[str], since: str) -> "list[Source]":
+def _read(files: Sequence[str], options: argparse.Namespace) -> "list[Source]":
     """Read the manifests. Raises Refused."""
     from keda_py.preview.command import read_sources
 
-    sources, errors = read_sources(dict(read_texts(files)), since)
+    texts = dict(read_texts(files))
+    sources, errors = read_sources(texts, options.since, hpas=options.hpa_scale_to_zero)
     for problem in errors:
         sys.stderr.write(f"{foreign(problem.file)}:{problem.line}: error: {foreign(problem.sentence)}\n")
     if errors:
@@ -80,6 +81,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--days", type=int, default=7, metavar="N", help="how many, 1 to 366 [7]")
     add("--from", dest="since", default="", metavar="DATE", help="such as 2026-12-21 [now]")
     add("--timezone", default="", metavar="ZONE", help="of the days that are shown [that of most schedules]")
+    to_zero = "members under an HPA with minReplicas 0 have none without work, as on Kubernetes 1.37"
+    add("--hpa-scale-to-zero", action="store_true", help=to_zero)
     add("-o", "--output", choices=("table", "json", "svg", "ics"), default="table", help="how to print [table]")
     options = parser.parse_args(arguments)
     if sum(map(bool, (options.files, options.diff, options.namespace, options.all_namespaces))) != 1:

@@ -15,6 +15,7 @@ from keda_py.kube.resources import (
     CRON_JOBS,
     DEPLOYMENTS,
     ENVIRONMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
     OVERRIDES,
     SCALED_OBJECTS,
     SCALING_SCHEDULES,
@@ -44,10 +45,14 @@ class Lists(Protocol):
 
 
 class ClusterReading:
-    """`read` it once; `unread` then has a sentence for each kind that may not be listed."""
+    """`read` it once; `unread` then has a sentence for each kind that may not be listed.
 
-    def __init__(self, client: Lists, namespace: str) -> None:
+    `hpas`: HPAs of members, too, which may go to zero by themselves.
+    """
+
+    def __init__(self, client: Lists, namespace: str, *, hpas: bool = False) -> None:
         self._client, self._namespace = client, namespace
+        self._members = (*_MEMBERS, HORIZONTAL_POD_AUTOSCALERS) if hpas else _MEMBERS
         self.unread: list[str] = []
         self.forbidden: list[Resource] = []
 
@@ -63,7 +68,7 @@ class ClusterReading:
         if one is not None and not any(_is_same(one, body) for body in found):
             found.append(one)
         if has_environments:
-            for resource in _MEMBERS:
+            for resource in self._members:
                 found += await self._list(resource)
         for path in dict.fromkeys(path for body in found for path in files_of(body)):
             found += await self._file(path)

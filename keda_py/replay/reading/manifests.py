@@ -1,5 +1,7 @@
 """Manifests -> plans, one a namespace. What cannot be read is left out, and is a problem of its namespace.
 
+As other triggers, HPAs that go to zero are taken to have no work; those that are not to be looked at are not handed in.
+
 An object without a creation time is as old as the epoch, in the order of the files; an Override begins with the period.
 """
 
@@ -36,6 +38,7 @@ from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
+from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS
 from keda_py.replay.plan import EnvironmentPlan, MemberPlan, NamespacePlan, ObjectPlan
 from keda_py.replay.reading.calendars import Calendars
 from keda_py.replay.triggers import Triggers, read_triggers
@@ -123,7 +126,7 @@ def _read_namespace(name: str, found: _Namespace, calendars: Calendars) -> Names
         name=name,
         objects=tuple(objects),
         members=members,
-        environments=tuple(_described(one, marks) for one in environments),
+        environments=tuple(_described(one, marks, members) for one in environments),
         overrides=tuple(overrides),
         schedules=tuple(schedules),
         problems=tuple(found.problems),
@@ -142,10 +145,13 @@ def _marks(objects: Iterable[ObjectPlan], members: Iterable[MemberPlan]) -> list
     return [*scaled, *others]
 
 
-def _described(plan: EnvironmentPlan, marks: Sequence[Member]) -> EnvironmentPlan:
+def _described(plan: EnvironmentPlan, marks: Sequence[Member], members: Iterable[MemberPlan]) -> EnvironmentPlan:
+    """With what is worth knowing of it, and of members that never move and so are not shown themselves."""
     waves = tuple(describe_waves(plan.spec, marks)) if plan.spec.waves else ()
     lead = describe_lead(plan.spec, plan.state.wakes)
-    return replace(plan, remarks=(*waves, *([lead] if lead else [])))
+    own = [one for one in members if plan.spec.takes(one.labels, one.annotations)]
+    to_zero = [f"{one.kind} {one.name}: {_TO_ZERO}" for one in own if one.scaled_to_zero]
+    return replace(plan, remarks=(*waves, *([lead] if lead else []), *to_zero))
 
 
 def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Sequence[Member]) -> None:
@@ -239,10 +245,25 @@ def _members(
 ) -> Iterable[MemberPlan]:
     """Yield workloads and CronJobs that no ScaledObject scales; one that its owner has paused scales nothing."""
     scaled = {(each.spec.target.kind, each.spec.target.name) for each in objects if not paused_by_owner(each.spec)}
+    to_zero = {_target_of(source.body) for source in found.by_kind[_HPA] if _goes_to_zero(source.body)}
     for kind, role in ROLES.items():
         for member in found.each(kind, partial(_member, role=role, environments=environments)):
-            if (kind, member.name) not in scaled:
+            if (kind, member.name) in to_zero - scaled:
+                yield replace(member, replicas=0, scaled_to_zero=True)
+            elif (kind, member.name) not in scaled:
                 yield member
+
+
+_HPA = HORIZONTAL_POD_AUTOSCALERS.kind
+_TO_ZERO = "its HPA has it at 0 without work; work wakes it by day, and at night none does"
+
+
+def _target_of(hpa: Obj) -> tuple[str, str]:
+    return text_at(hpa, "spec", "scaleTargetRef", "kind"), text_at(hpa, "spec", "scaleTargetRef", "name")
+
+
+def _goes_to_zero(hpa: Obj) -> bool:
+    return bool(value_at(hpa, "spec", "minReplicas") == 0)
 
 
 def _member(source: Source, *, role: Role, environments: Sequence[Environment]) -> MemberPlan:
