@@ -1,4 +1,4 @@
-"""The HorizontalPodAutoscaler controller's arithmetic (Kubernetes 1.36, autoscaling/v2), without the controller.
+"""The HorizontalPodAutoscaler controller's arithmetic (Kubernetes 1.36 and 1.37, autoscaling/v2), without it.
 
 A caller (the embedded cluster's HPA controller, a simulator) reads the scale and its pods, asks for the metrics and
 calls `sync`; when the verdict says `rescale` it writes the scale and calls `record_rescale` or `report_failed_rescale`.

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.hpa.behavior import History
+from keda_py.core.hpa.behavior import Behavior, History, Recommendation
 from keda_py.core.hpa.conditions import HpaCondition
 from keda_py.core.hpa.controller import HpaSpec, MetricSample, record_rescale, sync
 from keda_py.core.hpa.external import ExternalSample
-from keda_py.core.hpa.pods import Pod, ScaleTarget
+from keda_py.core.hpa.metrics import MetricTarget, TargetType
+from keda_py.core.hpa.pods import Pod, ScaleTarget, UsageSample
+from keda_py.core.hpa.resources import ResourceSample
 from keda_py.core.hpa.wire import read_spec, read_target
 from keda_py.core.values.quantity import parse_milli
 from tests.hpa_zero import (
@@ -124,3 +126,42 @@ def test_with_the_gate_off_no_count_of_zero_is_ended(name: str) -> None:
         START,
     )
     assert [one.reason for one in verdict.conditions] == ["SucceededGetScale", "ScalingDisabled"]
+
+
+MEMORY = ResourceSample(resource="memory", target=MetricTarget(type=TargetType.AVERAGE_VALUE, amount=10**12))
+
+
+def queue(amount: int) -> ExternalSample:
+    return ExternalSample(
+        name="queue", target=MetricTarget(type=TargetType.AVERAGE_VALUE, amount=4000), values=(amount * 1000,)
+    )
+
+
+def using(count: int) -> ScaleTarget:
+    """So many pods, each of which uses a tenth of what it should have."""
+    sample = UsageSample(timestamp=START, window=timedelta(seconds=15), usage={"app": {"memory": 10**11}})
+    pods = tuple(Pod(name=str(number), ready=True, sample=sample) for number in range(count))
+    return ScaleTarget(namespace="lab", replicas=count, status_replicas=count, pods=pods)
+
+
+def test_with_a_resource_metric_beside_it_goes_to_one_and_not_to_zero() -> None:
+    spec = HpaSpec(min_replicas=0, max_replicas=10, measured_without_pods=True)
+    long_ago = History(recommendations=(Recommendation(3, START - timedelta(minutes=1)),))
+    verdict = sync(spec, using(3), [queue(0), MEMORY], long_ago, OPTIONS, START)
+    assert (verdict.desired, verdict.rescale) == (1, True)
+    later = START + timedelta(minutes=1)
+    assert sync(spec, using(1), [queue(0), MEMORY], verdict.history, OPTIONS, later).rescale is False
+
+
+@pytest.mark.parametrize(("work", "count"), [(0, 0), (8, 2)])
+def test_at_its_own_zero_a_resource_metric_has_no_value_and_the_other_one_decides(work: int, count: int) -> None:
+    spec = HpaSpec(min_replicas=0, max_replicas=10, measured_without_pods=True)
+    verdict = sync(spec, using(0), [queue(work), MEMORY], History(scaled_to_zero=True), OPTIONS, START)
+    assert verdict.desired == count
+    assert ("True", "ValidMetricFound") in [(one.status, one.reason) for one in verdict.conditions]
+
+
+def test_a_minimum_that_was_raised_at_zero_counts_under_a_behavior_too() -> None:
+    spec = HpaSpec(min_replicas=2, max_replicas=10, behavior=Behavior(), measured_without_pods=True)
+    verdict = sync(spec, using(0), [queue(0)], History(scaled_to_zero=True), OPTIONS, START)
+    assert (verdict.desired, verdict.reason) == (2, "Current number of replicas below Spec.MinReplicas")
