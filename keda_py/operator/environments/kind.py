@@ -19,7 +19,7 @@ from functools import partial
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_manifest
-from keda_py.apis.scaled_object import SavingsStatus
+from keda_py.apis.scaled_object_status import SavingsStatus
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
