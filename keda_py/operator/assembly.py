@@ -92,9 +92,9 @@ class Assembly:
             lead=(partial(self.serving.guard, parts.client),),
         )
         scaled_objects = Component(
-            share=(partial(_listen, parts.readings, self.scaled_objects),),
+            share=(self.scaled_objects.run,),
             controllers=(self.scaled_objects,),
-            on_clock_step=(self.scaled_objects.on_clock_step,),
+            on_clock_step=(self.scaled_objects.look_at_all,),
             on_share=(parts.activations.clear,),
         )
         more = (self.downscaler.component,) if self.downscaler is not None else ()
@@ -104,11 +104,6 @@ class Assembly:
     def controllers(self) -> tuple[Controller[Any], ...]:
         """Those whose last words are written when the process ends."""
         return tuple(controller for component in self.components for controller in component.controllers)
-
-
-async def _listen(readings: Readings, scaled_objects: Controller[ObjectState]) -> None:
-    with readings.listening():
-        await scaled_objects.run()
 
 
 def assemble(around: OperatorInputs) -> Assembly:

@@ -11,9 +11,6 @@ from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.decisions.record import Entry
 
-LATE_SECONDS = 0.001
-"""After a boundary, never before it."""
-
 
 def note_decision(parts: Dependencies, state: Remembered, entry: Entry) -> None:
     """Into the record; a change also into what outlives us."""
@@ -35,10 +32,9 @@ def schedule_next(parts: Dependencies, state: Remembered, seen: Round, change_at
     Now, where a source has told of work since the look read it.
     """
     now = parts.clock.monotonic()
-    state.next_look = parts.readings.next_poll(state.key, seen, now)
+    state.due.look_at(parts.readings.next_poll(state.key, seen, now))
     if change_at is not None:
-        until_change = max((change_at - parts.clock.now()).total_seconds(), 0.0) + LATE_SECONDS
-        state.next_look = min(state.next_look, now + until_change)
+        state.due.look_after(change_at - parts.clock.now(), now)
 
 
 def _identity(state: Remembered) -> Obj:

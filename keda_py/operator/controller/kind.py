@@ -6,6 +6,7 @@ A kind of objects is a model in `apis/`, a row of resources, and a package with 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from keda_py.kube.informers.informer import Informer
@@ -38,15 +39,21 @@ class Kind(ABC, Generic[StateT]):
 
     @abstractmethod
     async def reconcile(self, state: StateT, live: Obj) -> None:
-        """The whole-state pass; it sets `state.fingerprint` when done. Raises StepError, KubeError, ScalerError."""
+        """The whole-state pass, which ends with `state.reconciled.finish`. Raises StepError, KubeError, ScalerError."""
 
     @abstractmethod
     async def look(self, state: StateT) -> None:
-        """One look at an object whose reconcile has set `state.spec`; it sets `state.next_look`. Raises KubeError."""
+        """One look at an object whose reconcile has set `state.spec`; it plans the next one. Raises KubeError."""
 
-    def pass_over(self, state: StateT) -> bool:
-        """A look that waits for nothing, as what was read is known, and finds all as it was; False: it takes `look`."""
-        return False
+    def inputs(self, state: StateT) -> tuple[object, ...] | None:
+        """All that a look reads beside its sources, each object replaced when it changes (`fast_path.py`).
+
+        None: this look has to be a whole one. A kind whose looks set `state.snapshot` has to say what it names.
+        """
+        return None
+
+    def note_same(self, state: StateT, now: datetime) -> None:
+        """A look was passed over: go on with what is counted by time."""
 
     def is_crowded(self, namespace: str) -> bool:
         """Whether so many looks of a namespace wait for each other that others of it better begin later."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from keda_py.answers.tenants import acting_for
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import KubeError, NotFound, ScalerError
+from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.work_queue import DueQueue
 
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
@@ -56,3 +57,12 @@ class Retries:
 def retry_delay(attempts: int, longest: float = LAST_RETRY_SECONDS) -> float:
     """Seconds to wait after that many attempts that failed before: twice as long each time, up to `longest`."""
     return min(FIRST_RETRY_SECONDS * 2.0 ** min(attempts, 10), longest)
+
+
+def next_delay(state: Remembered, longest: float = LAST_RETRY_SECONDS) -> float:
+    """Count a failure, and return the seconds to wait: a running loop never waits longer than its polling interval."""
+    if state.spec is not None:
+        longest = min(longest, state.spec.polling_interval.total_seconds())
+    delay = retry_delay(state.attempts, longest)
+    state.attempts += 1
+    return delay

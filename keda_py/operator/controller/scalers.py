@@ -10,7 +10,7 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import TriggersSpec
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
-from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.state import NOTHING, Remembered
 from keda_py.sdk.registry import scaler_class
 
 
@@ -22,6 +22,15 @@ async def build_scalers(parts: Dependencies, state: Remembered, spec: TriggersSp
     if parts.readings.built(state.key) is not before:
         _tell_built(parts, live, spec)
     return metrics
+
+
+async def renew_scalers(parts: Dependencies, state: Remembered) -> None:
+    """Renew scalers whose parameters have changed, and look; other metrics than before need a reconcile, too."""
+    stale, state.stale = state.stale, NOTHING
+    if await parts.readings.renew(state.key, stale):
+        state.due.look_now()
+        if parts.readings.built(state.key) is None:
+            state.reconciled.invalidate()
 
 
 def used_types(spec: TriggersSpec) -> dict[str, str]:

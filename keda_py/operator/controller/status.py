@@ -9,7 +9,7 @@ that is new. Where either has to wait for a source, what is staged is written me
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -32,7 +32,9 @@ from keda_py.operator.decisions.history import (
     with_entry,
 )
 from keda_py.operator.decisions.record import Entry
+from keda_py.operator.sharding.tenures import working_under
 
+FLUSHED_AT_ONCE = 20
 STAGED_SECONDS = 1.0
 """How long a staged field waits for others at most."""
 
@@ -55,21 +57,33 @@ class StatusWriter:
             before = state.history or History(packed=pack(read_history(state.status)))
             state.history = with_entry(before, entry, self._keep)
 
-    def leave(self) -> None:
-        """The process ends: what is still to be written waits no longer."""
-        self._leaving = True
+    async def write_last(self, last: Iterable[tuple[Remembered, Mapping[str, Any]]]) -> None:
+        """The process ends: write these fields, and changes that are not told yet, without a pause; errors are logged.
+
+        A few at once: the next replica waits for the Lease, and all of them would wait for each other.
+        """
+        self._leaving, at_once = True, asyncio.Semaphore(FLUSHED_AT_ONCE)
+
+        async def write(state: Remembered, fields: Mapping[str, Any]) -> None:
+            async with at_once:
+                try:
+                    with working_under(state.tenure):
+                        await self.write(state, fields)
+                except KubeError as error:
+                    log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
+
+        async with asyncio.TaskGroup() as tasks:
+            for state, fields in last:
+                if fields or self.is_behind(state):
+                    tasks.create_task(write(state, fields))
 
     def is_behind(self, state: Remembered) -> bool:
         """Whether the status lacks changes that it should tell."""
         history = state.history
         if history is None or HISTORY in self._dropped_of(state):
             return False
-        if (stored := self._stored(state)) is history.packed:  # as most looks find it
-            return False
-        if stored != history.packed and not tells_the_same(history, stored):
-            return True
-        state.history = replace(history, packed=stored)  # one text for both
-        return False
+        stored = self._stored(state)
+        return stored != history.packed and not tells_the_same(history, stored)
 
     def stage(self, state: Remembered, wanted: Mapping[str, Any]) -> None:
         """Have the fields named in `wanted` go to the wire with the next write; `state.status` has them from now on."""

@@ -69,23 +69,22 @@ class DueQueue:
 
     def add(self, key: ObjectKey, delay: float = 0.0) -> None:
         """Make `key` due in `delay` seconds, or leave it due earlier if it already is."""
-        self._add(key, self._clock.monotonic() + max(delay, 0.0), delay)
-
-    def add_at(self, key: ObjectKey, when: float) -> None:
-        """The same for a monotonic time, now where that has passed."""
         now = self._clock.monotonic()
-        self._add(key, max(when, now), when - now)
+        self.add_at(key, now + max(delay, 0.0), now)
 
-    def _add(self, key: ObjectKey, when: float, delay: float) -> None:
+    def add_at(self, key: ObjectKey, when: float, now: float | None = None) -> None:
+        """The same for a monotonic time, at once where that has passed; `now` saves asking the clock."""
+        now = self._clock.monotonic() if now is None else now
+        when = max(when, now)
         if self._stopped or key in self._again or self._due.get(key, inf) <= when:
             return
         self._due.pop(key, None)
-        if delay <= 0:
+        if when <= now:
             self._start(key)
         else:
             self._due[key] = when
             heappush(self._times, (when, next(self._number), key))
-            self._set_timer()
+            self._set_timer(now)
 
     def discard(self, key: ObjectKey) -> None:
         """Forget when `key` is due; work under way is not interrupted."""
@@ -137,7 +136,7 @@ class DueQueue:
             if not keys:
                 del self._ready[namespace]
 
-    def _set_timer(self) -> None:
+    def _set_timer(self, now: float) -> None:
         """For the first time at which something is due."""
         if len(self._times) > 2 * len(self._due) + MOST_STALE:  # changes may come faster than times pass
             self._times = [entry for entry in self._times if self._counts(entry)]
@@ -149,7 +148,7 @@ class DueQueue:
             self._timer[1].cancel()
             self._timer = None
         if first is not None and self._timer is None:
-            self._timer = first, self._clock.call_later(max(first - self._clock.monotonic(), 0.0), self._fire)
+            self._timer = first, self._clock.call_later(max(first - now, 0.0), self._fire)
 
     def _counts(self, entry: tuple[float, int, ObjectKey]) -> bool:
         return self._due.get(entry[2]) == entry[0]
@@ -161,7 +160,7 @@ class DueQueue:
             if self._counts(entry):
                 del self._due[entry[2]]
                 self._start(entry[2])
-        self._set_timer()
+        self._set_timer(self._clock.monotonic())
 
     def _start(self, key: ObjectKey) -> None:
         if key in self._running:

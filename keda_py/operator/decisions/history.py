@@ -11,7 +11,7 @@ times as much room, and few looks read them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
@@ -60,6 +60,13 @@ def with_entry(history: History, entry: Entry, keep: timedelta) -> History:
     oldest = write_time(entry.at - keep)
     kept = [one for one in (*before, change) if one["time"] >= oldest]
     return History(packed=pack(_bounded(kept)), due=history.due)
+
+
+def as_stored(history: History, stored: object) -> History:
+    """The history in the bytes of the status where that tells the same, so that memory and cache hold them once."""
+    if stored is history.packed or not isinstance(stored, bytes):
+        return history
+    return replace(history, packed=stored) if stored == history.packed or tells_the_same(history, stored) else history
 
 
 def tells_the_same(history: History, told: object) -> bool:

@@ -59,13 +59,13 @@ class EnvironmentParts:
     def component(self) -> Component:
         """The tasks to run, and when."""
         followed: tuple[Controller[Any], ...] = (self.environments, self.overrides, self.schedules)
-        looked_at_again = tuple(controller.on_clock_step for controller in followed)
+        looked_at_again = tuple(controller.look_at_all for controller in followed)
         return Component(
             background=(self.caches.run,),
             prepare=(self.restore,),
             follow=tuple(controller.run for controller in followed),
             lead=tuple(calendars.run for calendars in self.calendars),
-            on_clock_step=(*looked_at_again, *(calendars.on_clock_step for calendars in self.calendars)),
+            on_clock_step=(*looked_at_again, *(calendars.look_at_all for calendars in self.calendars)),
             on_lead=(self.take_over,),
             after_lead=looked_at_again,
             on_share=looked_at_again,

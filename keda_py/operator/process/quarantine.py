@@ -105,7 +105,7 @@ class Quarantine:
         """How many objects of a kind are held back."""
         return sum(key.kind == kind for key in self._held)
 
-    def find(self, work: Work, live: Obj) -> Held | None:
+    def review(self, work: Work, live: Obj) -> Held | None:
         """What holds an object back, or did until its trial began; None for one that is free, or on its way out."""
         if live["metadata"].get("deletionTimestamp"):
             self.forget(work.key)  # without trials it would stay due, at once and again
@@ -123,7 +123,7 @@ class Quarantine:
 
         A replica that does not lead has no trials but these: a question that comes when one is due, and none runs.
         """
-        held = self.find(work, live)
+        held = self.review(work, live)
         if held is None or (held.due <= self._clock.monotonic() and not held.trying and not self._lane.locked()):
             return ""
         return held.text
@@ -135,7 +135,7 @@ class Quarantine:
 
     async def run(self, work: Work, live: Obj, attempt: Callable[[Held | None], Coroutine[Any, Any, T]]) -> T:
         """`attempt`, told what holds the object back; in the lane, and `trying`, when it is due to be tried again."""
-        held = self.find(work, live)
+        held = self.review(work, live)
         if held is not None and held.due <= self._clock.monotonic():
             return await self._try(held, work, attempt)
         done = await self.journal.run((work,), attempt(held))

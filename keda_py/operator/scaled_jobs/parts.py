@@ -31,7 +31,7 @@ class ScaledJobParts:
             background=(self.caches.run,),
             share=(self.run,),
             controllers=(self.controller,),
-            on_clock_step=(self.controller.on_clock_step,),
+            on_clock_step=(self.controller.look_at_all,),
         )
 
     async def run(self) -> None:

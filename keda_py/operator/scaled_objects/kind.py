@@ -4,6 +4,7 @@ Next in the flow: `reconcile.py`, then `look.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -40,7 +41,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         if state.hpa_lost and await self._parts.namespaces.is_terminating(state.key.namespace):
             state.stop()
             return
-        state.sight = None
+        state.snapshot = None
         await self._reconciler.reconcile(state, live)
         state.hpa_lost = False
 
@@ -90,7 +91,10 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         return last_account(state) | ({"lastActiveTime": write_time(self._parts.clock.now())} if is_active else {})
 
     def watches(self, controller: Controller[ObjectState]) -> Iterable[Callable[[], None]]:
-        """HPAs and workloads."""
+        """HPAs and workloads; and the sources, which are listened to while objects are looked at."""
+        listening = ExitStack()
+        listening.enter_context(self._parts.readings.listening())
+        yield listening.close
         yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
         for informer in self._parts.caches.workloads.values():
             yield informer.on_restore(partial(_on_restore, controller))
@@ -109,12 +113,13 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
     state = controller.states.get(key) if owner else None
     if state is None:
         return
-    state.sight = None  # it has the HPA from before
+    state.snapshot = None  # it has the HPA from before
     if old is None and state.spec is not None:
         return
     ours = new is not None and new["metadata"].get("resourceVersion") == state.hpa_version
     if not ours and (old is None or new is None or old[WRITTEN] != new[WRITTEN]):
-        state.fingerprint, state.hpa_lost = None, new is None
+        state.hpa_lost = new is None
+        state.reconciled.invalidate()
         controller.queue.add(state.key)
     elif old and new and hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
         state.hpa_changed = True
@@ -124,7 +129,8 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
 def _on_restore(controller: Controller[ObjectState]) -> None:
     """Of a workload our own last write is the newest no longer."""
     for state in controller.states.values():
-        state.written, state.next_look = None, 0.0
+        state.written = None
+        state.due.look_now()
         controller.queue.add(state.key)
 
 

@@ -19,7 +19,6 @@ from keda_py.core.decision import Decision, Reason, ScaleTo, wakes
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
 from keda_py.core.round import Judgement, Outcome, conclude
-from keda_py.core.savings.ledger import note
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.client import SHARE
@@ -29,7 +28,7 @@ from keda_py.operator.controller.after_look import note_decision, record_events,
 from keda_py.operator.controller.state import about
 from keda_py.operator.controller.workers import Places
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.observing import observe, sees_the_same, sight_of
+from keda_py.operator.scaled_objects.observing import Snapshots, observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of, look_of
 from keda_py.operator.scaled_objects.savings import account_look, note_kept
@@ -45,11 +44,11 @@ OLD_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-class ScaleLoop:
+class ScaleLoop(Snapshots):
     """Looks at objects whose reconcile has started a loop (`state.spec` is set); `kind.py` is one."""
 
     def __init__(self, parts: ScaledObjectDependencies, places: Places | None = None) -> None:
-        self._parts = parts
+        super().__init__(parts)
         self._places = places or Places(ACTING_AT_ONCE)
 
     async def look(self, state: ObjectState) -> None:
@@ -57,7 +56,7 @@ class ScaleLoop:
         spec = state.spec
         if spec is None:
             return
-        state.looking, state.hpa_changed = True, False
+        state.due.looking, state.hpa_changed = True, False
         try:
             readings = await self._read(state, spec)
             if readings is None:
@@ -71,29 +70,12 @@ class ScaleLoop:
                     return
                 look_again_at = await self._look(state, spec, readings)
             schedule_next(self._parts, state, readings, look_again_at)
-            if state.sight is None and self._parts.activations.has_turn(state.key):  # it came during this look
-                state.next_look = 0.0
+            if state.snapshot is None and self._parts.activations.has_turn(state.key):  # it came during this look
+                state.due.look_now()
         finally:
-            state.looking = False
+            state.due.looking = False
             if state.unmade is not None:  # whatever came of the look
                 await self.make_hpa(state)
-
-    def pass_over(self, state: ObjectState) -> bool:
-        """A look that finds the same as the last, of which all is told and written: counted, and the account goes on.
-
-        False: something has to be read or done, which takes `look`.
-        """
-        parts, sight, readings = self._parts, state.sight, self._parts.readings.known_round(state.key)
-        if sight is None or readings is None or not sees_the_same(parts, state, sight, readings):
-            return False
-        now, state.hpa_changed = parts.clock.now(), False
-        parts.instruments.process.record_decision(sight.reason.value)
-        parts.record.confirm(state.key, now)
-        if state.ledger is not None:
-            state.ledger = note(state.ledger, now, state.ledger.held)
-            self._tell_savings(state)
-        schedule_next(parts, state, readings, sight.look_again_at)
-        return True
 
     def is_crowded(self, namespace: str) -> bool:
         """Whether as many of its looks wait as act."""
@@ -101,7 +83,7 @@ class ScaleLoop:
 
     async def _read(self, state: ObjectState, spec: ScalingSpec) -> Round | None:
         """What its triggers say; None where it was changed meanwhile."""
-        poll = self._parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
+        poll = self._parts.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
         if state.staged:
             poll = self._parts.status.meanwhile(state, poll, partial(self.on_stored, state))
         readings = await poll
@@ -115,7 +97,7 @@ class ScaleLoop:
 
     async def _look(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> datetime | None:
         """Decide on what was read, apply, tell and write; when to look again at the latest. Raises KubeError."""
-        state.sight = None
+        state.snapshot = None
         look = await self._act(state, spec, readings)
         if look.decision.reason is Reason.AWAITING_TURN and self._parts.activations.is_short:
             return look.decision.look_again_at
@@ -127,7 +109,7 @@ class ScaleLoop:
         has_written = await self._parts.status.write(state, fields)
         note_kept(state, fields)
         may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
-        state.sight = None if may_write else sight_of(self._parts, state, look)
+        state.snapshot = None if may_write else self.snapshot_of(state, look)
         return look.decision.look_again_at
 
     async def _act(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> Look:
@@ -189,7 +171,9 @@ class ScaleLoop:
     def _tell(self, state: ObjectState, look: Look) -> None:
         """Record, metrics, log and Events."""
         instruments = self._parts.instruments
-        self._tell_savings(state)
+        if state.ledger is not None:
+            used, saved = state.ledger.total_replicas, state.ledger.total_saved
+            instruments.record_savings(state.key, used=used, saved=saved)
         instruments.record_evaluation(state.key, look.evaluation)
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
@@ -200,11 +184,6 @@ class ScaleLoop:
         for level, message, extra in log_lines_of(look):
             log.log(level, message, extra=about(state) | extra)
         record_events(self._parts, state, self._parts.caches.scaled_objects, events_of(look))
-
-    def _tell_savings(self, state: ObjectState) -> None:
-        if state.ledger is not None:
-            used, saved = state.ledger.total_replicas, state.ledger.total_saved
-            self._parts.instruments.record_savings(state.key, used=used, saved=saved)
 
     def _remember(self, state: ObjectState, look: Look) -> None:
         """What the next look begins with."""

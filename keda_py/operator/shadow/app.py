@@ -168,7 +168,7 @@ async def _work(shadow: Shadow, ready: asyncio.Event, started: Started) -> None:
         for run in (parts.caches.run, shadow.job_caches.run, parts.reader.run, watchdog.run):
             tasks.create_task(run())
         await parts.caches.synced()
-        tasks.create_task(watch_clock(parts.clock, [shadow.controller.on_clock_step, shadow.jobs.on_clock_step]))
+        tasks.create_task(watch_clock(parts.clock, [shadow.controller.look_at_all, shadow.jobs.look_at_all]))
         tasks.create_task(_work_on_jobs(shadow))
         ready.set()
         log.info("shadow started; nothing is written", extra={"version": __version__})

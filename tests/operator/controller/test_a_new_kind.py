@@ -12,7 +12,7 @@ from keda_py.kube.resources import CONFIG_MAPS, Obj
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.finalizer import FINALIZER, ensure_finalizer, remove_finalizer
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import Remembered, fingerprint_of
+from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.sharding.tenures import Tenures
 from tests.worlds.world import NAMESPACE, World
@@ -34,7 +34,7 @@ class Greetings(Kind[Remembered]):
         await self._client.patch(
             CONFIG_MAPS.named(state.key.namespace, state.key.name), {"data": {"said": f"hello {name}"}}
         )
-        state.fingerprint = fingerprint_of(live)
+        state.reconciled.finish(live)
 
     async def look(self, state: Remembered) -> None:
         raise AssertionError("nothing is polled: no spec is ever set")
