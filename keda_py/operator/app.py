@@ -9,14 +9,14 @@ import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.operator.assembly import Assembly, assemble
-from keda_py.operator.controller.component import Part
+from keda_py.operator.controller.component import Package, Part
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
@@ -58,14 +58,16 @@ async def run_operator(
     stopping: asyncio.Event,
     started: Started = lambda _: None,
     process: OwnProcess | None = None,
+    packages: Sequence[Package] = (),
 ) -> None:
     """One operator on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError.
 
-    Where it shares its process with others, `process` is None: nothing of it outlives that, and it ends nothing.
+    `process` is None where it shares its process with others: nothing of it outlives that, and it ends nothing.
+    `packages` are more kinds than its own (`controller/component.py`).
     """
     process = process or OwnProcess(journal=Journal.in_memory())
     async with opened(settings, clock, process.journal) as around:
-        assembly = assemble(around)
+        assembly = assemble(around, packages)
         show_counts(assembly.parts, assembly.scaled_objects, assembly.jobs)
         if settings.leadership.shards:
             show_shards(around.instruments, assembly.rights, assembly.scaled_objects, assembly.jobs)
