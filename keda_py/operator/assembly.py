@@ -39,7 +39,7 @@ from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.sharding.tenures import may_write, sending
 from keda_py.operator.sources import Sources, readings_of, sources_of
-from keda_py.operator.standby.ownership import share_metrics
+from keda_py.operator.standby.metric_delegation import share_metrics
 from keda_py.operator.standby.rights import Rights, rights_of
 from keda_py.operator.standby.standby_reader import StandbyReader
 from keda_py.readings.readings import Readings

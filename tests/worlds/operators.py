@@ -11,7 +11,7 @@ from keda_py.errors import KedaPyError
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
 from keda_py.operator.controller.component import Package
-from keda_py.operator.process.own import OwnProcess
+from keda_py.operator.process.operator_process import OwnProcess
 from keda_py.settings.settings import load_settings
 
 FLAGS = MappingProxyType(

@@ -12,7 +12,7 @@ from keda_py.localkube.cluster import LocalCluster
 from keda_py.localkube.model.calls import User
 from keda_py.operator.assembly import Assembly
 from keda_py.operator.controller.component import Package
-from keda_py.operator.process.own import OwnProcess
+from keda_py.operator.process.operator_process import OwnProcess
 from keda_py.readings.journal import Journal
 from tests.kubeconfigs import token_kubeconfig
 from tests.worlds.cable import Cable

@@ -18,7 +18,7 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.fast_path import FastPath
 from keda_py.operator.controller.finalizer import end_loop
-from keda_py.operator.controller.holding import hold_back, show_release
+from keda_py.operator.controller.hold_status import hold_back, show_release
 from keda_py.operator.controller.kind import Kind, StateT
 from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, next_delay
 from keda_py.operator.controller.scalers import renew_scalers

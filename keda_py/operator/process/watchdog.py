@@ -17,7 +17,7 @@ from inspect import CO_COROUTINE
 from types import FrameType
 
 from keda_py.operator.process.hang import TICK_SECONDS
-from keda_py.operator.process.own import OwnProcess
+from keda_py.operator.process.operator_process import OwnProcess
 from keda_py.telemetry.process_metrics import ProcessMetrics
 
 BEAT_SECONDS = 1.0

@@ -21,7 +21,7 @@ from keda_py.telemetry.shard_metrics import ShardMetrics
 K = TypeVar("K")
 
 
-class Registered:
+class ObjectCounts:
     """Keeps the registered totals of KEDA's names."""
 
     def __init__(self, instruments: OperatorMetrics, trigger_types: Collection[str]) -> None:
@@ -69,14 +69,14 @@ def _namespace(live: Obj) -> str:
 
 def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts) -> None:
     """From now on our own metrics show what there is, and how much of it is due."""
-    registered = Registered(parts.instruments, trigger_types())
+    counts = ObjectCounts(parts.instruments, trigger_types())
     caches, process = parts.caches, parts.instruments.process
-    registered.count("scaled_object", caches.scaled_objects)
-    registered.count("scaled_job", jobs.caches.scaled_jobs)
-    registered.count("trigger_authentication", caches.authentications)
-    registered.count("cluster_trigger_authentication", caches.cluster_authentications)
-    registered.count("cloudevent_source", caches.event_sources)
-    registered.count("cloudevent_source", caches.cluster_event_sources)
+    counts.count("scaled_object", caches.scaled_objects)
+    counts.count("scaled_job", jobs.caches.scaled_jobs)
+    counts.count("trigger_authentication", caches.authentications)
+    counts.count("cluster_trigger_authentication", caches.cluster_authentications)
+    counts.count("cloudevent_source", caches.event_sources)
+    counts.count("cloudevent_source", caches.cluster_event_sources)
 
     def exists(namespace: str) -> bool:
         return caches.holds(namespace) or jobs.caches.scaled_jobs.holds(namespace)
