@@ -81,7 +81,7 @@ async def run_operator(
 
 
 def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Part]:
-    """What runs from the start to the end, whether this replica leads or not."""
+    """Yield the parts that run from start to end, whether this replica leads or not."""
     yield Watchdog(assembly.parts.instruments.process, trigger_types_by_module(), process).run
     for component in assembly.components:
         yield from component.background
@@ -100,7 +100,7 @@ async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedel
 
 
 async def _work(assembly: Assembly, started: Started) -> None:
-    """Everything that writes: only after every cache has synced, and only while we may."""
+    """Run everything that writes, after every cache has synced, while this replica may write."""
     await assembly.parts.caches.synced()
     await assembly.environments.caches.tried()
     assembly.serving.ready = True
@@ -118,14 +118,14 @@ async def _work(assembly: Assembly, started: Started) -> None:
 
 
 async def _follow(assembly: Assembly) -> None:
-    """What every active replica has to know, until cancelled."""
+    """Keep what every active replica has to know, until cancelled."""
     on_steps = [tell for component in assembly.components for tell in component.on_clock_step]
     clock = partial(watch_clock, assembly.parts.clock, on_steps)
     await _together((clock, *(run for component in assembly.components for run in component.follow)))
 
 
 async def _lead(assembly: Assembly) -> None:
-    """What is done once for the cluster, until cancelled."""
+    """Run the work that is done once for the cluster, until cancelled."""
     for component in assembly.components:
         for tell in component.on_lead:
             tell()
@@ -138,7 +138,7 @@ async def _lead(assembly: Assembly) -> None:
 
 
 async def _share(assembly: Assembly, started: Started) -> None:
-    """The work on the objects that are ours, until cancelled."""
+    """Work on the objects of this replica, until cancelled."""
     for component in assembly.components:
         for tell in component.on_share:
             tell()

@@ -1,7 +1,8 @@
 """How the parts of one operator fit together: each is made once, from settings and surroundings; nothing runs yet.
 
-What all kinds share is made here; what a kind needs beside it, in the `parts.py` of its package, which says what runs
-and when as a `Component`. Another package is one more function from the shared parts to a `Component` (`Package`).
+What all kinds share is made here. What a kind needs beside it is made in its package, as in `scaled_objects/parts.py`;
+its `Component` says what runs and when. Another package is one more function from the shared parts to a `Component`
+(`Package`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.admission.parts import assemble_admission
-from keda_py.operator.admission.reviews import AdmissionServer
+from keda_py.operator.admission.reviews import CONTROLLER, AdmissionServer
 from keda_py.operator.authentications.authentications import Authentications
 from keda_py.operator.cloud_events.destinations import Destinations
 from keda_py.operator.cloud_events.sources import CloudEventSources
@@ -119,7 +120,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
     for listener in (objects.controller, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
     environments = assemble_environments(parts, settings, overlays, rights.leads_all, around.answers)
-    admission = assemble_admission(around, sources.caches, environments)
+    admission = _admission(around, sources.caches, environments)
     answers = Answers(
         metrics=objects.questions,
         admission=admission,
@@ -165,6 +166,11 @@ def _shared(around: OperatorInputs, sources: Sources, readings: Readings, rights
         activations=Activations(around.clock, activations),
         tells_unknown_keys=settings.scaling.report_unknown_metadata,
     )
+
+
+def _admission(around: OperatorInputs, caches: Caches, environments: EnvironmentParts) -> AdmissionServer:
+    events = EventRecorder(around.client, instance=identity(around.settings), controller=CONTROLLER)
+    return assemble_admission(around.settings, around.client, events, around.instruments, caches, environments)
 
 
 def _authentications(parts: ScaledObjectDependencies, jobs: ScaledJobParts) -> Authentications:

@@ -1,4 +1,4 @@
-"""How many objects and triggers there are, for our own metrics: counted as they come and go, not at each scrape."""
+"""The numbers of objects and triggers for our own metrics, counted as objects come and go, not at each scrape."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -63,12 +63,12 @@ def _taken(counts: Counter[K], key: K) -> int:
 
 
 def _namespace(live: Obj) -> str:
-    """What is in no namespace counts for "default", as in KEDA."""
+    """Count an object of the cluster for "default", as KEDA does."""
     return namespace_of(live) or "default"
 
 
 def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts) -> None:
-    """From now on our own metrics show what there is, and how much of it is due."""
+    """Show on our own metrics how many objects there are, and how many of them are due."""
     counts = ObjectCounts(parts.instruments, trigger_types())
     caches, process = parts.caches, parts.instruments.process
     counts.count("scaled_object", caches.scaled_objects)
@@ -94,7 +94,7 @@ def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[Obje
 def show_shards(
     instruments: OperatorMetrics, rights: Rights, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts
 ) -> None:
-    """From now on our own metrics show which share is ours."""
+    """Show on our own metrics the share of this replica."""
     metrics = ShardMetrics(instruments.registry, lambda: rights.membership.share)
 
     def show() -> None:

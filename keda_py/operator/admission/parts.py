@@ -1,20 +1,27 @@
 """Assembly of admission: what the webhook's process has to know of other objects and of people who ask."""
 
+from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
 from keda_py.operator.admission.related_environments import RelatedEnvironments
 from keda_py.operator.admission.related_objects import RelatedObjects
 from keda_py.operator.admission.requesters import Requesters
-from keda_py.operator.admission.reviews import CONTROLLER, AdmissionServer
+from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.environments.parts import EnvironmentParts
-from keda_py.operator.opening import OperatorInputs, identity
+from keda_py.settings.settings import Settings
+from keda_py.telemetry.prometheus import OperatorMetrics
 
 
-def assemble_admission(around: OperatorInputs, caches: Caches, environments: EnvironmentParts) -> AdmissionServer:
+def assemble_admission(
+    settings: Settings,
+    client: KubeClient,
+    events: EventRecorder,
+    instruments: OperatorMetrics,
+    caches: Caches,
+    environments: EnvironmentParts,
+) -> AdmissionServer:
     """Put it together; nothing runs yet."""
-    client = around.client
-    events = EventRecorder(client, instance=identity(around.settings), controller=CONTROLLER)
     related = RelatedEnvironments(client, environments.caches, environments.owners)
     neighbours = RelatedObjects(client, caches, related)
     requesters = Requesters(client, environments.caches.overrides)
-    return AdmissionServer(around.settings, neighbours, events, around.instruments, requesters)
+    return AdmissionServer(settings, neighbours, events, instruments, requesters)

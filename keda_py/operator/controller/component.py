@@ -1,4 +1,4 @@
-"""What a package adds to the operator: what it runs and when, and what it has to be told. `app.py` loops over these.
+"""A package's part of the operator: what it runs and when, and what it is notified of. `app.py` loops over these.
 
 `background` runs from the start to the end of the process. Once the caches have synced `prepare` is awaited, before any
 object is worked on, and by the leader `announce`, before anything else that it does. Then run, each until cancelled:

@@ -22,8 +22,7 @@ from keda_py.operator.controller.hold_status import hold_back, show_release
 from keda_py.operator.controller.kind import Kind, StateT
 from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, next_delay
 from keda_py.operator.controller.scalers import renew_scalers
-from keda_py.operator.controller.steps import StepError
-from keda_py.operator.controller.troubles import log_recovery, log_trouble
+from keda_py.operator.controller.troubles import StepError, log_recovery, log_trouble
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
 from keda_py.operator.process.quarantine import Held, work_on
@@ -37,8 +36,7 @@ class Controller(Generic[StateT]):
 
     def __init__(self, parts: Dependencies, kind: Kind[StateT], workers: int, tenures: Tenures) -> None:
         self._parts, self._kind, self._tenures = parts, kind, tenures
-        self.kind = kind.resource.kind
-        self.name = self.kind.lower()
+        self.kind, self.name = kind.resource.kind, kind.resource.kind.lower()
         self._workers = Workers(parts.instruments.process, self.name, workers)
         self.states: dict[ObjectKey, StateT] = {}
         self.queue = self._new_queue()
@@ -158,12 +156,6 @@ class Controller(Generic[StateT]):
             state.reconciled.invalidate()
         self.queue.add(key)
 
-    def _next_due(self, state: StateT, held: Held | None) -> float | None:
-        """When the next look or trial is due (monotonic); None while no scale loop runs."""
-        if held is not None and (due := self._parts.quarantine.due(state.key)) is not None:
-            return due
-        return state.due.at if state.spec is not None else None
-
     def _back_off(self, state: StateT, longest: float = LAST_RETRY_SECONDS) -> float:
         self._workers.note_retry()
         return self._parts.clock.monotonic() + next_delay(state, longest)
@@ -209,7 +201,8 @@ class Controller(Generic[StateT]):
         state.attempts = 0
         if state.troubles:
             log_recovery(log, state)
-        return self._next_due(state, held)
+        trial = self._parts.quarantine.due(state.key) if held is not None else None
+        return trial if trial is not None or state.spec is None else state.due.at
 
     async def _advance(self, state: StateT, live: Obj | None, held: Held | None) -> None:
         """Forget, finalize, or reconcile and look as far as due; an object that is held back only says so."""

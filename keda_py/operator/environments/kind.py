@@ -41,7 +41,7 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import LATE_SECONDS, about
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events

@@ -61,7 +61,7 @@ class Held:
 
     @property
     def text(self) -> str:
-        """What is said of it."""
+        """The text of its Ready condition and of errors."""
         if self.told:
             return describe_told(self.until)
         return describe(self.hold, self.until, self.in_namespace)
@@ -106,7 +106,10 @@ class Quarantine:
         return sum(key.kind == kind for key in self._held)
 
     def review(self, work: Work, live: Obj) -> Held | None:
-        """What holds an object back, or did until its trial began; None for one that is free, or on its way out."""
+        """Find out whether an object is held back, and by what; None if it is free, or is being deleted.
+
+        What a status or the deaths of its namespace say for the first time is noted, an outdated hold is ended.
+        """
         if live["metadata"].get("deletionTimestamp"):
             self.forget(work.key)  # without trials it would stay due, at once and again
             return None
@@ -206,7 +209,7 @@ class Quarantine:
         return held
 
     def _hold(self, hold: Hold, in_namespace: int = 0) -> Held:
-        """From now on; however long it has been held back already, the others come first."""
+        """Hold an object back from now on: however long it has waited already, all others have their turn first."""
         first = HOLD_SECONDS[0] if hold.deaths or in_namespace else BYSTANDER_SECONDS
         now = self._seconds()
         left = min(max(hold.until - now, first), HOLD_SECONDS[-1])

@@ -1,4 +1,4 @@
-"""Reports by name who blocks the event loop: a plug-in that does so delays every object and every answer.
+"""Watchdog of the event loop: names the plug-in that blocks it, and so delays every object and every answer.
 
 A thread looks some times a second whether the loop is at work. While it is, it is asked for a sign of life; when that
 does not come in time, the thread looks at what the loop's thread is doing just then. The loop itself reports it with

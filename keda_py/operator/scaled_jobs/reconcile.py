@@ -21,7 +21,7 @@ from keda_py.operator.controller.dependencies import WATCH_STARTED, WATCH_STOPPE
 from keda_py.operator.controller.finalizer import ensure_finalizer
 from keda_py.operator.controller.scalers import build_scalers, used_types
 from keda_py.operator.controller.state import about
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.scaled_jobs.cleanup import delete_earlier_generations
 from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.job_tracker import JobTracker

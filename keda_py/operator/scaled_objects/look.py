@@ -13,8 +13,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from keda_py.core import conditions
-from keda_py.core.conditions import with_condition
 from keda_py.core.decision import Decision, Reason, ScaleTo, wakes
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
@@ -30,7 +28,7 @@ from keda_py.operator.controller.workers import Places
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Snapshots, observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
-from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of, look_of
+from keda_py.operator.scaled_objects.report import Look, before_of, events_of, log_lines_of, look_of
 from keda_py.operator.scaled_objects.savings import account_look, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_of, status_of
@@ -62,7 +60,7 @@ class ScaleLoop(Snapshots):
             if readings is None:
                 return
             began = self._parts.clock.monotonic()
-            # With a place: a thousand that lose their source at once would all wait for their writes.
+            # Only a few act at once: a thousand objects that lose their source would all wait for their writes.
             async with self._places.one(state.key.namespace) as waited:
                 if waited and self._parts.clock.monotonic() > began + OLD_SECONDS:
                     readings = await self._read(state, spec)
@@ -78,11 +76,11 @@ class ScaleLoop(Snapshots):
                 await self.make_hpa(state)
 
     def is_crowded(self, namespace: str) -> bool:
-        """Whether as many of its looks wait as act."""
+        """Whether a namespace has as many looks waiting as acting."""
         return self._places.is_crowded(namespace)
 
     async def _read(self, state: ObjectState, spec: ScalingSpec) -> Round | None:
-        """What its triggers say; None where it was changed meanwhile."""
+        """Read the triggers; None if the object was changed meanwhile."""
         poll = self._parts.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
         if state.staged:
             poll = self._parts.status.meanwhile(state, poll, partial(self.on_stored, state))
@@ -90,13 +88,13 @@ class ScaleLoop(Snapshots):
         return readings if state.spec is spec else None
 
     async def make_hpa(self, state: ObjectState) -> None:
-        """Of a new object. Raises StepError and KubeError."""
+        """Make the HPA of a new object; `kind.py` does it. Raises StepError and KubeError."""
 
     async def on_stored(self, state: ObjectState) -> None:
-        """What was staged is stored, and the sources have not answered yet. Raises KubeError."""
+        """Called when staged fields are stored and the sources have not answered yet. Raises KubeError."""
 
     async def _look(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> datetime | None:
-        """Decide on what was read, apply, tell and write; when to look again at the latest. Raises KubeError."""
+        """Decide on the readings, apply, report and write; returns when to look again. Raises KubeError."""
         state.snapshot = None
         look = await self._act(state, spec, readings)
         if look.decision.reason is Reason.AWAITING_TURN and self._parts.activations.is_short:
@@ -133,12 +131,12 @@ class ScaleLoop(Snapshots):
             outcome,
             conclusion,
             metric_names=state.metrics.external_names if state.metrics else (),
-            hpa_status=self._hpa_status(state, status),
-            before=_before(state, status),
+            hpa_status=self.hpa_status(state, status),
+            before=before_of(state, status),
         )
 
     def _in_turn(self, state: ObjectState, judgement: Judgement) -> Judgement:
-        """Waking a workload waits for its turn in the cluster's budget; nothing else does."""
+        """Postpone a decision that wakes a workload until it has a turn in the cluster's budget."""
         activations = self._parts.activations
         if not wakes(judgement.decision, judgement.seen.replicas):
             activations.withdraw(state.key)
@@ -159,7 +157,8 @@ class ScaleLoop(Snapshots):
             if fresh != count:
                 raise Conflict("the scale target changed since it was last read")
         wanted = Count(replicas=decision.action.replicas, resource_version=count.resource_version)
-        await self._parts.status.settle(state)  # it has the count from before
+        # Before the count changes: the staged fields have the count from before, and this process may end any moment.
+        await self._parts.status.settle(state)
         try:
             await self._parts.targets.write(state, spec, state.target, wanted)
         except Conflict:
@@ -191,23 +190,6 @@ class ScaleLoop(Snapshots):
         state.told, state.failures = reason_of(look), look.failures
         state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
 
-    async def refresh_hpa_condition(self, state: ObjectState) -> None:
-        """Pass the HPA's ScalingActive on, between two looks."""
-        hpa = conditions.hpa_active(self._hpa_status(state, state.status))
-        if hpa is not None and state.spec is not None:
-            listed = with_condition(state.status.get("conditions") or conditions.INITIAL, "HPAActive", hpa)
-            await self._parts.status.write(state, {"conditions": listed})
-
-    def _hpa_status(self, state: ObjectState, status: Mapping[str, Any]) -> Obj:
+    def hpa_status(self, state: ObjectState, status: Mapping[str, Any]) -> Obj:
+        """The status of the HPA that a status names, as cached."""
         return self._parts.hpas.status(state.key.namespace, status.get("hpaName", ""))
-
-
-def _before(state: ObjectState, status: Mapping[str, Any]) -> Before:
-    return Before(
-        status=status,
-        # After a start the status is all that is known of it.
-        reason=state.told or status.get("kedaPy") or {},
-        failures=state.failures,
-        odd=state.odd,
-        out_of_reach=state.out_of_reach,
-    )

@@ -1,4 +1,4 @@
-"""What a look sees: its readings, the replicas from the cache, the last activity; judged as one round.
+"""The facts of a look, judged as one round: its readings, the replicas from the cache, the last activity.
 
 `Snapshots` name what a look has seen, so that the next one can be passed over (`controller/fast_path.py`).
 """
@@ -34,10 +34,10 @@ async def observe(
     readings: Round,
     own: Callable[[int | None], int | None] = lambda count: count,
 ) -> tuple[Judgement, Count | None]:
-    """What is to be done as of now, and the count with the version that a write can name.
+    """Judge the readings as of now; returns the judgement, and the count with the version that a write can name.
 
-    `own` says which count to decide on, given the one that is there: a shadow's own one. An object with a formula waits
-    for its namespace's turn to compute it, and is judged as of then.
+    `own` turns the count that is there into the one to decide on, which a shadow keeps itself. An object with a formula
+    waits for its namespace's turn to compute it, and is judged as of then.
     """
     count, trouble = await _count(parts, state, spec)
     ready_pods = await _ready_pods(parts, state, spec, readings)
@@ -77,7 +77,7 @@ class Snapshots:
         return spec, stored, state.told, workloads.get(namespace, spec.target.name), hpa
 
     def snapshot_of(self, state: ObjectState, look: Look) -> Snapshot | None:
-        """Of a look that wrote nothing; None where the next one may come to something else by time alone."""
+        """The snapshot of a look that wrote nothing; None if time alone may change what the next one comes to."""
         state.workloads = self._parts.caches.of_kind(state.target) if state.target is not None else None
         inputs, count = self.inputs(state), look.seen.replicas
         stands = SNAPSHOT_SECONDS if look.stands_until is None else (look.stands_until - look.at).total_seconds()

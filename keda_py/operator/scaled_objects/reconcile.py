@@ -24,8 +24,7 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED
 from keda_py.operator.controller.finalizer import ensure_finalizer
 from keda_py.operator.controller.scalers import build_scalers, used_types
-from keda_py.operator.controller.steps import StepError
-from keda_py.operator.controller.troubles import log_trouble
+from keda_py.operator.controller.troubles import StepError, log_trouble
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.pausing import pause, resume
 from keda_py.operator.scaled_objects.state import ObjectState
@@ -63,7 +62,7 @@ class Reconciler:
         self._report_success(state, spec, live, fields)
 
     async def make_hpa(self, state: ObjectState, live: Obj) -> None:
-        """That of a new object whose count from before is stored by now. Raises StepError and KubeError."""
+        """Make the HPA of a new object, whose count from before is stored by now. Raises StepError and KubeError."""
         spec = state.spec
         try:
             with _step(STEP_HPA):

@@ -1,4 +1,4 @@
-"""One look as one value, and what people are told of it: Events and log lines.
+"""A look as one value, with the Events and log lines that follow from it.
 
 Made by `look.py`; the status is `status.py`, the decision record's entry `record_entry.py`. All three are pure
 functions of the value.
@@ -21,6 +21,7 @@ from keda_py.core.round import Conclusion, EventNote, Judgement, Outcome, Settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import counts_as_zero
 from keda_py.errors import ScalerError
+from keda_py.operator.scaled_objects.state import ObjectState
 
 FALLBACK_BEGINS = EventNote(
     type="Normal", reason="ScaledObjectFallbackActivated", note="ScaledObject fallback is active"
@@ -57,7 +58,7 @@ NEW = Before()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What was read and seen, what was decided, and what came of it (`outcome` None: there was nothing to do).
+    """Everything about one look: readings, facts, decision, and outcome (None if there was nothing to do).
 
     `settled` is what that leaves in the status, `activity` what the next look begins with; until `stands_until` equal
     facts come to an equal decision (`Conclusion`).
@@ -133,6 +134,18 @@ def _odd_values(evaluation: Evaluation, readings: Round) -> Mapping[str, str]:
     odd = {name for name, said in answered if not isinstance(said, ScalerError) and counts_as_zero(said.value)}
     noted = (note.partition(": ") for note in evaluation.notes)
     return {name: text for name, _, text in noted if name == COMPOSITE_METRIC or name in odd}
+
+
+def before_of(state: ObjectState, status: Mapping[str, Any]) -> Before:
+    """What people know of an object whose status that is."""
+    return Before(
+        status=status,
+        # After a start the status is all that is known of it.
+        reason=state.told or status.get("kedaPy") or {},
+        failures=state.failures,
+        odd=state.odd,
+        out_of_reach=state.out_of_reach,
+    )
 
 
 def look_of(

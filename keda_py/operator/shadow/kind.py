@@ -15,7 +15,7 @@ from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.finalizer import end_loop
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.decisions.record import Entry
 from keda_py.operator.shadow.comparisons import PAUSED, SLACK, Comparisons
 

@@ -15,7 +15,7 @@ from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.finalizer import FINALIZER, ensure_finalizer, remove_finalizer
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.sharding.tenures import Tenures
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.worlds.world import NAMESPACE, World

@@ -1,4 +1,4 @@
-"""A function whose name asks a question changes nothing: whoever reads `if state.is_due(now)` need not look it up."""
+"""A function whose name asks a question changes nothing, so that `if state.is_due(now)` needs no second look."""
 
 import ast
 from collections.abc import Iterator
