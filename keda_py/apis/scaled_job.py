@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keda_py.apis.job_spec import JobSpec
-from keda_py.apis.scaled_object import MOST_TRIGGERS, ChangeStatus, DecisionStatus, ScaleTrigger, TriggerActivity
+from keda_py.apis.scaled_object import MOST_TRIGGERS, ScaleTrigger
+from keda_py.apis.scaled_object_status import ChangeStatus, DecisionStatus, TriggerActivity
 from keda_py.apis.schema_marks import SchemaOf, Timestamp
 from keda_py.apis.wire import Condition, Count, Int32, ObjectMeta, Positive, Wire
 

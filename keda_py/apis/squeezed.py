@@ -1,9 +1,12 @@
-"""Compression of long JSON that is kept for a while and seldom read.
+"""JSON that is kept in memory: without unused capacity, and compressed where it is long and seldom read.
 
-Used for the changes of each object, in its status (`kube/status.py`) and in the decision record.
+Compression is used for the changes of each object, in its status (`kube/status.py`) and in the decision record.
 """
 
 import zlib
+from typing import Any
+
+import orjson
 
 SHORT, LONG = 1024, 16384
 """Lengths in bytes between which a text is compressed. A short one gains little; a longer one was not written by us,
@@ -25,3 +28,8 @@ def squeeze(text: bytes) -> bytes:
 def expand(kept: bytes) -> bytes:
     """Return the text that `squeeze` was given."""
     return zlib.decompress(kept[len(_SQUEEZED) :], _WINDOW) if kept.startswith(_SQUEEZED) else kept
+
+
+def compact_json(value: Any) -> bytes:
+    """Write JSON to be kept in memory; orjson's own result keeps its write buffer, 4 KiB for 80 bytes."""
+    return bytes(memoryview(orjson.dumps(value)))

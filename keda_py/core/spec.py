@@ -12,18 +12,14 @@ from typing import ClassVar
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, ScalingModifiers
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.core.values.pause import PauseSpec, parse_bool_annotation, read_pause
 from keda_py.errors import ConfigError
 
-PAUSED = "autoscaling.keda.sh/paused"
-PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
-PAUSED_SCALE_IN = "autoscaling.keda.sh/paused-scale-in"
-PAUSED_SCALE_OUT = "autoscaling.keda.sh/paused-scale-out"
 FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation"
 EXCLUDED_LABELS = "scaledobject.keda.sh/hpa-excluded-labels"
 NAME_LABEL = "scaledobject.keda.sh/name"
 
 DEFAULT_MAX_REPLICAS = 100
-LARGEST_INT32 = 2**31 - 1
 RESOURCE_TRIGGERS = ("cpu", "memory")
 
 
@@ -41,42 +37,6 @@ class TargetSpec:
         """Group, version and kind; the core group keeps its slash: `/v1.ReplicationController`."""
         group_version = self.api_version if "/" in self.api_version else f"/{self.api_version}"
         return f"{group_version}.{self.kind}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PauseSpec:
-    """The pause that annotations, or an overlay, ask for."""
-
-    paused: bool = False
-    replicas: str | None = None
-    scale_in: bool = False
-    scale_out: bool = False
-    because: str = ""
-    """Reason for a pause that no annotation asks for."""
-    active_reason: str = ""
-    """Reason of condition Active meanwhile, such as AsleepByEnvironment; "": KEDA leaves the condition as it was."""
-
-    stopped: bool = field(init=False, repr=False, compare=False)
-    """No scaling at all: paused, or paused at a count."""
-    any: bool = field(init=False, repr=False, compare=False)
-    """Scaling is paused in some way, so the Paused condition is True."""
-
-    def __post_init__(self) -> None:
-        stopped = self.paused or self.replicas is not None
-        object.__setattr__(self, "stopped", stopped)
-        object.__setattr__(self, "any", stopped or self.scale_in or self.scale_out)
-
-    def replica_count(self) -> int | None:
-        """Return the count to hold, None to leave it unchanged. Raises ConfigError for text that is not a number."""
-        if self.replicas is None:
-            return None
-        digits = self.replicas.removeprefix("+")
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and int(digits) <= LARGEST_INT32):
-            raise ConfigError(
-                f'annotation {PAUSED_REPLICAS}: "{self.replicas}" is not a number of replicas; write for example "0"',
-                field=f"metadata.annotations[{PAUSED_REPLICAS}]",
-            )
-        return int(digits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,11 +97,6 @@ class ScalingSpec(TriggersSpec):
         object.__setattr__(self, "resource_only", resource_only)
 
 
-def parse_bool_annotation(annotations: Mapping[str, str], key: str) -> bool:
-    """Parse an annotation as a bool. Absent: False; Go's ParseBool words as such; all other texts, "" too, are True."""
-    return key in annotations and annotations[key] not in ("0", "f", "F", "FALSE", "false", "False")
-
-
 def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
     """Build the spec with KEDA's defaults."""
     meta, spec = scaled_object.metadata, scaled_object.spec
@@ -175,17 +130,8 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
         restore_original=bool(advanced and advanced.restore_to_original_replica_count),
         modifiers=modifiers if modifiers and modifiers != ScalingModifiers() else None,
         fallback=spec.fallback,
-        pause=_read_pause(meta.annotations),
+        pause=read_pause(meta.annotations),
         force_activation=parse_bool_annotation(meta.annotations, FORCE_ACTIVATION),
-    )
-
-
-def _read_pause(annotations: Mapping[str, str]) -> PauseSpec:
-    return PauseSpec(
-        paused=parse_bool_annotation(annotations, PAUSED),
-        replicas=annotations.get(PAUSED_REPLICAS),
-        scale_in=parse_bool_annotation(annotations, PAUSED_SCALE_IN),
-        scale_out=parse_bool_annotation(annotations, PAUSED_SCALE_OUT),
     )
 
 

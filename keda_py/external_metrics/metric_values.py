@@ -7,7 +7,7 @@ Comes from `external_metrics/server.py`, after `routing.py` has found that this 
 from functools import lru_cache
 from typing import Protocol
 
-from keda_py.apis.compact import compact_json
+from keda_py.apis.squeezed import compact_json
 from keda_py.clock import Clock
 from keda_py.core.evaluation import MetricValue
 from keda_py.core.spec import NAME_LABEL

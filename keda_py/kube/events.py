@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import orjson
 
-from keda_py.apis.compact import compact_json
+from keda_py.apis.squeezed import compact_json
 from keda_py.errors import AlreadyExists, KubeError, NotFound, TooManyRequests, Unauthorized, Unavailable
 from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient

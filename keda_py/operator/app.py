@@ -9,22 +9,22 @@ import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.operator.assembly import Assembly, assemble
-from keda_py.operator.controller.component import Part
+from keda_py.operator.controller.component import Package, Part
+from keda_py.operator.object_counts import show_counts, show_shards
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
 from keda_py.operator.process.last_net import last_net
 from keda_py.operator.process.memory import allocate_sparingly, collect_seldom, give_back
-from keda_py.operator.process.own import OwnProcess, own_journal
+from keda_py.operator.process.operator_process import OwnProcess, own_journal
 from keda_py.operator.process.watchdog import Watchdog
-from keda_py.operator.registered import show_counts, show_shards
 from keda_py.operator.shutdown import shut_down
 from keda_py.operator.standby.rights import Work
 from keda_py.readings.journal import Journal
@@ -58,14 +58,16 @@ async def run_operator(
     stopping: asyncio.Event,
     started: Started = lambda _: None,
     process: OwnProcess | None = None,
+    packages: Sequence[Package] = (),
 ) -> None:
     """One operator on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError.
 
-    Where it shares its process with others, `process` is None: nothing of it outlives that, and it ends nothing.
+    `process` is None where it shares its process with others: nothing of it outlives that, and it ends nothing.
+    `packages` are more kinds than its own (`controller/component.py`).
     """
     process = process or OwnProcess(journal=Journal.in_memory())
     async with opened(settings, clock, process.journal) as around:
-        assembly = assemble(around)
+        assembly = assemble(around, packages)
         show_counts(assembly.parts, assembly.scaled_objects, assembly.jobs)
         if settings.leadership.shards:
             show_shards(around.instruments, assembly.rights, assembly.scaled_objects, assembly.jobs)
@@ -79,7 +81,7 @@ async def run_operator(
 
 
 def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Part]:
-    """What runs from the start to the end, whether this replica leads or not."""
+    """Yield the parts that run from start to end, whether this replica leads or not."""
     yield Watchdog(assembly.parts.instruments.process, trigger_types_by_module(), process).run
     for component in assembly.components:
         yield from component.background
@@ -98,7 +100,7 @@ async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedel
 
 
 async def _work(assembly: Assembly, started: Started) -> None:
-    """Everything that writes: only after every cache has synced, and only while we may."""
+    """Run everything that writes, after every cache has synced, while this replica may write."""
     await assembly.parts.caches.synced()
     await assembly.environments.caches.tried()
     assembly.serving.ready = True
@@ -116,14 +118,14 @@ async def _work(assembly: Assembly, started: Started) -> None:
 
 
 async def _follow(assembly: Assembly) -> None:
-    """What every active replica has to know, until cancelled."""
+    """Keep what every active replica has to know, until cancelled."""
     on_steps = [tell for component in assembly.components for tell in component.on_clock_step]
     clock = partial(watch_clock, assembly.parts.clock, on_steps)
     await _together((clock, *(run for component in assembly.components for run in component.follow)))
 
 
 async def _lead(assembly: Assembly) -> None:
-    """What is done once for the cluster, until cancelled."""
+    """Run the work that is done once for the cluster, until cancelled."""
     for component in assembly.components:
         for tell in component.on_lead:
             tell()
@@ -136,7 +138,7 @@ async def _lead(assembly: Assembly) -> None:
 
 
 async def _share(assembly: Assembly, started: Started) -> None:
-    """The work on the objects that are ours, until cancelled."""
+    """Work on the objects of this replica, until cancelled."""
     for component in assembly.components:
         for tell in component.on_share:
             tell()

@@ -1,34 +1,30 @@
-"""How the parts of one operator fit together: each is made once, from settings and surroundings; nothing runs yet."""
+"""How the parts of one operator fit together: each is made once, from settings and surroundings; nothing runs yet.
 
-from collections.abc import Mapping
+What all kinds share is made here. What a kind needs beside it is made in its package, as in `scaled_objects/parts.py`;
+its `Component` says what runs and when. Another package is one more function from the shared parts to a `Component`
+(`Package`).
+"""
+
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.spec import AS_WRITTEN, ScalingSpec
-from keda_py.core.spec_source import SpecSource
+from keda_py.core.spec import AS_WRITTEN
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.errors import ConfigError
-from keda_py.external_metrics.query import Query
 from keda_py.kube.events import EventRecorder
-from keda_py.kube.leases.lease import Election
-from keda_py.kube.resources import ENVIRONMENTS, SCALED_JOBS, SCALED_OBJECTS
-from keda_py.operator.admission.related_environments import RelatedEnvironments
-from keda_py.operator.admission.related_objects import RelatedObjects
-from keda_py.operator.admission.requesters import Requesters
-from keda_py.operator.admission.reviews import CONTROLLER as ADMISSION_CONTROLLER
-from keda_py.operator.admission.reviews import AdmissionServer
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.operator.admission.parts import assemble_admission
+from keda_py.operator.admission.reviews import CONTROLLER, AdmissionServer
 from keda_py.operator.authentications.authentications import Authentications
 from keda_py.operator.cloud_events.destinations import Destinations
 from keda_py.operator.cloud_events.sources import CloudEventSources
 from keda_py.operator.cluster.caches import Caches
-from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.controller.activations import Activations
-from keda_py.operator.controller.component import Component
+from keda_py.operator.controller.component import Component, Package
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.status import StatusWriter
 from keda_py.operator.decisions.record import DecisionRecord
 from keda_py.operator.downscaler.parts import DownscalerParts, assemble_downscaler
@@ -37,36 +33,29 @@ from keda_py.operator.environments.parts import EnvironmentParts, assemble_envir
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.opening import OperatorInputs, identity, lease_of
 from keda_py.operator.process.quarantine import Quarantine
-from keda_py.operator.process.questions import GuardedQuestions
 from keda_py.operator.scaled_jobs.parts import ScaledJobParts, assemble_jobs
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.fallback_target import FallbackTarget
-from keda_py.operator.scaled_objects.hpas import Hpas
-from keda_py.operator.scaled_objects.kind import ScaledObjects
+from keda_py.operator.scaled_objects.parts import ScaledObjectParts, assemble_scaled_objects, scaled_object_parts_of
 from keda_py.operator.scaled_objects.state import ObjectState
-from keda_py.operator.scaled_objects.targets import Targets
 from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.sharding.tenures import may_write, sending
 from keda_py.operator.sources import Sources, readings_of, sources_of
-from keda_py.operator.standby.ownership import share_metrics
+from keda_py.operator.standby.metric_delegation import share_metrics
 from keda_py.operator.standby.rights import Rights, rights_of
 from keda_py.operator.standby.standby_reader import StandbyReader
 from keda_py.readings.readings import Readings
-from keda_py.settings.settings import Settings
-
-Specs = SpecSource[ScaledObject, ScalingSpec]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
     """Everything of one process that runs."""
 
-    parts: ScaledObjectDependencies
-    scaled_objects: Controller[ObjectState]
+    objects: ScaledObjectParts
     jobs: ScaledJobParts
     environments: EnvironmentParts
     downscaler: DownscalerParts | None
     """None: it is off."""
+    packages: tuple[Component, ...]
     admission: AdmissionServer
     authentications: Authentications
     cloud_events: CloudEventSources
@@ -75,13 +64,23 @@ class Assembly:
     standby_reader: StandbyReader
 
     @property
+    def parts(self) -> ScaledObjectDependencies:
+        """What ScaledObjects, and with them most others, work with."""
+        return self.objects.dependencies
+
+    @property
+    def scaled_objects(self) -> Controller[ObjectState]:
+        """The controller of ScaledObjects."""
+        return self.objects.controller
+
+    @property
     def components(self) -> tuple[Component, ...]:
         """What runs, in the order in which it starts."""
         parts = self.parts
         shared = Component(
             background=(parts.caches.run, parts.reader.run, self.admission.events.run, self.admission.run)
         )
-        told = Component(
+        events = Component(
             follow=(parts.events.run, self.cloud_events.run),
             lead=(self.authentications.run,),
             on_lead=(self.cloud_events.take_over,),
@@ -91,14 +90,9 @@ class Assembly:
             announce=(partial(self.serving.register, parts.client),),
             lead=(partial(self.serving.guard, parts.client),),
         )
-        scaled_objects = Component(
-            share=(partial(_listen, parts.readings, self.scaled_objects),),
-            controllers=(self.scaled_objects,),
-            on_clock_step=(self.scaled_objects.on_clock_step,),
-            on_share=(parts.activations.clear,),
-        )
-        more = (self.downscaler.component,) if self.downscaler is not None else ()
-        return (shared, told, self.environments.component, *more, serving, self.jobs.component, scaled_objects)
+        downscaler = (self.downscaler.component,) if self.downscaler is not None else ()
+        first = (shared, events, self.environments.component, *downscaler, serving, *self.packages)
+        return (*first, self.jobs.component, self.objects.component)
 
     @property
     def controllers(self) -> tuple[Controller[Any], ...]:
@@ -106,80 +100,77 @@ class Assembly:
         return tuple(controller for component in self.components for controller in component.controllers)
 
 
-async def _listen(readings: Readings, scaled_objects: Controller[ObjectState]) -> None:
-    with readings.listening():
-        await scaled_objects.run()
-
-
-def assemble(around: OperatorInputs) -> Assembly:
+def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assembly:
     """Put the parts together; nothing runs yet."""
     settings, rights = around.settings, _rights(around)
     sources = sources_of(around, Caches(around.client, settings.cluster.watch_namespaces))
 
     def on_reading(key: ObjectKey) -> None:  # called once all is put together: controllers are made of readings
-        (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
+        (jobs.controller if key.kind == SCALED_JOBS.kind else objects.controller).on_reading(key)
 
-    readings = readings_of(around, sources, rights.owns, on_reading)
-    overlays = SpecOverlays()
-    parts = _parts(around, sources, readings, rights, overlays.over(AS_WRITTEN))
-    scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers, rights.shares)
-    overlays.subscribe(scaled_objects.on_overlay)
-    parts.activations.subscribe(SCALED_OBJECTS.kind, scaled_objects.on_turn)
-    jobs, standby_reader = assemble_jobs(parts, settings, rights.shares), StandbyReader(parts, rights.owns)
-    for listener in (scaled_objects, jobs.controller, standby_reader):
+    shared, overlays = (
+        _shared(around, sources, readings_of(around, sources, rights.owns, on_reading), rights),
+        SpecOverlays(),
+    )
+    specs = overlays.over(AS_WRITTEN)
+    parts = scaled_object_parts_of(shared, sources.caches, sources.discovery, sources.reader, specs)
+    objects = assemble_scaled_objects(parts, settings.scaling.scaled_object_workers, rights.shares)
+    overlays.subscribe(objects.controller.on_overlay)
+    jobs, standby_reader = assemble_jobs(shared, settings, rights.shares), StandbyReader(parts, rights.owns)
+    for listener in (objects.controller, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
     environments = assemble_environments(parts, settings, overlays, rights.leads_all, around.answers)
-    parts.activations.subscribe(ENVIRONMENTS.kind, environments.environments.on_turn)
+    admission = _admission(around, sources.caches, environments)
     answers = Answers(
-        metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),
-        admission=_admission(around, sources, environments),
+        metrics=objects.questions,
+        admission=admission,
         instruments=around.instruments,
-        insight=_insight(parts, scaled_objects, jobs, rights),
+        insight=_insight(shared, objects, jobs, rights),
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
         rights=rights,
         standby_reader=standby_reader,
     )
     return Assembly(
-        parts=parts,
-        scaled_objects=scaled_objects,
+        objects=objects,
         jobs=jobs,
         environments=environments,
         downscaler=assemble_downscaler(parts, settings, environments, overlays.annotated, rights.leads),
+        packages=tuple(package(shared, rights.shares) for package in packages),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts, rights),
-        admission=answers.admission,
+        admission=admission,
         serving=Serving(settings, around.clock, around.client, answers),
         rights=rights,
         standby_reader=standby_reader,
     )
 
 
-def _parts(
-    around: OperatorInputs, sources: Sources, readings: Readings, rights: Rights, specs: Specs
-) -> ScaledObjectDependencies:
-    """All that is written from here on goes through a client that refuses what is not ours to write."""
+def _shared(around: OperatorInputs, sources: Sources, readings: Readings, rights: Rights) -> Dependencies:
+    """What every kind works with. All writes go through a client that refuses what is not ours to write."""
+    settings = around.settings
     # Only a share that shrinks has to wait for the writes that are under way.
-    counted = sending if around.settings.leadership.shards else nullcontext
-    writer, caches = around.client.guarded(partial(may_write, rights.leads), counted), sources.caches
-    return ScaledObjectDependencies(
+    counted = sending if settings.leadership.shards else nullcontext
+    writer = around.client.guarded(partial(may_write, rights.leads), counted)
+    # Our part of the cluster's budget: each slot has the same, also while it is vacant.
+    activations = settings.scaling.activations_per_second / max(settings.leadership.shards, 1)
+    return Dependencies(
         clock=around.clock,
         client=writer,
-        caches=caches,
-        namespaces=Namespaces(around.client),
-        targets=Targets(writer, caches, sources.discovery, around.clock),
-        hpas=Hpas(writer, caches.hpas),
-        specs=specs,
-        reader=sources.reader,
         readings=readings,
         resolver=sources.resolver,
-        status=StatusWriter(writer, around.clock, around.settings.scaling.decision_history),
-        events=EventRecorder(around.client.guarded(rights.may_tell), instance=identity(around.settings)),
+        status=StatusWriter(writer, around.clock, settings.scaling.decision_history),
+        events=EventRecorder(around.client.guarded(rights.may_tell), instance=identity(settings)),
         instruments=around.instruments,
         record=DecisionRecord(),
         quarantine=Quarantine(around.clock, around.journal),
-        activations=Activations(around.clock, _activation_rate(around.settings)),
-        tells_unknown_keys=around.settings.scaling.report_unknown_metadata,
+        activations=Activations(around.clock, activations),
+        tells_unknown_keys=settings.scaling.report_unknown_metadata,
     )
+
+
+def _admission(around: OperatorInputs, caches: Caches, environments: EnvironmentParts) -> AdmissionServer:
+    events = EventRecorder(around.client, instance=identity(around.settings), controller=CONTROLLER)
+    return assemble_admission(around.settings, around.client, events, around.instruments, caches, environments)
 
 
 def _authentications(parts: ScaledObjectDependencies, jobs: ScaledJobParts) -> Authentications:
@@ -193,54 +184,18 @@ def _cloud_events(around: OperatorInputs, parts: ScaledObjectDependencies, right
     return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere, tells=rights.leads)
 
 
-def _insight(
-    parts: ScaledObjectDependencies,
-    scaled_objects: Controller[ObjectState],
-    jobs: ScaledJobParts,
-    rights: Rights,
-) -> Insight:
-    known: Mapping[str, Mapping[ObjectKey, Remembered]] = {
-        SCALED_OBJECTS.kind: scaled_objects.states,
+def _insight(shared: Dependencies, objects: ScaledObjectParts, jobs: ScaledJobParts, rights: Rights) -> Insight:
+    known: Mapping[str, Mapping[ObjectKey, Any]] = {
+        SCALED_OBJECTS.kind: objects.controller.states,
         SCALED_JOBS.kind: jobs.controller.states,
     }
-    return Insight(parts, known, rights.owns, rights.membership.identity)
-
-
-def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState]) -> Query:
-    targets = FallbackTarget(parts.client, parts.targets, parts.reader, scaled_objects.states)
-    return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
-
-
-def _admission(around: OperatorInputs, sources: Sources, environments: EnvironmentParts) -> AdmissionServer:
-    events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
-    related = RelatedEnvironments(around.client, environments.caches, environments.owners)
-    neighbours = RelatedObjects(around.client, sources.caches, related)
-    requesters = Requesters(around.client, environments.caches.overrides)
-    return AdmissionServer(around.settings, neighbours, events, around.instruments, requesters)
-
-
-def _find_spec(parts: ScaledObjectDependencies, key: ObjectKey) -> ScalingSpec | None:
-    live = parts.caches.scaled_objects.get(key.namespace, key.name)
-    try:
-        return parts.specs.read(live) if live else None
-    except ConfigError:
-        return None
-
-
-def _election(around: OperatorInputs) -> Election | None:
-    lease = around.settings.leadership
-    if not lease.elect:
-        return None
-    election = Election(around.client, lease_of(around.settings))
-    around.instruments.process.show_leadership(lease.lease_name, lambda: election.is_leader)
-    return election
-
-
-def _activation_rate(settings: Settings) -> float:
-    """Our part of the cluster's: each slot has the same, also while it is vacant."""
-    return settings.scaling.activations_per_second / max(settings.leadership.shards, 1)
+    return Insight(shared, known, rights.owns, rights.membership.identity)
 
 
 def _rights(around: OperatorInputs) -> Rights:
-    """What we may write; without an election we are the only replica."""
-    return rights_of(around.client, lease_of(around.settings), _election(around))
+    """What we may write; our own metrics show whether this replica leads, where there is an election."""
+    leadership = around.settings.leadership
+    rights = rights_of(around.client, lease_of(around.settings), elects=leadership.elect)
+    if leadership.elect:
+        around.instruments.process.show_leadership(leadership.lease_name, rights.leads)
+    return rights

@@ -1,4 +1,4 @@
-"""Which certificates this process serves with, and which objects of the cluster name their authority.
+"""The certificates that this process serves with, and the objects of the cluster that name their authority.
 
 Kept in a Secret and renewed (--enable-cert-rotation), or files that another tool keeps, or one made at start. Wiring
 of `keda_py/serving` from settings. Behaviour reference, section 13.4.
@@ -46,7 +46,7 @@ def peer_name(settings: Settings) -> str:
 
 
 def guarded_objects(settings: Settings, registration: Registration | None = None) -> tuple[Guarded, ...]:
-    """What is ours to keep right, unless switched off: what we registered, or with --enable-cert-rotation caBundles."""
+    """The objects whose caBundle we keep correct: what we registered, else those of --enable-cert-rotation."""
     certificates = settings.certificates
     switches = {
         API_SERVICES: certificates.patch_apiservice,

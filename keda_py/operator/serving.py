@@ -68,7 +68,7 @@ def _export(metrics: OperatorMetrics) -> AbstractAsyncContextManager[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What the ports answer with."""
+    """The sources of answers, one for each route of the ports."""
 
     metrics: Questions
     admission: AdmissionServer
@@ -80,7 +80,7 @@ class Answers:
 
 
 class Serving:
-    """Ports, certificates and who may ask; what the answers are made of is given."""
+    """The ports, their certificates and who may ask; `Answers` brings the contents."""
 
     def __init__(self, settings: Settings, clock: Clock, client: KubeClient, answers: Answers) -> None:
         self._settings, self._client, self._answers = settings, client, answers
@@ -147,7 +147,7 @@ class Serving:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """As `aclose`."""
+        """Close every port, as `aclose` does."""
         await self.aclose()
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""What an operator reads: caches, scalers, and what their parameters are resolved from. Nothing here writes.
+"""The sources of an operator: caches, scalers, and the resolver of their parameters. Nothing here writes.
 
 `assembly.py` and `shadow/app.py` build on it.
 """
@@ -29,7 +29,7 @@ from keda_py.settings.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What is known of the cluster, and where scalers come from; nothing here writes."""
+    """Caches of the cluster, and the source of scalers; nothing here writes."""
 
     caches: Caches
     discovery: Discovery
@@ -39,7 +39,7 @@ class Sources:
 
 
 def sources_of(around: OperatorInputs, caches: Caches) -> Sources:
-    """What reads, over these caches."""
+    """Build the sources over these caches."""
     discovery = Discovery(around.client)
     reader = ClusterReader(around.client, discovery, around.clock)
     resolver = _resolver(around, caches, reader, discovery)
@@ -50,7 +50,7 @@ def sources_of(around: OperatorInputs, caches: Caches) -> Sources:
 def readings_of(
     around: OperatorInputs, sources: Sources, owns: Callable[[ObjectKey], bool], on_reading: Callable[[ObjectKey], None]
 ) -> Readings:
-    """What asks scalers; `on_reading` is told of what others than its own poll found out."""
+    """The readings of all scalers; `on_reading` is called for those that no poll of the operator caused."""
     return Readings(
         scalers=sources.scalers,
         tasks=around.tasks,

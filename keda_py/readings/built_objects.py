@@ -63,15 +63,13 @@ class BuiltObjects:
         self._spawn, self._follow = spawn, follow
         self._clock = scalers.shared_context.clock
         self._built: dict[ObjectKey, BuiltObject] = {}
+        self.get = self._built.get
+        """Return an object, None before `build` and after `forget`; asked several times in each poll."""
         self._phases = Phases()
         self._building: defaultdict[ObjectKey, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def __iter__(self) -> Iterator[ObjectKey]:
         return iter(tuple(self._built))
-
-    def get(self, key: ObjectKey) -> BuiltObject | None:
-        """Return the object, None before `build` and after `forget`."""
-        return self._built.get(key)
 
     async def build(self, spec: TriggersSpec) -> MetricSet:
         """Return the metrics of a spec; its scalers are built once per generation. Raises ConfigError or ScalerError.

@@ -10,7 +10,7 @@ reported to the engine.
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -28,7 +28,7 @@ from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.pushes import Pushes
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource
-from keda_py.readings.tracked_metrics import TrackedMetric, gather, known_to_poll, landed, round_of, when_done
+from keda_py.readings.tracked_metrics import TrackedMetric, begin_poll, gather, landed, round_of, when_done
 from keda_py.readings.zero_polls import ZeroPolls
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Readings:
         self._zero_polls = ZeroPolls(engine, scalers.zero_polling_interval, self._read_pushed)
         self.formulas = FormulaTurns()
         self._running: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self._begin_read = self._sources.request
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -101,18 +101,26 @@ class Readings:
         """Return the objects whose scalers are built."""
         return tuple(self._objects)
 
-    def read_ahead(self, key: ObjectKey, changed: asyncio.Future[None] | None = None) -> asyncio.Future[None] | None:
+    def read_ahead(
+        self, key: ObjectKey, changed: asyncio.Future[None] | None = None, *, now: float | None = None
+    ) -> asyncio.Future[None] | None:
         """Start the reads that `poll` would wait for; the future is done when they are, or `changed` is. None:
-        nothing to wait for.
+        nothing to wait for. `now` saves asking the clock.
         """
         built = self._objects.get(key)
-        flights = self._flights(built.meters) if built is not None else ()
-        return when_done(flights, changed)
+        if built is None:
+            return None
+        flights, reads = begin_poll(built.meters, self._clock.monotonic() if now is None else now)
+        over = when_done(flights, changed)
+        for meter in reads:
+            self._begin_read(meter)
+        return over
 
-    def known_round(self, key: ObjectKey) -> Round | None:
+    def known_round(self, key: ObjectKey, now: float | None = None) -> Round | None:
         """Return the round that was read ahead while it is young; None if something has to be read or awaited."""
         built = self._objects.get(key)
-        return round_of(built.meters, self._clock.monotonic()) if built is not None else None
+        now = self._clock.monotonic() if now is None else now
+        return round_of(built.meters, now) if built is not None else None
 
     async def poll(
         self, key: ObjectKey, changed: asyncio.Future[None] | None = None, *, ahead: bool = False
@@ -126,26 +134,18 @@ class Readings:
         While the only news is work that the HPA's request found, useCachedMetrics keeps its trigger's last reading:
         otherwise each request for another trigger would cause a read of this one's source.
         """
-        meters = self._get(key).meters
-        if ahead and (known := self.known_round(key)) is not None:
+        meters, now = self._get(key).meters, self._clock.monotonic()
+        if ahead and (known := self.known_round(key, now)) is not None:
             return known
-        flights = self._flights(meters)
+        flights, reads = begin_poll(meters, now)
+        for meter in reads:
+            self._begin_read(meter)
         over = when_done(flights, changed)
         if over is not None:
             await over
             if not all(flight.done() for flight in flights):
                 return None
         return Round(readings=tuple([flight.result() for flight in flights]))
-
-    def _flights(self, meters: Sequence[TrackedMetric]) -> list[asyncio.Future[MetricReading]]:
-        now = self._clock.monotonic()
-        known = known_to_poll(meters, now)
-        for meter in meters:
-            meter.polled_at = now
-        return [
-            self._request(meter, now) if last is None else landed(last)
-            for meter, last in zip(meters, known, strict=True)
-        ]
 
     def has_news(self, key: ObjectKey, known: Round) -> bool:
         """Return whether a reading is newer than the round and was reported, for example a push during the look."""
@@ -213,7 +213,7 @@ class Readings:
 
     async def aclose(self) -> None:
         """Cancel every read and close every scaler."""
-        self._closed = True
+        self._begin_read = self._abandon
         running = tuple(self._running)
         for task in running:
             task.cancel()
@@ -260,10 +260,7 @@ class Readings:
         if (under_way := meter.under_way(now)) is not None:
             return under_way
         flight = meter.begin(asked=asked)
-        if self._closed:
-            self._abandon(meter)
-        else:
-            self._sources.request(meter)
+        self._begin_read(meter)
         return flight
 
     def _answer(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:

@@ -170,6 +170,23 @@ def known_to_poll(meters: Sequence[TrackedMetric], now: float) -> list[MetricRea
     ]
 
 
+def begin_poll(
+    meters: Sequence[TrackedMetric], now: float
+) -> tuple[list[asyncio.Future[MetricReading]], list[TrackedMetric]]:
+    """A poll begins: what it waits for, and the metrics whose sources have to be asked for that."""
+    flights, reads = list[asyncio.Future[MetricReading]](), list[TrackedMetric]()
+    for meter, last in zip(meters, known_to_poll(meters, now), strict=True):
+        meter.polled_at = now
+        if last is not None:
+            flights.append(landed(last))
+        elif meter.flight:
+            flights.append(meter.flight)
+        else:
+            flights.append(meter.begin())
+            reads.append(meter)
+    return flights, reads
+
+
 def round_of(meters: Sequence[TrackedMetric], now: float) -> Round | None:
     """Return the round that a poll has begun to read, if all readings have arrived and one is still young."""
     if any(meter.flight or meter.last_at == -math.inf for meter in meters):

@@ -12,7 +12,8 @@ from keda_py.core.decision import Reason
 from keda_py.core.hpa.walk import Rescaled
 from keda_py.core.meaning.causes import cause_of
 from keda_py.core.round import Judgement
-from keda_py.core.spec import PAUSED_REPLICAS, ScalingSpec
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.pause import PAUSED_REPLICAS
 from keda_py.replay.engine.engine import ObjectEngine
 from keda_py.replay.engine.setting import Setting
 from keda_py.replay.engine.subject import Subject, subject_of

@@ -13,7 +13,7 @@ from keda_py.apis.environments.environment import MOST_WITH_DAYS, Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, text_at, value_at
 from keda_py.apis.parsing import parse_object
-from keda_py.apis.scaled_object import SavingsStatus
+from keda_py.apis.scaled_object_status import SavingsStatus
 from keda_py.apis.workloads import Amounts, Workload
 from keda_py.apis.workloads import Container as PodContainer
 from keda_py.core.environment.overrides import OverrideSpec, read_override

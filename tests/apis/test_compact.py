@@ -2,7 +2,7 @@
 
 import orjson
 
-from keda_py.apis.compact import compact_json
+from keda_py.apis.squeezed import compact_json
 from tests.costs import bytes_kept_by
 
 

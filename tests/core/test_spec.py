@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.spec import PAUSED_REPLICAS, ScalingSpec, build_spec
+from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.core.spec_rules import check_bounds, check_triggers
+from keda_py.core.values.pause import PAUSED_REPLICAS
 from keda_py.errors import ConfigError
 
 TRIGGER = {"type": "redis", "metadata": {"listName": "jobs"}}

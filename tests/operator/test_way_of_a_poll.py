@@ -5,7 +5,7 @@ from tests.operator.way import returns, watched_way
 from tests.worlds.world import World
 
 POLL = 10
-MOST_FILES, MOST_RETURNS = 20, 28
+MOST_FILES, MOST_RETURNS = 18, 18
 LEFT_ALONE = {
     "core/evaluation.py",
     "core/decision.py",
@@ -24,7 +24,7 @@ async def test_a_poll_that_finds_nothing_new_passes_few_files_and_returns_to_few
     with watched_way() as way:
         await world.seconds(POLL)
     assert not way.has("work ScaledObject/default/app")
-    files = way.through("operator/scaled_objects/look.py")
+    files = way.through("operator/controller/fast_path.py")
     assert not LEFT_ALONE & set(files)
     assert len(set(files)) <= MOST_FILES
     assert returns(files) <= MOST_RETURNS

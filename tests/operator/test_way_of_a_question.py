@@ -24,7 +24,7 @@ LOOKED_UP = {
     "serving/front_proxy.py",
     "serving/reviews.py",
     "operator/serving.py",
-    "operator/standby/ownership.py",
+    "operator/standby/metric_delegation.py",
     "telemetry/question_metrics.py",
     "operator/process/questions.py",
 }

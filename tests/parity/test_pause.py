@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.spec import FORCE_ACTIVATION, PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT
+from keda_py.core.spec import FORCE_ACTIVATION
+from keda_py.core.values.pause import PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT
 from tests.builders import hpa
 from tests.parity.source import Source
 from tests.parity.world import Counts, two_containers, unhurried

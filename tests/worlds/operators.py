@@ -1,7 +1,7 @@
 """The very operator in this process, as the tests start it that need a whole one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -10,7 +10,8 @@ from keda_py.clock import Clock, SystemClock
 from keda_py.errors import KedaPyError
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
-from keda_py.operator.process.own import OwnProcess
+from keda_py.operator.controller.component import Package
+from keda_py.operator.process.operator_process import OwnProcess
 from keda_py.settings.settings import load_settings
 
 FLAGS = MappingProxyType(
@@ -55,6 +56,7 @@ def launch(
     env: Mapping[str, str] = NOTHING,
     clock: Clock | None = None,
     process: OwnProcess | None = None,
+    packages: Sequence[Package] = (),
 ) -> Operator:
     """Start an operator with exactly these flags; it is not waited for."""
     settings = load_settings({flag: [value] for flag, value in flags.items()}, dict(env))
@@ -64,7 +66,7 @@ def launch(
         if not leading.done():  # it may lead again later
             leading.set_result(assembly)
 
-    work = run_operator(settings, clock or SystemClock(), stopping, note, process)
+    work = run_operator(settings, clock or SystemClock(), stopping, note, process, packages)
     return Operator(task=tasks.create_task(work, name="operator"), stopping=stopping, leading=leading)
 
 

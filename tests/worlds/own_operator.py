@@ -1,7 +1,7 @@
 """The operator of a world: started, stopped, killed, and started again, each time with what the last one left."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,8 @@ from keda_py.localkube.access.identity import ADMIN
 from keda_py.localkube.cluster import LocalCluster
 from keda_py.localkube.model.calls import User
 from keda_py.operator.assembly import Assembly
-from keda_py.operator.process.own import OwnProcess
+from keda_py.operator.controller.component import Package
+from keda_py.operator.process.operator_process import OwnProcess
 from keda_py.readings.journal import Journal
 from tests.kubeconfigs import token_kubeconfig
 from tests.worlds.cable import Cable
@@ -42,6 +43,8 @@ class OwnOperator:
     """Of the operator, beside its time-out."""
     flags: dict[str, str] = field(default_factory=dict)
     """Of the operator, over the usual ones."""
+    packages: Sequence[Package] = ()
+    """Kinds beside its own."""
     journal: Journal | None = None
     """What the next operator takes over from one that died."""
     process: Operator | None = None
@@ -60,7 +63,7 @@ class OwnOperator:
         timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
         flags = {**FLAGS, "kubeconfig": str(self.kubeconfig), **self.flags}
         process = OwnProcess(journal=self.journal) if self.journal is not None else None
-        self.process = launch(self.tasks, flags, timeout | self.env, self.clock, process)
+        self.process = launch(self.tasks, flags, timeout | self.env, self.clock, process, self.packages)
         async with asyncio.timeout(START_SECONDS):
             self.assembly = await self.process.begun()
 

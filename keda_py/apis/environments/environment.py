@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, ChangeStatus
 from keda_py.apis.job_spec import LabelSelector
-from keda_py.apis.scaled_object import SavingsStatus
+from keda_py.apis.scaled_object_status import SavingsStatus
 from keda_py.apis.schema_marks import BY_NAME, Timestamp, rule
 from keda_py.apis.wire import Condition, Count, Int32, Name, ObjectMeta, Positive, Wire
 

@@ -6,9 +6,9 @@ Read by `container_env.py` and `auth/sources/pod_identity.py`.
 
 import orjson
 
-from keda_py.apis.compact import compact_json
 from keda_py.apis.foreign import maps_at, text_at, value_at
 from keda_py.apis.parsing import parse_object
+from keda_py.apis.squeezed import compact_json
 from keda_py.apis.wire import Wire
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj

@@ -8,7 +8,7 @@ from keda_py.apis.environments.environment import Environment, MemberKind, Wave
 from keda_py.apis.job_spec import LabelSelector as WireSelector
 from keda_py.core.environment.times import parse_duration, parse_time
 from keda_py.core.mistakes import Mistakes
-from keda_py.core.spec import parse_bool_annotation
+from keda_py.core.values.pause import parse_bool_annotation
 from keda_py.core.values.selectors import MAX_REQUIREMENTS, LabelSelector
 from keda_py.errors import ConfigError
 

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal
 
 from keda_py.apis.go_values import parse_float
 from keda_py.apis.scaled_job import ScaledJob, ScaledJobSpec
-from keda_py.core.spec import PAUSED, TriggersSpec, parse_bool_annotation
+from keda_py.core.spec import TriggersSpec
 from keda_py.core.spec_source import SpecSource
+from keda_py.core.values.pause import PAUSED, parse_bool_annotation
 from keda_py.errors import ConfigError
 
 JOB_NAME_LABEL = "scaledjob.keda.sh/name"

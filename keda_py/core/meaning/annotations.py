@@ -8,14 +8,8 @@ from difflib import get_close_matches
 
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
-from keda_py.core.spec import (
-    FORCE_ACTIVATION,
-    PAUSED,
-    PAUSED_REPLICAS,
-    PAUSED_SCALE_IN,
-    PAUSED_SCALE_OUT,
-    PauseSpec,
-)
+from keda_py.core.spec import FORCE_ACTIVATION
+from keda_py.core.values.pause import PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT, PauseSpec
 from keda_py.errors import ConfigError
 
 _GROUP = "autoscaling.keda.sh/"

@@ -6,7 +6,7 @@ and version are unique and not pooled.
 
 from typing import Any, TypeVar
 
-from keda_py.apis.compact import compact_json
+from keda_py.apis.squeezed import compact_json
 
 T = TypeVar("T")
 MOST = 4096

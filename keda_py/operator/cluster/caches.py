@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from keda_py.apis.compact import compact_json
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
+from keda_py.apis.squeezed import compact_json
 from keda_py.auth.lookup.pod_template import keep_pod
 from keda_py.auth.lookup.target_pods import POD
 from keda_py.core.hpa.conditions import ConditionType, ZeroMark
@@ -105,9 +105,9 @@ def keep_scaled_object(live: Obj, alike: Pool) -> Obj:
 
 
 def keep_workload(live: Obj, alike: Pool) -> Obj:
-    """Of a workload who it is, its version, the replicas asked for (absent: 1), its containers' requests and env.
+    """Trim a workload to identity, version, replicas (1 if absent), and its containers' requests and env.
 
-    Of these two many have the same: the ReplicaSets of a Deployment, to begin with.
+    The last two are shared where they are equal: the ReplicaSets of a Deployment nearly always agree.
     """
     meta = live["metadata"]
     containers = maps_at(live, "spec", "template", "spec", "containers")
@@ -231,7 +231,7 @@ class Caches:
         return all(reflector.down_for() < BLIND_SECONDS for reflector in self._reflectors)
 
     def holds(self, namespace: str) -> bool:
-        """Whether anything is known in this namespace: what is told of others could be made up."""
+        """Whether a cache has an object in this namespace; a client may invent the names of others."""
         return any(informer.holds(namespace) for informer in (*self.all, self.event_sources, self.limit_ranges))
 
     def covers(self, namespace: str) -> bool:
@@ -244,7 +244,7 @@ class Caches:
         return None if cache is None else cache.get(namespace, name)
 
     def of_kind(self, kind: ScaleTarget) -> Informer | None:
-        """The cache of a kind of scale target; None for one that is not watched."""
+        """The cache of a kind of scale target, None if the kind is not watched."""
         return self.workloads.get(kind.resource) if kind.group == "apps" else None
 
     def watches(self, kind: ScaleTarget) -> bool:

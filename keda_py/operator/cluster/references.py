@@ -29,5 +29,5 @@ def authentication_keys(live: Obj) -> Iterator[ObjectKey]:
 
 
 def index_authentication(live: Obj) -> Iterator[str]:
-    """For `BY_AUTHENTICATION`."""
+    """Index values of the authentications that an object's triggers name (`BY_AUTHENTICATION`)."""
     yield from map(authentication_value, authentication_keys(live))

@@ -1,8 +1,7 @@
-"""The cluster's budget of activations a second: who may wake a workload now, and who is told when its turn comes.
+"""The cluster's budget of activations a second, which looks of ScaledObjects and wakes of Environments share.
 
-One for all that wakes workloads: looks of ScaledObjects (0 to 1) and wakes of Environments. `ask` before a count of 0
-is raised; "no" means that the owner is made due again when its turn has come. What is up already is never asked for.
-In: `core/pacing/activations.py`. Only the replica that leads asks.
+`ask` before a count of 0 is raised; after False the owner is made due again when its turn has come. Workloads that are
+up already need no turn. The arithmetic is `core/pacing/activations.py`; only the replica that leads asks.
 """
 
 from collections.abc import Callable
@@ -13,20 +12,20 @@ from keda_py.core.pacing.activations import Bucket, Claim, Line
 from keda_py.core.values.object_key import ObjectKey
 
 HELD_SECONDS = 10.0
-"""A turn that is not used by then is over."""
+"""A turn that is not used by then expires, so that an owner that is gone blocks no other."""
 SOON_SECONDS = 1.0
-"""A shorter wait is not told: at the start of a minute half of a crowd would write that before it wakes."""
+"""A shorter wait is not reported: at a full minute half of a crowd would write a status before it wakes."""
 
 
 class Ticket(NamedTuple):
-    """Who asks: an object, and which part of it."""
+    """An object that asks for an activation, and the part of it."""
 
     owner: ObjectKey
     part: str = ""
 
 
 class Activations:
-    """`per_second` 0: all may at once."""
+    """Turns by namespace and priority; with `per_second` 0 there is no budget."""
 
     def __init__(self, clock: Clock, per_second: float) -> None:
         self._clock, self._per_second = clock, per_second
@@ -35,7 +34,7 @@ class Activations:
         self.clear()
 
     def clear(self) -> None:
-        """None waits, as in a new process."""
+        """Forget all turns and waits, as in a new process."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._line = None, Line()
@@ -50,12 +49,12 @@ class Activations:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """The number of activations that wait."""
         return len(self._line)
 
     @property
     def is_short(self) -> bool:
-        """Whether all who wait have their turn soon."""
+        """Whether every activation that waits has its turn within a second."""
         return len(self._line) <= self._per_second * SOON_SECONDS
 
     def ask(self, ticket: Ticket, priority: int) -> bool:
@@ -77,7 +76,7 @@ class Activations:
         return owner in self._granted
 
     def withdraw(self, owner: ObjectKey, parts: frozenset[str] = frozenset()) -> None:
-        """It wants none any more, but for these parts."""
+        """Drop the turns and waits of an object, except those of `parts`."""
         if owner in self._granted:
             kept = {part: until for part, until in self._granted.pop(owner).items() if part in parts}
             if kept:

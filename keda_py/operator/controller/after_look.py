@@ -1,4 +1,4 @@
-"""What every look ends with, whatever the kind: its entry, its Events, and when the next one is due."""
+"""The end of a look of any kind: its entry in the decision record, its Events, and the time of the next look."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -11,18 +11,15 @@ from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.decisions.record import Entry
 
-LATE_SECONDS = 0.001
-"""After a boundary, never before it."""
-
 
 def note_decision(parts: Dependencies, state: Remembered, entry: Entry) -> None:
-    """Into the record; a change also into what outlives us."""
+    """Add a decision to the record, and a change of it to the history in the status, which outlives the process."""
     if parts.record.note(state.key, entry):
         parts.status.note(state, entry)
 
 
 def record_events(parts: Dependencies, state: Remembered, cache: Informer, events: Iterable[EventNote]) -> None:
-    """Events about the object as cached; about its bare identity when it has just gone."""
+    """Record Events about the object as cached, or about its bare identity if it is just gone."""
     live: Obj | None = None
     for event in events:
         live = live or cache.get(state.key.namespace, state.key.name) or _identity(state)
@@ -30,15 +27,14 @@ def record_events(parts: Dependencies, state: Remembered, cache: Informer, event
 
 
 def schedule_next(parts: Dependencies, state: Remembered, seen: Round, change_at: datetime | None) -> None:
-    """The next poll on its source's grid, or earlier where a change is known in advance.
+    """Plan the next look: at the next poll of its source's grid, or earlier for a change that is known in advance.
 
-    Now, where a source has told of work since the look read it.
+    It is due at once if a source has reported work since the look read it.
     """
     now = parts.clock.monotonic()
-    state.next_look = parts.readings.next_poll(state.key, seen, now)
+    state.due.look_at(parts.readings.next_poll(state.key, seen, now))
     if change_at is not None:
-        until_change = max((change_at - parts.clock.now()).total_seconds(), 0.0) + LATE_SECONDS
-        state.next_look = min(state.next_look, now + until_change)
+        state.due.look_after(change_at - parts.clock.now(), now)
 
 
 def _identity(state: Remembered) -> Obj:

@@ -1,4 +1,4 @@
-"""What a package adds to the operator: what it runs and when, and what it has to be told. `app.py` loops over these.
+"""A package's part of the operator: what it runs and when, and what it is notified of. `app.py` loops over these.
 
 `background` runs from the start to the end of the process. Once the caches have synced `prepare` is awaited, before any
 object is worked on, and by the leader `announce`, before anything else that it does. Then run, each until cancelled:
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.sharding.tenures import Tenures
 
 Part = Callable[[], Coroutine[object, None, None]]
 
@@ -34,3 +36,8 @@ class Component:
     on_lead: tuple[Callable[[], None], ...] = ()
     after_lead: tuple[Callable[[], None], ...] = ()
     on_share: tuple[Callable[[], None], ...] = ()
+
+
+Package = Callable[[Dependencies, Tenures], Component]
+"""What a package of another kind has to give: of the parts that all kinds share, and the objects that are ours, what it
+runs. `run_operator` takes more of these."""

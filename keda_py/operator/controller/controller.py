@@ -1,64 +1,60 @@
-"""One controller for every kind: what is remembered of each object, what makes it due, and what is done when it is.
+"""One controller for every kind: it remembers each object, notes what makes it due, and works on what is due.
 
 Fourth of the seven files (before: `core/decision.py`, next: `operator/scaled_objects/look.py`). Watch events, readings,
 timers and the HPA's questions only make a key due. A due key is forgotten, finalized, or reconciled and looked at, as
-the kind says (`scaled_objects/kind.py`); where a look is all there is to do, its sources are asked first, and a task is
-made only if it comes to something. The one place where a look or a reconcile that fails is caught, so that one bad
-object does not affect the others.
+its kind says (`scaled_objects/kind.py`). Nearly every poll finds nothing new and ends in `fast_path.py` already. A look
+or a reconcile that fails is caught here, so that one bad object does not affect the others.
 """
 
-import asyncio
 import logging
-from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, Generic
+from typing import Generic
 
 from keda_py.answers.tenants import acting_for
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, ScalerError
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
-from keda_py.operator.controller.holding import hold_back, show_release
+from keda_py.operator.controller.fast_path import FastPath
+from keda_py.operator.controller.finalizer import end_loop
+from keda_py.operator.controller.hold_status import hold_back, show_release
 from keda_py.operator.controller.kind import Kind, StateT
-from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, retry_delay
-from keda_py.operator.controller.state import NOTHING, about, fingerprint_of
-from keda_py.operator.controller.steps import StepError
-from keda_py.operator.controller.troubles import log_recovery, log_trouble
+from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, next_delay
+from keda_py.operator.controller.scalers import renew_scalers
+from keda_py.operator.controller.troubles import StepError, log_recovery, log_trouble
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
 from keda_py.operator.process.quarantine import Held, work_on
 from keda_py.operator.sharding.tenures import Tenures, working_under
 
-FLUSHED_AT_ONCE = 20
-EARLY_SECONDS = 0.0005
-"""A timer may fire that early; a look is then due all the same."""
-
 log = logging.getLogger(__name__)
 
 
 class Controller(Generic[StateT]):
-    """Works on the objects of one kind that are due, while `run` runs; on all of which it has a tenure."""
+    """Works on the objects of one kind of which this replica has a tenure, while `run` runs."""
 
     def __init__(self, parts: Dependencies, kind: Kind[StateT], workers: int, tenures: Tenures) -> None:
         self._parts, self._kind, self._tenures = parts, kind, tenures
-        self.kind = kind.resource.kind
-        self.name = self.kind.lower()
+        self.kind, self.name = kind.resource.kind, kind.resource.kind.lower()
         self._workers = Workers(parts.instruments.process, self.name, workers)
         self.states: dict[ObjectKey, StateT] = {}
         self.queue = self._new_queue()
 
     def _new_queue(self) -> DueQueue:
-        return DueQueue(
+        fast_path = FastPath(self._parts, self._kind, self.states)
+        queue = DueQueue(
             self._parts.clock,
             self._work,
             is_crowded=lambda namespace: self._parts.client.is_crowded(namespace) or self._kind.is_crowded(namespace),
-            read_ahead=self._read_ahead,
-            pass_over=self._pass_over,
+            read_ahead=fast_path.read_ahead,
+            pass_over=fast_path.pass_over,
         )
+        fast_path.plan = queue.add_at
+        return queue
 
     async def run(self) -> None:
-        """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
+        """Work until cancelled; the caches must have synced. An earlier run leaves nothing behind."""
         self._parts.quarantine.begin(self.kind, {ObjectKey.of(self.kind, live) for live in self._kind.live.objects()})
         self.states.clear()
         self.queue = self._new_queue()
@@ -73,14 +69,12 @@ class Controller(Generic[StateT]):
             await self.queue.run()
 
     async def flush(self) -> None:
-        """Before writing stops: what is due then, and changes not told; what fails is logged."""
-        self._parts.status.leave()
-        last = ((state, self._kind.last_words(state)) for state in self.states.values() if state.spec is not None)
-        behind = self._parts.status.is_behind
-        await self._write_last((state, fields) for state, fields in last if fields or behind(state))
+        """Write the statuses that are due when writing stops; an error is logged."""
+        running = (state for state in self.states.values() if state.spec is not None)
+        await self._parts.status.write_last((state, self._kind.last_words(state)) for state in running)
 
     def on_change(self, old: Obj | None, new: Obj | None) -> None:
-        """A watch event about an object; one that changes nothing we work on makes nothing due."""
+        """Note a watch event; the object is due unless nothing has changed that a reconcile is made of."""
         key = ObjectKey.of(self.kind, new or old or {})
         state = worked_on = self.states.get(key)
         if new is not None:
@@ -92,168 +86,88 @@ class Controller(Generic[StateT]):
                     resource=self._kind.resource, key=key, uid=new["metadata"]["uid"], tenure=tenure
                 )
             state.follow(old, new)
-            known = fingerprint_of(new) in (state.fingerprint, state.reconciling)
-            if known and not new["metadata"].get("deletionTimestamp"):
+            state.reconciled.follow(new)
+            if state.reconciled.covers(new) and not new["metadata"].get("deletionTimestamp"):
                 return
         if worked_on is not None:
             worked_on.interrupt()
         self.queue.add(key)
 
     def on_restore(self) -> None:
-        """The API server has gone back in time, as after a restore of etcd: what we have written last may be lost."""
+        """The API server has gone back in time, as after a restore of etcd, and may have lost our last writes."""
         for state in self.states.values():
             state.forget_version(self._kind.live.get(state.key.namespace, state.key.name))
-            state.next_look = 0.0
-            self.queue.add(state.key)
+        self.look_at_all()
 
     def on_shares(self) -> None:
-        """Other objects are ours: let go of what is not any more, and begin with what is now."""
+        """The share of this replica has changed: forget the objects it has lost, begin with those it has won."""
         for state in self.states.values():
-            if self._is_lost(state):
+            if state.is_lost:
                 state.interrupt()
                 self.queue.add(state.key)
         for live in self._kind.live.objects():
             if ObjectKey.of(self.kind, live) not in self.states:
                 self.on_change(None, live)
 
-    def _is_lost(self, state: StateT) -> bool:
-        return state.tenure is None or state.tenure.ended
-
     def _end_series(self) -> None:
-        """What is not ours any more is shown by its next owner, and counted once in sums."""
+        """End our series: the next owner of an object shows it, and sums count it once."""
         for key in self.states:
             self._parts.instruments.forget(key)
 
     def on_reading(self, key: ObjectKey) -> None:
-        """Another caller's question or a push produced a reading: decide on it too.
+        """The HPA's question or a push has produced a reading: decide on it.
 
-        Of one that comes during a look, the look finds out at its end (`after_look.py`).
+        A look that is under way finds it out at its end (`after_look.py`).
         """
         state = self.states.get(key)
-        if state is not None and state.spec is not None and not state.looking:
-            state.next_look = 0.0
-            self.queue.add(key)
+        if state is not None and state.spec is not None and not state.due.looking:
+            self._look_at(state)
 
     def on_turn(self, key: ObjectKey) -> None:
-        """Its turn to wake a workload has come: look at it now."""
-        state = self.states.get(key)
-        if state is not None:
-            state.next_look = 0.0
-            self.queue.add(key)
+        """The object may wake its workload now (`activations.py`)."""
+        if (state := self.states.get(key)) is not None:
+            self._look_at(state)
+
+    def look_at_all(self) -> None:
+        """The wall clock was set, or the cluster restored: what was planned by it is looked at now."""
+        for state in self.states.values():
+            self._look_at(state)
+
+    def _look_at(self, state: StateT) -> None:
+        state.due.look_now()
+        self.queue.add(state.key)
 
     def on_overlay(self, key: ObjectKey) -> None:
-        """What lies over its spec has changed: reconcile it again, as if its manifest had changed."""
+        """An overlay of the spec has changed: reconcile again, as if the manifest had changed."""
         state = self.states.get(key)
         if state is not None:
-            state.fingerprint, state.overlaid = None, True
+            state.reconciled.outdate()
             state.interrupt()
             self.queue.add(key)
 
-    def on_clock_step(self) -> None:
-        """The wall clock was set: every schedule is looked at again now."""
-        for state in self.states.values():
-            state.next_look = 0.0
-            self.queue.add(state.key)
-
     def on_parameters(self, key: ObjectKey, trigger_index: int) -> None:
-        """Something that a trigger was resolved from has changed: renew its scaler, or try again to build it."""
+        """A Secret or such that a trigger was resolved from has changed: renew the scaler, or build it again."""
         state = self.states.get(key)
         if state is None:
             return
-        # While a build is under way both are needed: it may have read what was there before.
+        # Both are needed while a build is under way: it may have read the parameters from before.
         state.stale |= {trigger_index}
         if self._parts.readings.built(key) is None:
-            state.fingerprint = None
+            state.reconciled.invalidate()
         self.queue.add(key)
 
-    async def _renew_stale(self, state: StateT) -> None:
-        """Scalers with changed parameters are renewed and looked at; changed metrics need another reconcile, too."""
-        stale, state.stale = state.stale, NOTHING
-        if await self._parts.readings.renew(state.key, stale):
-            state.next_look = 0.0
-            if self._parts.readings.built(state.key) is None:
-                state.fingerprint = None
-
-    def _begins_look(self, state: StateT) -> bool:
-        """Whether a look is due; it is taken to begin now. One that was asked for in between cannot be late."""
-        now = self._parts.clock.monotonic()
-        if state.spec is None or now < state.next_look - EARLY_SECONDS:
-            return False
-        if state.next_look:
-            self._parts.instruments.record_lateness(state.key, now - state.next_look)
-            state.next_look = 0.0
-        return True
-
-    def _read_ahead(self, key: ObjectKey) -> asyncio.Future[None] | None:
-        """Where a look is all there is to do, its sources are asked before it begins; when they have answered.
-
-        It waits for them without a task, which would take 5 KB. None: there is nothing to wait for, or more to do.
-        """
-        state = self.states.get(key)
-        if state is None:
-            return None
-        state.looking = state.ahead = False
-        try:
-            if self._only_looks(state) and self._begins_look(state):
-                state.looking = state.ahead = True
-                return self._parts.readings.read_ahead(key, state.changed)
-        except Exception as error:  # noqa: BLE001 - as in `_attempt`, which comes next
-            log_trouble(log, state, f"reading for {self.name} failed", error)
-        return None
-
-    def _only_looks(self, state: StateT) -> bool:
-        """Whether work on an object, which begins, can be nothing but a look; `changed` is done if that ends."""
-        live = self._kind.live.get(state.key.namespace, state.key.name)
-        if live is None or live["metadata"].get("deletionTimestamp") or self._is_lost(state):
-            return False
-        if state.stale or state.staged or state.attempts or state.troubles or state.shows_hold:
-            return False
-        work = state.begin(live)
-        return state.is_reconciled(live) and work is not None and self._parts.quarantine.find(work, live) is None
-
-    def _pass_over(self, key: ObjectKey) -> bool:
-        """After `_read_ahead`: a look that finds all as it was takes no task."""
-        state = self.states.get(key)
-        if state is None or not state.looking:
-            return False
-        state.looking = False
-        if state.changed is None or state.changed.done() or state.stale:
-            return False
-        try:
-            passed = self._kind.pass_over(state)
-        except Exception as error:  # noqa: BLE001 - as in `_attempt`, which comes next
-            log_trouble(log, state, f"look at {self.name} failed", error)
-            return False
-        if passed:
-            self.queue.add_at(key, state.next_look)
-        return passed
-
-    def _next_due(self, state: StateT, held: Held | None) -> float | None:
-        """When its next look or trial is, monotonic; None where no scale loop runs."""
-        if held is not None and (due := self._parts.quarantine.due(state.key)) is not None:
-            return due
-        return state.next_look if state.spec is not None else None
-
     def _back_off(self, state: StateT, longest: float = LAST_RETRY_SECONDS) -> float:
-        """When it is tried again, monotonic: later with each failure in a row.
-
-        A running loop never waits longer than its polling interval.
-        """
-        if state.spec is not None:
-            longest = min(longest, state.spec.polling_interval.total_seconds())
-        delay = retry_delay(state.attempts, longest)
-        state.attempts += 1
         self._workers.note_retry()
-        return self._parts.clock.monotonic() + delay
+        return self._parts.clock.monotonic() + next_delay(state, longest)
 
     async def _work(self, key: ObjectKey) -> None:
         state = self.states.get(key)
         if state is None:
             return
-        if self._is_lost(state):
-            await self._let_go(state)
-            return
         live = self._kind.live.get(key.namespace, key.name)
+        if state.is_lost:
+            await self._release(state)
+            return
         work = state.begin(live)
         with acting_for(key.namespace), working_under(state.tenure):
             if live is None or work is None:
@@ -264,11 +178,12 @@ class Controller(Generic[StateT]):
             self.queue.add_at(key, due)
 
     async def _attempt(self, state: StateT, live: Obj | None, held: Held | None) -> float | None:
-        """Do what is due; when the next time is, monotonic, None: when something changes."""
-        if held is not None and held.trying:
-            live, held = self._find_again(state)
+        """Do what is due. Returns when to come back (monotonic), None for not before something changes."""
+        if held is not None and held.trying:  # its turn may have been long in coming
+            live = self._kind.live.get(state.key.namespace, state.key.name)
+            held = self._parts.quarantine.review(work_on(state.key, live), live) if live is not None else None
         try:
-            if state.fingerprint is None:  # its first work under this tenure, or another one after a failure
+            if state.reconciled.fingerprint is None:  # the first work under this tenure, or after a failure
                 await self._kind.take_over(state)
             await self._advance(state, live, held)
         except StepError as error:
@@ -286,15 +201,11 @@ class Controller(Generic[StateT]):
         state.attempts = 0
         if state.troubles:
             log_recovery(log, state)
-        return self._next_due(state, held)
-
-    def _find_again(self, state: StateT) -> tuple[Obj | None, Held | None]:
-        """Its turn to be tried may have been long in coming: how it is now, and whether that is held back."""
-        live = self._kind.live.get(state.key.namespace, state.key.name)
-        return live, self._parts.quarantine.find(work_on(state.key, live), live) if live is not None else None
+        trial = self._parts.quarantine.due(state.key) if held is not None else None
+        return trial if trial is not None or state.spec is None else state.due.at
 
     async def _advance(self, state: StateT, live: Obj | None, held: Held | None) -> None:
-        """Forget, finalize, or reconcile and look as far as due; only tell, where a process died of it."""
+        """Forget, finalize, or reconcile and look as far as due; an object that is held back only says so."""
         if live is None:
             await self._forget(state)
         elif live["metadata"].get("deletionTimestamp"):
@@ -304,78 +215,64 @@ class Controller(Generic[StateT]):
             self._kind.hold(state)
         else:
             if state.stale:
-                await self._renew_stale(state)
-            if not state.is_reconciled(live):
+                await renew_scalers(self._parts, state)
+            if not state.reconciled.matches(live):
                 await self._reconcile(state, live)
-            await (self._look(state) if self._begins_look(state) else self._kind.refresh(state))
+            now = self._parts.clock.monotonic()
+            if state.spec is not None and state.due.is_due(now):
+                await self._look(state, state.due.begin_look(now))
+            else:
+                await self._kind.refresh(state)
             if state.staged:
                 await self._parts.status.settle(state)
             if state.shows_hold:
                 await show_release(self._parts, state)
 
-    async def _look(self, state: StateT) -> None:
-        """One that fails is still due, however far ahead it has put the next one."""
-        due = state.next_look
+    async def _look(self, state: StateT, late: float | None) -> None:
+        """Look; the object stays due if that fails, whatever the look has planned."""
+        if late is not None:
+            self._parts.instruments.record_lateness(state.key, late)
         try:
             await self._kind.look(state)
         except Exception:
-            state.next_look = min(due, state.next_look)
+            state.due.look_now()
             raise
 
     async def _reconcile(self, state: StateT, live: Obj) -> None:
-        """With a worker. What its own writes cause, the finalizer's first of all, makes nothing due."""
-        state.overlaid, state.reconciled = False, None
+        """Reconcile with a worker. Its own writes, such as the finalizer's, make nothing due meanwhile."""
         async with self._workers.one(state.key.namespace) as state.without_worker:
-            state.reconciling = fingerprint_of(live)
+            state.reconciled.begin(live)
             try:
                 await self._kind.reconcile(state, live)
             finally:
-                state.reconciling = None
-        if state.overlaid:  # what lay over the spec that it was made of has changed meanwhile
-            state.fingerprint = None
+                state.reconciled.running = None
+        if state.reconciled.outdated:
+            state.reconciled.invalidate()
 
     def _after_failed_step(self, state: StateT, error: StepError, live: Obj) -> float | None:
-        """A ConfigError waits for its object to change; the rest is retried."""
+        """A ConfigError waits until the object changes; any other error is retried."""
         self._kind.note_failure(state, error, live)
         if isinstance(error.cause, ConfigError):
-            state.fingerprint = None if state.overlaid else fingerprint_of(live)
+            state.reconciled.give_up(live)
             return None
         return self._back_off(state)
 
-    async def _let_go(self, state: StateT) -> None:
-        """Another replica's, or ours anew: then nothing is known of it, as in a new process."""
+    async def _release(self, state: StateT) -> None:
+        """Ownership ended; forget the object, and begin anew if it is ours again by now."""
         await self._forget(state)
         live = self._kind.live.get(state.key.namespace, state.key.name)
         if live is not None:
             self.on_change(None, live)
 
     async def _forget(self, state: StateT) -> None:
-        """The object is gone, or not ours: nothing of it stays."""
+        """Drop everything known of an object that is gone, or another replica's."""
         if state.tenure is not None:
-            self._tenures.end(state.tenure)
+            self._tenures.end(state.tenure)  # first: from here on no write about it is sent
         self._kind.forget(state)
-        state.stop()
         self._parts.quarantine.forget(state.key)
         self._parts.activations.withdraw(state.key)
         self.queue.discard(state.key)
-        await self._parts.readings.forget(state.key)
-        self._parts.instruments.forget(state.key)
+        await end_loop(self._parts, state)
         self._parts.record.forget(state.key)
-        self._parts.resolver.forget(state.key)
         self._parts.events.forget(state.uid)
         self.states.pop(state.key, None)
-
-    async def _write_last(self, last: Iterable[tuple[StateT, Mapping[str, Any]]]) -> None:
-        at_once = asyncio.Semaphore(FLUSHED_AT_ONCE)
-
-        async def write(state: StateT, fields: Mapping[str, Any]) -> None:
-            async with at_once:
-                try:
-                    with working_under(state.tenure):
-                        await self._parts.status.write(state, fields)
-                except KubeError as error:
-                    log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
-
-        async with asyncio.TaskGroup() as tasks:
-            for state, fields in last:
-                tasks.create_task(write(state, fields))

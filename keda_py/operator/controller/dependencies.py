@@ -1,7 +1,8 @@
 """What every controller works with, made once by `operator/assembly.py`; each kind adds what it needs alone."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Final, TypeVar
 
 from keda_py.auth.cluster_resolver import ClusterResolver
 from keda_py.clock import Clock
@@ -14,6 +15,8 @@ from keda_py.operator.decisions.record import DecisionRecord
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.readings.readings import Readings
 from keda_py.telemetry.prometheus import OperatorMetrics
+
+D = TypeVar("D", bound="Dependencies")
 
 WATCH_STARTED: Final = ("Normal", "KEDAScalersStarted", "Started scalers watch", "ScalersWatchStarted")
 WATCH_STOPPED: Final = ("Normal", "KEDAScalersStopped", "Stopped scalers watch")
@@ -36,6 +39,10 @@ class Dependencies:
     quarantine: Quarantine
     activations: Activations
     tells_unknown_keys: bool
+
+    def extended(self, kind: Callable[..., D]) -> D:
+        """These parts as the parts of a kind, which `kind` makes of them and of its own."""
+        return kind(**{field.name: getattr(self, field.name) for field in fields(Dependencies)})
 
     def tell(self, live: Obj, kind: EventType, reason: str, note: str) -> None:
         """An Event about an object as a whole: its `action` is the note, as in KEDA."""

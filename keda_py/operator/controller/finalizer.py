@@ -1,4 +1,4 @@
-"""An orderly end: our finalizer, put on what needs one, and taken off by one JSON patch that touches no other."""
+"""Our finalizer: added in one write with the labels, removed by one JSON patch that touches no other finalizer."""
 
 from collections.abc import Mapping
 
@@ -13,14 +13,14 @@ NO_LABELS: Mapping[str, str] = {}
 
 
 def has_finalizer(live: Obj) -> bool:
-    """Is the object held by us?"""
+    """Whether the object has our finalizer."""
     return FINALIZER in (live["metadata"].get("finalizers") or ())
 
 
 async def ensure_finalizer(
     client: KubeClient, resource: Resource, live: Obj, labels: Mapping[str, str] = NO_LABELS
 ) -> Obj | None:
-    """Add it, and labels, in one write, where they are missing; the object then, None where nothing was.
+    """Add the finalizer and labels in one write if any is missing; returns the object then, None without a write.
 
     Raises Conflict when another client wrote meanwhile, and other KubeErrors.
     """
@@ -39,21 +39,18 @@ async def ensure_finalizer(
 
 
 async def end_loop(parts: Dependencies, state: Remembered) -> bool:
-    """An object is being deleted: no look, no scaler and no series any more, and nothing is followed for it.
-
-    True when its scale loop was running.
-    """
+    """Stop the scale loop, close the scalers and end the series of an object; returns whether a loop was running."""
     was_running = state.spec is not None
     state.stop()
     await parts.readings.forget(state.key)
-    # Now: our watch tells only later that the object is gone.
+    # Not left to the watch event of the deletion: until that comes, a changed Secret would build its scalers again.
     parts.resolver.forget(state.key)
     parts.instruments.forget(state.key)
     return was_running
 
 
 async def remove_finalizer(client: KubeClient, resource: Resource, live: Obj) -> bool:
-    """Let the object go; True when it was held by us until now.
+    """Remove our finalizer; returns whether the object had it.
 
     Raises Invalid when the list has changed since `live` was seen (the next event brings the new one), and other
     KubeErrors.

@@ -1,4 +1,4 @@
-"""What a controller has to know of one kind: how its objects are reconciled, looked at and finalized.
+"""The interface between the controller and one kind: how its objects are reconciled, looked at and finalized.
 
 A kind of objects is a model in `apis/`, a row of resources, and a package with a subclass of `Kind`;
 `controller.py` does the rest.
@@ -6,12 +6,13 @@ A kind of objects is a model in `apis/`, a row of resources, and a package with 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.controller.state import Remembered
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.troubles import StepError
 
 if TYPE_CHECKING:
     from keda_py.operator.controller.controller import Controller
@@ -27,51 +28,54 @@ class Kind(ABC, Generic[StateT]):
 
     @property
     def resource(self) -> Resource:
-        """The kind as the API server serves it."""
+        """Group, version and plural of the kind at the API server."""
         return self.live.spec.resource
 
     async def take_over(self, state: StateT) -> None:
-        """Before each piece of work on what is shared out: see what another replica did before it was ours.
-
-        Quick where that has been seen since. Raises KubeError.
-        """
+        """Catch up with what another replica did before the object was ours; quick once done. Raises KubeError."""
 
     @abstractmethod
     async def reconcile(self, state: StateT, live: Obj) -> None:
-        """The whole-state pass; it sets `state.fingerprint` when done. Raises StepError, KubeError, ScalerError."""
+        """The whole-state pass, which ends with `state.reconciled.finish`. Raises StepError, KubeError, ScalerError."""
 
     @abstractmethod
     async def look(self, state: StateT) -> None:
-        """One look at an object whose reconcile has set `state.spec`; it sets `state.next_look`. Raises KubeError."""
+        """One look at an object whose reconcile has set `state.spec`; it plans the next one. Raises KubeError."""
 
-    def pass_over(self, state: StateT) -> bool:
-        """A look that waits for nothing, as what was read is known, and finds all as it was; False: it takes `look`."""
-        return False
+    def inputs(self, state: StateT) -> tuple[object, ...] | None:
+        """All that a look reads beside its sources, each object replaced when it changes (`fast_path.py`).
+
+        None: this look has to be a whole one. A kind whose looks set `state.snapshot` has to say what it names.
+        """
+        return None
+
+    def note_same(self, state: StateT, now: datetime) -> None:
+        """A look was passed over: go on with what is counted by time."""
 
     def is_crowded(self, namespace: str) -> bool:
-        """Whether so many looks of a namespace wait for each other that others of it better begin later."""
+        """Whether so many looks of a namespace wait for each other that its next keys had better begin later."""
         return False
 
     @abstractmethod
     async def finalize(self, state: StateT, live: Obj) -> None:
-        """The object is being deleted: stop, put in order, take our finalizer off. Raises KubeError."""
+        """Clean up after an object that is being deleted, and remove our finalizer. Raises KubeError."""
 
     async def refresh(self, state: StateT) -> None:
-        """Between two looks: what a watch has told of, and needs no look. Raises KubeError."""
+        """Pass on what a watch has shown between two looks and needs no look. Raises KubeError."""
 
     def forget(self, state: StateT) -> None:
-        """The object is gone; drop what is remembered of it outside of its state."""
+        """Drop what is remembered of an object outside of its state."""
 
     def hold(self, state: StateT) -> None:
-        """The object is held back: its status does not tell of the last look any longer."""
+        """The object is held back: its status no longer shows the last look."""
 
     def note_failure(self, state: StateT, error: StepError, live: Obj) -> None:
-        """A reconcile has stopped at a step; the controller tries it again, or waits for a change."""
+        """Note that a reconcile stopped at a step; the controller retries it, or waits for a change."""
 
     def last_words(self, state: StateT) -> Mapping[str, Any]:
-        """Fields of the status that are due before writing stops: of an object that is active, `lastActiveTime`."""
+        """The status fields to write before the process ends, such as `lastActiveTime` of an active object."""
         return {}
 
     def watches(self, controller: "Controller[StateT]") -> Iterable[Callable[[], None]]:
-        """Subscribe to other objects whose changes make keys due; what is returned ends the subscriptions."""
+        """Subscribe to other objects whose changes make keys due; returns functions that end the subscriptions."""
         return ()

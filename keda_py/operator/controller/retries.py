@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from keda_py.answers.tenants import acting_for
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import KubeError, NotFound, ScalerError
+from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.work_queue import DueQueue
 
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
@@ -27,12 +28,12 @@ class Retries:
         self._failures: Counter[ObjectKey] = Counter()
 
     def forget(self, key: ObjectKey) -> None:
-        """It is done, or there is nothing to do any more."""
+        """Reset the back-off of a key that is done or gone."""
         self._failures.pop(key, None)
 
     @contextmanager
     def attempt(self, queue: DueQueue, key: ObjectKey, about: Mapping[str, str]) -> Iterator[None]:
-        """The block works on `key` of `queue` and may raise anything; `about` is for the log."""
+        """Catch and log what the block, which works on `key`, raises, and make the key due again after a back-off."""
         try:
             with acting_for(key.namespace):
                 yield
@@ -54,5 +55,14 @@ class Retries:
 
 
 def retry_delay(attempts: int, longest: float = LAST_RETRY_SECONDS) -> float:
-    """Seconds to wait after that many attempts that failed before: twice as long each time, up to `longest`."""
+    """Seconds to wait after so many failed attempts: twice as long each time, up to `longest`."""
     return min(FIRST_RETRY_SECONDS * 2.0 ** min(attempts, 10), longest)
+
+
+def next_delay(state: Remembered, longest: float = LAST_RETRY_SECONDS) -> float:
+    """Count a failure, and return the seconds to wait: a running loop never waits longer than its polling interval."""
+    if state.spec is not None:
+        longest = min(longest, state.spec.polling_interval.total_seconds())
+    delay = retry_delay(state.attempts, longest)
+    state.attempts += 1
+    return delay

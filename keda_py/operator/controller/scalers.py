@@ -1,4 +1,4 @@
-"""The scalers of an object of any kind: built in its reconcile, and told of once they stand.
+"""The scalers of an object of any kind: built in its reconcile, announced by Events, renewed with their parameters.
 
 With KEDA_CHECK_UNEXPECTED_SCALERS_PARAMS=enabled Events name the keys, too, that no scaler reads. Behaviour reference,
 section 13.
@@ -10,18 +10,27 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import TriggersSpec
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
-from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.state import NOTHING, Remembered
 from keda_py.sdk.registry import scaler_class
 
 
 async def build_scalers(parts: Dependencies, state: Remembered, spec: TriggersSpec, live: Obj) -> MetricSet:
-    """The metrics of a spec; others have the worker meanwhile. Raises ConfigError and ScalerError."""
+    """Build scalers and return their metrics; the worker is free meanwhile. Raises ConfigError and ScalerError."""
     before = parts.readings.built(state.key)
     async with state.without_worker():
         metrics = await parts.status.meanwhile(state, parts.readings.build(spec))
     if parts.readings.built(state.key) is not before:
         _tell_built(parts, live, spec)
     return metrics
+
+
+async def renew_scalers(parts: Dependencies, state: Remembered) -> None:
+    """Renew scalers whose parameters have changed, and look; other metrics than before need a reconcile, too."""
+    stale, state.stale = state.stale, NOTHING
+    if await parts.readings.renew(state.key, stale):
+        state.due.look_now()
+        if parts.readings.built(state.key) is None:
+            state.reconciled.invalidate()
 
 
 def used_types(spec: TriggersSpec) -> dict[str, str]:
@@ -34,7 +43,7 @@ def used_types(spec: TriggersSpec) -> dict[str, str]:
 
 
 def _tell_built(parts: Dependencies, live: Obj, spec: TriggersSpec) -> None:
-    """One Event a type; and one for each key that no scaler reads, where that is wanted."""
+    """Record one Event for each type, and one for each key that no scaler reads if the settings ask for it."""
     for kind in dict.fromkeys(trigger.type for trigger in spec.triggers):
         parts.events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
     for trigger in spec.triggers if parts.tells_unknown_keys else ():

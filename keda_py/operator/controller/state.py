@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from keda_py.apis.foreign import text_at
 from keda_py.core.metric_names import MetricSet
@@ -14,9 +14,12 @@ from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.decisions.dropped import Evidence
-from keda_py.operator.decisions.history import History
+from keda_py.operator.decisions.history import HISTORY, History, as_stored
 from keda_py.operator.process.quarantine import shows_hold, work_on
 from keda_py.operator.sharding.tenures import Tenure
+
+if TYPE_CHECKING:
+    from keda_py.operator.controller.fast_path import Snapshot
 
 NOTHING: frozenset[Any] = frozenset()
 """One for all objects: an empty set of its own takes 216 bytes."""
@@ -29,23 +32,123 @@ class LookedAt(Protocol):
     def polling_interval(self) -> timedelta: ...
 
 
+EARLY_SECONDS = 0.0005
+"""A timer may fire that early; a look is then due all the same."""
+LATE_SECONDS = 0.001
+"""A look comes so long after a boundary, never before it."""
+
+
+@dataclass(slots=True)
+class Due:
+    """When the next look at an object is due (monotonic; 0: now), and how far the one that has begun is."""
+
+    at: float = 0.0
+    looking: bool = False
+    """A look is under way: what its sources say meanwhile is seen at its end (`after_look.py`)."""
+    asked: bool = False
+    """The sources were asked before this piece of work began, and its look has not taken the answers yet."""
+
+    def look_now(self) -> None:
+        """Make the next look due at once."""
+        self.at = 0.0
+
+    def look_at(self, at: float) -> None:
+        """Make the next look due at that time, whatever was planned."""
+        self.at = at
+
+    def look_by(self, at: float) -> None:
+        """Make the next look due at that time at the latest."""
+        self.at = min(self.at, at)
+
+    def is_due(self, now: float) -> bool:
+        """Whether the time of the next look has come."""
+        return now >= self.at - EARLY_SECONDS
+
+    def begin_look(self, now: float) -> float | None:
+        """Take the planned look as begun: its lateness in seconds, None for one that was asked for in between.
+
+        Until that look plans the next one it stays due, so that one which fails is tried again.
+        """
+        late = now - self.at if self.at else None
+        self.at = 0.0
+        return late
+
+    def look_after(self, change: timedelta, now: float) -> None:
+        """Make the next look due right after a change that is known in advance, at the latest."""
+        self.at = min(self.at, now + max(change.total_seconds(), 0.0) + LATE_SECONDS)
+
+    def take_answers(self) -> bool:
+        """True if the sources were asked ahead; the second call of a piece of work returns False."""
+        asked, self.asked = self.asked, False
+        return asked
+
+
+@dataclass(slots=True)
+class Reconciled:
+    """What the last finished reconcile was made of, as a hash: while the object has it, there is nothing to do."""
+
+    fingerprint: int | None = None
+    running: int | None = None
+    """That of the reconcile under way."""
+    outdated: bool = False
+    """What the reconcile under way is made of has changed since it began, beside the object itself."""
+    version: str = ""
+    """The last one that a watch showed: most questions are about that."""
+    of_version: int = 0
+    """Its fingerprint."""
+
+    def follow(self, live: Mapping[str, Any]) -> None:
+        """Note the version that a watch shows."""
+        self.version, self.of_version = live["metadata"].get("resourceVersion", ""), fingerprint_of(live)
+
+    def matches(self, live: Mapping[str, Any]) -> bool:
+        """Whether the last finished reconcile was made of what `live` says."""
+        return self.fingerprint is not None and self.fingerprint == self._fingerprint_of(live)
+
+    def covers(self, live: Mapping[str, Any]) -> bool:
+        """Whether the last finished reconcile, or the one under way, was made of what `live` says."""
+        return self._fingerprint_of(live) in (self.fingerprint, self.running)
+
+    def begin(self, live: Mapping[str, Any]) -> None:
+        """A reconcile of `live` begins."""
+        self.running, self.outdated = self._fingerprint_of(live), False
+
+    def finish(self, live: Mapping[str, Any]) -> None:
+        """The reconcile of `live` is done."""
+        self.fingerprint = self._fingerprint_of(live)
+
+    def give_up(self, live: Mapping[str, Any]) -> None:
+        """The reconcile of `live` failed for good: another one waits until the object changes."""
+        self.fingerprint = None if self.outdated else self._fingerprint_of(live)
+
+    def invalidate(self) -> None:
+        """Reconcile again, even if the object stays the same."""
+        self.fingerprint = None
+
+    def outdate(self) -> None:
+        """Reconcile again, once more than the reconcile that is under way."""
+        self.fingerprint, self.outdated = None, True
+
+    def _fingerprint_of(self, live: Mapping[str, Any]) -> int:
+        is_known = self.version and live["metadata"].get("resourceVersion") == self.version
+        return self.of_version if is_known else fingerprint_of(live)
+
+
 @dataclass(slots=True)
 class Remembered:
-    """One object's memory, made by its first watch event and dropped with its last. The object itself is the cache's:
-    what is held here of an older one would be there twice until the next look.
+    """The memory of one object, made by its first watch event and dropped with its last.
 
-    `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made
-    of, `reconciled` a version that was found to be of it, `reconciling` what the reconcile under way is made of,
-    `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `overlaid`: what
-    lies over the spec has changed since the last reconcile began. `ahead`: its sources were asked before this piece of
-    work, whose look has not taken the answers yet. `failures` are the trigger errors already told,
-    `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong since all was well.
-    `without_worker` is for what a reconcile waits for: others have its worker meanwhile. `stored` is the status as
-    the API server has it; `staged` are fields that go there with the next write, None for one that it shall not have
-    (`status.py`). `history` is None until a decision changed. `tenure` is None for an object that is another replica's.
-    `work` is how the journal calls `begun`, the version on which work began last. `shows_hold`: its stored
-    status says that it is held back. `dropped` are parts of its status that the API server did not keep, and until when
-    that is believed (`decisions/dropped.py`).
+    The object itself is in the cache: a version of it that is held here would be there twice until the next look.
+
+    `spec` and `metrics` are set while a scale loop runs. `attempts` counts the failures since work succeeded last,
+    `failures` are the trigger errors already told, `troubles` the errors already logged, `stale` the triggers whose
+    parameters may have changed. `stored` is the status as the API server has it, `staged` are fields that the next
+    write brings there, None to remove one (`status.py`); `version` is the resourceVersion of `stored`. `history` is
+    None until a decision changed. `tenure` is None for an object of another replica. `changed` is done as soon as the
+    work under way is outdated. `work` is the journal's name of `begun`, the version on which work began last.
+    `shows_hold`: the stored status says that the object is held back. `dropped` are parts of the status that the API
+    server did not keep (`decisions/dropped.py`). `without_worker` is for waits of a reconcile: others have its worker
+    meanwhile.
     """
 
     resource: Resource
@@ -53,17 +156,14 @@ class Remembered:
     uid: str
     spec: LookedAt | None = None
     metrics: MetricSet | None = None
+    due: Due = field(default_factory=Due)
+    reconciled: Reconciled = field(default_factory=Reconciled)
+    snapshot: "Snapshot | None" = None
+    """Of the last look, None if it did something or may have to."""
     stored: Mapping[str, Any] = field(default_factory=dict)
     staged: Mapping[str, Any] = field(default_factory=dict)
     version: int = -1
-    fingerprint: int | None = None
-    reconciled: str | None = None
-    reconciling: int | None = None
     attempts: int = 0
-    next_look: float = 0.0
-    looking: bool = False
-    ahead: bool = False
-    overlaid: bool = False
     failures: tuple[str, ...] = ()
     stale: frozenset[int] = NOTHING
     troubles: frozenset[str] = NOTHING
@@ -77,11 +177,24 @@ class Remembered:
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
     @property
+    def is_lost(self) -> bool:
+        """Whether the object is not ours any more."""
+        return self.tenure is None or self.tenure.ended
+
+    @property
     def status(self) -> Mapping[str, Any]:
         """The status as it is, or will be with the next write."""
         if not self.staged:
             return self.stored
         return {name: value for name, value in {**self.stored, **self.staged}.items() if value is not None}
+
+    def only_looks(self, live: Mapping[str, Any]) -> bool:
+        """Whether work on the object is nothing but a look: no reconcile, no write, no retry, no end."""
+        if self.spec is None or live["metadata"].get("deletionTimestamp") or self.is_lost:
+            return False
+        if self.stale or self.staged or self.attempts or self.troubles or self.shows_hold:
+            return False
+        return self.reconciled.matches(live)
 
     def remember(self, live: Mapping[str, Any]) -> None:
         """Take the status of a written object over, unless the cache has that version, or a later one, already.
@@ -105,16 +218,12 @@ class Remembered:
             self.follow(None, live)
 
     def _take(self, live: Mapping[str, Any]) -> None:
-        self.version, self.stored = version_of(live), live.get("status") or {}
+        before, self.version, self.stored = self.stored, version_of(live), live.get("status") or {}
+        if self.stored is not before:
+            self.snapshot = None  # it would keep the status from before in memory
         self.shows_hold = shows_hold(self.stored)
-
-    def is_reconciled(self, live: Mapping[str, Any]) -> bool:
-        """Whether the last finished reconcile was made of `live`; most looks find the version of the one before."""
-        if self.fingerprint is None:
-            return False
-        if (version := live["metadata"].get("resourceVersion", "")) != self.reconciled:
-            self.reconciled = version if self.fingerprint == fingerprint_of(live) else None
-        return self.reconciled is not None
+        if self.history is not None:
+            self.history = as_stored(self.history, self.stored.get(HISTORY))
 
     def begin(self, live: Obj | None) -> Work | None:
         """Work on it begins; `changed` is done as soon as that work is no longer up to date.
@@ -128,11 +237,6 @@ class Remembered:
             self.begun, self.work = version, work_on(self.key, live)
         return self.work
 
-    def take_ahead(self) -> bool:
-        """Whether its sources were asked ahead; the second time they were not."""
-        ahead, self.ahead = self.ahead, False
-        return ahead
-
     def interrupt(self) -> None:
         """The object was changed or deleted: what waits for its sources need not wait any longer."""
         if self.changed is not None and not self.changed.done():
@@ -141,7 +245,7 @@ class Remembered:
     def stop(self) -> None:
         """No scale loop any more: paused, broken, or about to be deleted."""
         self.spec = self.metrics = None
-        self.fingerprint = None
+        self.reconciled.invalidate()
 
 
 def fingerprint_of(live: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""`status`: what we know of it, and the smallest patch that brings it to what it should be.
+"""The status of an object: what we know of it, and the smallest patch that makes it what it should be.
 
 A status is written only when something observable changed. Our own view runs ahead of the watch: after a write it is
 what the API server answered, until the cache shows that version or a later one.
@@ -9,7 +9,7 @@ that is new. Where either has to wait for a source, what is staged is written me
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -32,7 +32,9 @@ from keda_py.operator.decisions.history import (
     with_entry,
 )
 from keda_py.operator.decisions.record import Entry
+from keda_py.operator.sharding.tenures import working_under
 
+FLUSHED_AT_ONCE = 20
 STAGED_SECONDS = 1.0
 """How long a staged field waits for others at most."""
 
@@ -42,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 class StatusWriter:
-    """Writes `/status` of objects of every kind, and with it the changes of as long as `keep` says; zero: none."""
+    """Writes `/status` of objects of every kind, and with it the changes of the last `keep`; zero keeps none."""
 
     def __init__(self, client: KubeClient, clock: Clock, keep: timedelta) -> None:
         self._client, self._clock, self._keep = client, clock, keep
@@ -50,29 +52,41 @@ class StatusWriter:
         self._dropped = DroppedParts(clock)
 
     def note(self, state: Remembered, entry: Entry) -> None:
-        """A decision that changed; the next writes carry it."""
+        """Add a decision that changed to the history, which the next writes carry."""
         if self._keep:
             before = state.history or History(packed=pack(read_history(state.status)))
             state.history = with_entry(before, entry, self._keep)
 
-    def leave(self) -> None:
-        """The process ends: what is still to be written waits no longer."""
-        self._leaving = True
+    async def write_last(self, last: Iterable[tuple[Remembered, Mapping[str, Any]]]) -> None:
+        """The process ends: write these fields, and changes that are not told yet, without a pause; errors are logged.
+
+        A few at once: the next replica waits for the Lease, and all of them would wait for each other.
+        """
+        self._leaving, at_once = True, asyncio.Semaphore(FLUSHED_AT_ONCE)
+
+        async def write(state: Remembered, fields: Mapping[str, Any]) -> None:
+            async with at_once:
+                try:
+                    with working_under(state.tenure):
+                        await self.write(state, fields)
+                except KubeError as error:
+                    log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
+
+        async with asyncio.TaskGroup() as tasks:
+            for state, fields in last:
+                if fields or self.is_behind(state):
+                    tasks.create_task(write(state, fields))
 
     def is_behind(self, state: Remembered) -> bool:
         """Whether the status lacks changes that it should tell."""
         history = state.history
         if history is None or HISTORY in self._dropped_of(state):
             return False
-        if (stored := self._stored(state)) is history.packed:  # as most looks find it
-            return False
-        if stored != history.packed and not tells_the_same(history, stored):
-            return True
-        state.history = replace(history, packed=stored)  # one text for both
-        return False
+        stored = self._stored(state)
+        return stored != history.packed and not tells_the_same(history, stored)
 
     def stage(self, state: Remembered, wanted: Mapping[str, Any]) -> None:
-        """Have the fields named in `wanted` go to the wire with the next write; `state.status` has them from now on."""
+        """Add fields to the next write; `state.status` has them from now on."""
         state.staged = {**state.staged, **wanted}
 
     async def settle(self, state: Remembered) -> None:
@@ -83,10 +97,9 @@ class StatusWriter:
     async def meanwhile(
         self, state: Remembered, work: Awaitable[T], then: Callable[[], Awaitable[None]] | None = None
     ) -> T:
-        """What `work` comes to, which writes no status; where it takes its time, what is staged is written meanwhile,
-        and `then` awaited.
+        """Await `work`, which writes no status; if it takes long, write what is staged meanwhile, and await `then`.
 
-        What fails then with a KubeError is for the next write to make good.
+        A KubeError of that write is dropped: the fields stay staged, and go with the next one.
         """
         if not state.staged:
             return await work
@@ -140,14 +153,14 @@ class StatusWriter:
         return True
 
     def _merged(self, state: Remembered, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """What the installed CRD of its kind keeps of these fields; the rest would be sent for ever."""
+        """The fields that the installed CRD keeps; any other would be missing at each look and be sent for ever."""
         dropped = self._dropped_of(state)
         own = {name: value for name, value in (fields.get(OWN) or {}).items() if name not in dropped}
         merged = {**fields, OWN: own or None}
         return {name: value for name, value in merged.items() if value is not None and name not in dropped}
 
     def _carries(self, history: History, state: Remembered, status: Mapping[str, Any]) -> bool:
-        """With a write that is needed anyhow, unless there are many; for itself once in a pause."""
+        """Whether a write takes the history along: one that is needed anyhow, else one in a pause of five minutes."""
         if not self.is_behind(state):
             return False
         if self._leaving or self._clock.monotonic() >= history.due:
@@ -155,15 +168,15 @@ class StatusWriter:
         return bool(merge_patch(dict(state.stored), dict(status))) and not is_lively(history, self._clock.now())
 
     def _stored(self, state: Remembered) -> Any:
-        """None where nothing is to be kept: what an earlier process kept goes with the next write."""
+        """The stored history; None if none is kept, so that the next write removes that of an earlier process."""
         return state.stored.get(HISTORY) if self._keep else None
 
     def _dropped_of(self, state: Remembered) -> frozenset[str]:
-        """Asked at each look; in nearly every installation there is nothing to know."""
+        """The parts not to send. Asked at each look, and nearly every installation drops none: `seen` is quick."""
         return self._dropped.of(state.key.kind, state.dropped) if self._dropped.seen else NOTHING
 
     def _note_dropped(self, state: Remembered, patch: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
-        """What the API server does not keep as it was sent is not sent again."""
+        """Note the parts that the API server did not keep, so that they are not sent again."""
         parts = not_kept(patch, kept)
         if not parts:
             return
@@ -176,12 +189,12 @@ class StatusWriter:
 
 
 class LeadersStatus(StatusWriter):
-    """Of objects that every active replica follows, while the leader alone says how they are: Environments and such."""
+    """The status of objects that every active replica follows and the leader alone writes, such as Environments."""
 
     def __init__(self, client: KubeClient, clock: Clock, keep: timedelta, leads: Callable[[], bool]) -> None:
         super().__init__(client, clock, keep)
         self._leads = leads
 
     async def write(self, state: Remembered, wanted: Mapping[str, Any], *, exactly: bool = False) -> bool:
-        """As its parent while we lead, otherwise nothing. Raises KubeError."""
+        """Write while this replica leads, else do nothing. Raises KubeError."""
         return self._leads() and await super().write(state, wanted, exactly=exactly)

@@ -1,4 +1,4 @@
-"""What goes wrong with one object is said once, and once more when it is over: an hour is not 240 warnings.
+"""Log lines about failures of one object: one when a failure begins, one when all is well, not 240 an hour.
 
 Used by the controller where a reconcile or a look fails, and by the reconcilers' own reports.
 """
@@ -9,13 +9,21 @@ from keda_py.errors import KedaPyError
 from keda_py.operator.controller.state import NOTHING, Remembered, about
 
 REMEMBERED = 16
-"""Texts; an object with more, one that holds a time or a port perhaps, has said enough until it works again."""
+"""Texts per object: one whose errors contain a time or a port would log without end."""
+
+
+class StepError(KedaPyError):
+    """A reconcile stopped at a step, which the text names; `cause` says whether trying again can help."""
+
+    def __init__(self, step: str, cause: KedaPyError) -> None:
+        super().__init__(step)
+        self.cause = cause
 
 
 def log_trouble(log: logging.Logger, state: Remembered, message: str, error: Exception) -> None:
-    """WARNING for what is new since the last success, DEBUG for what was said already.
+    """Log an error: WARNING if it is new since the last success, DEBUG if it was logged before.
 
-    What this project did not raise on purpose is a bug: an ERROR with its traceback.
+    An exception that is not of this project is a bug, logged as ERROR with its traceback.
     """
     text = f"{type(error).__name__}: {error}"
     is_new = text not in state.troubles and len(state.troubles) < REMEMBERED
@@ -27,7 +35,7 @@ def log_trouble(log: logging.Logger, state: Remembered, message: str, error: Exc
 
 
 def log_recovery(log: logging.Logger, state: Remembered) -> None:
-    """It works again, if it did not."""
+    """Log that work on an object succeeds again, if it had failed."""
     if state.troubles:
         state.troubles = NOTHING
         log.info("work succeeds again", extra=about(state))

@@ -2,9 +2,9 @@
 
 A key is never worked on twice at once: what makes it due meanwhile runs it once more afterwards. Each due key gets a
 task of its own, so a source that hangs delays only its own key; one that waits for its readings (`read_ahead`) has none
-yet, and one whose work needs no wait (`pass_over`) never has. Where a whole namespace is due at one instant, only as
-many begin as its requests to the API server leave room for: what has begun and waits takes some 30 KB, a key that waits
-hardly any. Next in the flow: the controller reconciles and looks at the object of a due key.
+yet, and one whose work needs no wait (`pass_over`) never has. If a whole namespace is due at one instant, only as many
+keys begin as its requests to the API server leave room for: work that waits takes some 30 KB, a key next to nothing.
+Next in the flow: the controller reconciles and looks at the object of a due key.
 """
 
 import asyncio
@@ -33,10 +33,9 @@ log = logging.getLogger(__name__)
 class DueQueue:
     """The earliest due time of each key; `work` is awaited once that time has come.
 
-    One timer for all, set for the first of them: a timer for each key would be a third of a kilobyte each. Of a
-    namespace that `is_crowded` nothing begins while many of its keys are due. `read_ahead` begins what the work on a
-    key waits for first, and says when that is there; None: nothing. `pass_over` does all of the work without waiting
-    if it can, and says whether it did.
+    One timer serves all keys, since a timer of its own would cost each a third of a kilobyte. Keys of a namespace that
+    `is_crowded` wait while many of them are due. `read_ahead` starts what the work on a key waits for, and returns a
+    future or None. `pass_over` does the whole work at once if it can, and returns whether it did.
     """
 
     def __init__(
@@ -53,39 +52,38 @@ class DueQueue:
         self._read_ahead, self._pass_over = read_ahead, pass_over
         self._due: dict[ObjectKey, float] = {}
         self._times: list[tuple[float, int, ObjectKey]] = []
-        """A heap; an entry counts while `_due` says the same. Of equal times the first that was asked for."""
+        """A heap; an entry counts while `_due` has the same time. The number keeps the order of equal times."""
         self._number = count()
         self._timer: tuple[float, Timer] | None = None
         self._running: set[ObjectKey] = set()
-        """From when they are due until they are finished; while there are any, time is held."""
+        """Keys that are due and not finished; the virtual clock stands still while there are any."""
         self._holds = ExitStack()
         self._again: set[ObjectKey] = set()
         self._ready: dict[str, deque[ObjectKey]] = {}
-        """What is due and has not begun, by namespace."""
+        """Keys that are due and have not begun, by namespace."""
         self._ripe: set[ObjectKey] = set()
-        """Those whose `read_ahead` is over."""
+        """Keys whose `read_ahead` is over."""
         self._any_ready = asyncio.Event()
         self._stopped = False
 
     def add(self, key: ObjectKey, delay: float = 0.0) -> None:
         """Make `key` due in `delay` seconds, or leave it due earlier if it already is."""
-        self._add(key, self._clock.monotonic() + max(delay, 0.0), delay)
-
-    def add_at(self, key: ObjectKey, when: float) -> None:
-        """The same for a monotonic time, now where that has passed."""
         now = self._clock.monotonic()
-        self._add(key, max(when, now), when - now)
+        self.add_at(key, now + max(delay, 0.0), now)
 
-    def _add(self, key: ObjectKey, when: float, delay: float) -> None:
+    def add_at(self, key: ObjectKey, when: float, now: float | None = None) -> None:
+        """The same for a monotonic time, at once where that has passed; `now` saves asking the clock."""
+        now = self._clock.monotonic() if now is None else now
+        when = max(when, now)
         if self._stopped or key in self._again or self._due.get(key, inf) <= when:
             return
         self._due.pop(key, None)
-        if delay <= 0:
+        if when <= now:
             self._start(key)
         else:
             self._due[key] = when
             heappush(self._times, (when, next(self._number), key))
-            self._set_timer()
+            self._set_timer(now)
 
     def discard(self, key: ObjectKey) -> None:
         """Forget when `key` is due; work under way is not interrupted."""
@@ -128,7 +126,7 @@ class DueQueue:
             self._make_ready(key)
 
     def _turn(self) -> Iterator[ObjectKey]:
-        """What begins now: of each namespace the first few, of a crowded one with many none."""
+        """The keys that begin now: a few per namespace, none of a saturated one."""
         for namespace, keys in list(self._ready.items()):
             if len(keys) > A_TURN and self._is_crowded(namespace):
                 continue
@@ -137,8 +135,8 @@ class DueQueue:
             if not keys:
                 del self._ready[namespace]
 
-    def _set_timer(self) -> None:
-        """For the first time at which something is due."""
+    def _set_timer(self, now: float) -> None:
+        """Set the one timer to the first time at which a key is due."""
         if len(self._times) > 2 * len(self._due) + MOST_STALE:  # changes may come faster than times pass
             self._times = [entry for entry in self._times if self._counts(entry)]
             heapify(self._times)
@@ -149,7 +147,7 @@ class DueQueue:
             self._timer[1].cancel()
             self._timer = None
         if first is not None and self._timer is None:
-            self._timer = first, self._clock.call_later(max(first - self._clock.monotonic(), 0.0), self._fire)
+            self._timer = first, self._clock.call_later(max(first - now, 0.0), self._fire)
 
     def _counts(self, entry: tuple[float, int, ObjectKey]) -> bool:
         return self._due.get(entry[2]) == entry[0]
@@ -161,7 +159,7 @@ class DueQueue:
             if self._counts(entry):
                 del self._due[entry[2]]
                 self._start(entry[2])
-        self._set_timer()
+        self._set_timer(self._clock.monotonic())
 
     def _start(self, key: ObjectKey) -> None:
         if key in self._running:
@@ -192,7 +190,7 @@ class DueQueue:
             self._holds.close()
 
     def _stop(self) -> None:
-        """Nothing is due any more, and what was due but never begun holds time no longer."""
+        """Drop all due keys and release the virtual clock."""
         self._stopped = True
         if self._timer is not None:
             self._timer[1].cancel()

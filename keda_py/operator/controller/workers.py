@@ -1,4 +1,4 @@
-"""So many reconciles of one kind at once, and what our own metrics tell of them. The controller reconciles in it.
+"""Workers: how many reconciles of one kind run at once, and our own metrics about them; used by the controller.
 
 A namespace has as many places as there are workers, so that it waits for the others' few, never for all that they have
 to do. A reconcile that waits for a source leaves its worker to others and keeps its place: sources that hang stop no
@@ -16,27 +16,27 @@ from keda_py.telemetry.process_metrics import ProcessMetrics
 
 @dataclass(slots=True)
 class _Places:
-    """Of one namespace; `users` have one or wait for one."""
+    """The places of one namespace; `users` counts those that have one or wait for one."""
 
     free: asyncio.Semaphore
     users: int = 0
 
 
 class Places:
-    """`count` for each namespace: who comes later waits for its own, never for another's."""
+    """`count` places for each namespace: its objects wait for each other, never for those of another namespace."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._of: dict[str, _Places] = {}
 
     def is_crowded(self, namespace: str) -> bool:
-        """Whether as many wait as have one."""
+        """Whether a namespace has as many waiting as it has places."""
         places = self._of.get(namespace)
         return places is not None and places.users >= 2 * self._count
 
     @asynccontextmanager
     async def one(self, namespace: str) -> AsyncIterator[bool]:
-        """Wait for one, and have it as long as the block lasts; whether it was waited for."""
+        """Hold a place while the block lasts; yields whether it had to be waited for."""
         places = self._of.setdefault(namespace, _Places(asyncio.Semaphore(self._count)))
         places.users += 1
         try:
@@ -62,9 +62,9 @@ class Workers:
 
     @asynccontextmanager
     async def one(self, namespace: str) -> AsyncIterator[Callable[[], AbstractAsyncContextManager[None]]]:
-        """Wait for a worker, and reconcile as long as the block lasts; what it raises is counted and goes on.
+        """Hold a worker while the block lasts, and count how it ends.
 
-        What is yielded is for waiting: `async with` it the worker is free for others.
+        Yields a function for waits: inside `async with` of its result the worker is free for others.
         """
         metrics, due, turn = self._metrics, _now(), _Turn(self._free)
         metrics.adds.inc()
@@ -90,7 +90,7 @@ class Workers:
 
     @asynccontextmanager
     async def _place(self, namespace: str, turn: "_Turn") -> AsyncIterator[None]:
-        """A place of the namespace, and then a worker."""
+        """Take a place of the namespace first, then a worker: so a crowd never holds workers that it waits in."""
         async with AsyncExitStack() as held:
             with self._metrics.depth.track_inprogress():
                 await held.enter_async_context(self._places.one(namespace))
@@ -99,7 +99,7 @@ class Workers:
             yield
 
     def note_retry(self) -> None:
-        """Work that failed is going to be tried again."""
+        """Count a retry of work that failed."""
         self._metrics.retries.inc()
 
     def _sample(self) -> None:
@@ -119,14 +119,14 @@ class _Turn:
         self._has = True
 
     def give_back(self) -> None:
-        """Undo `take`, if it came to that."""
+        """Free the worker, if one was taken."""
         if self._has:
             self._has = False
             self._free.release()
 
     @asynccontextmanager
     async def away(self) -> AsyncIterator[None]:
-        """Others may have the worker meanwhile."""
+        """Leave the worker to others while the block lasts."""
         self.give_back()
         try:
             yield

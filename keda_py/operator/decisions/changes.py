@@ -1,4 +1,4 @@
-"""The changes of all objects, within bounds: so many of each, so many of all, and of these the oldest goes first.
+"""The changes of all objects within two bounds, one for each object and one for all; the oldest go first.
 
 Kept as lines of JSON, and compressed by up to thirty: 20 000 take 1 MB, not 8. Filled by `record.py`.
 """
@@ -15,13 +15,13 @@ BLOCK = 8192
 
 
 class Changes:
-    """Of each object the newest `each`, of all the newest `most`."""
+    """The newest `each` changes of every object, and the newest `most` of all together."""
 
     def __init__(self, each: int, most: int) -> None:
         self._each, self._most = each, most
         self._of: dict[ObjectKey, _Lines] = {}
         self._order: deque[ObjectKey] = deque()
-        """Whose the lines are, oldest first; also of lines that have gone since."""
+        """The owners of the lines, oldest first; dropped lines included."""
         self._gone: Counter[ObjectKey] = Counter()
         """How many of the first entries in `_order` are of lines that have gone."""
         self._count = 0
@@ -60,7 +60,7 @@ class Changes:
 
     def _drop_oldest(self) -> None:
         key = self._order.popleft()
-        if self._is_gone(key):
+        if self._take_gone(key):
             return
         self._count -= 1
         self._of[key].drop()
@@ -68,10 +68,10 @@ class Changes:
             del self._of[key]
 
     def _still_there(self) -> Iterator[ObjectKey]:
-        return (key for key in self._order if not self._is_gone(key))
+        return (key for key in self._order if not self._take_gone(key))
 
-    def _is_gone(self, key: ObjectKey) -> bool:
-        """Whether the first entry of an object in `_order`, which is taken out, is of a line that has gone."""
+    def _take_gone(self, key: ObjectKey) -> bool:
+        """Note that the first entry of an object leaves `_order`; True if its line had been dropped before."""
         if key not in self._gone:
             return False
         self._gone[key] -= 1
@@ -82,7 +82,7 @@ class Changes:
 
 @dataclass(slots=True)
 class _Lines:
-    """Of one object, oldest first, in blocks of (lines, their text); the first `dropped` of the first one are gone."""
+    """Lines of one object, oldest first, in blocks (count, text); `dropped` counts those removed from the first."""
 
     blocks: list[tuple[int, bytes]] = field(default_factory=list)
     dropped: int = 0
@@ -99,7 +99,7 @@ class _Lines:
         self.blocks.append((1, squeeze(line)))
 
     def drop(self) -> None:
-        """The oldest."""
+        """Remove the oldest line; its block goes when the last line of it does."""
         self.count -= 1
         self.dropped += 1
         if self.dropped == self.blocks[0][0]:

@@ -16,8 +16,9 @@ from keda_py.operator.decisions.history import HISTORY
 
 OWN, SAVINGS = "kedaPy", "kedaPySavings"
 BELIEVED_SECONDS = 3600.0
+"""The CRD may be upgraded at any time; an hour costs one more write per object."""
 WITNESSES = 2
-"""Namespaces."""
+"""Namespaces that have to agree before a kind is believed to drop a part: one tenant decides nothing for others."""
 
 Evidence = Mapping[str, float]
 """Parts that an answer about one object has lacked -> until when that is believed (monotonic)."""
@@ -32,7 +33,7 @@ class DroppedParts:
         """(kind, part) -> the last WITNESSES namespaces, and until when they are believed."""
 
     def of(self, kind: str, evidence: Evidence | None) -> frozenset[str]:
-        """What is not to be sent with the status of an object of that kind; `evidence` is of its own answers."""
+        """The parts not to send with a status of that kind; `evidence` comes from answers about this very object."""
         now = self._clock.monotonic()
         own = [part for part, until in (evidence or {}).items() if now < until]
         shared = [
@@ -43,11 +44,11 @@ class DroppedParts:
         return frozenset((*own, *shared))
 
     def evidence(self, parts: Iterable[str]) -> Evidence:
-        """That an answer about an object lacked these."""
+        """The evidence that an answer about an object lacked these parts."""
         return dict.fromkeys(parts, self._clock.monotonic() + BELIEVED_SECONDS)
 
     def note(self, key: ObjectKey, parts: Iterable[str]) -> frozenset[str]:
-        """The same for its kind; those of which no answer about any object of the kind had shown it lately."""
+        """Note the parts that an answer lacked; returns those that no answer about the kind had lacked lately."""
         now, fresh = self._clock.monotonic(), set[str]()
         for part in parts:
             namespaces = self.seen.setdefault((key.kind, part), {})

@@ -11,7 +11,7 @@ times as much room, and few looks read them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
@@ -32,7 +32,7 @@ MOST_TRIGGERS = 3
 MOST_CHARACTERS = 120
 PAUSE_SECONDS = 300.0
 LIVELY_CHANGES = 6
-"""So many changes within a pause are written with the next pause, all at once."""
+"""An object with more changes than that in a pause has them written once at its end, not with every write."""
 
 NO_CHANGES = pack(())
 Change = Mapping[str, Any]
@@ -41,7 +41,7 @@ Change = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What is known of one object; `due` is when it may be written for itself, in monotonic seconds."""
+    """The changes of one object; from `due` on (monotonic) they may cause a write of their own."""
 
     packed: bytes = NO_CHANGES
     due: float = 0.0
@@ -53,7 +53,7 @@ class History:
 
 
 def with_entry(history: History, entry: Entry, keep: timedelta) -> History:
-    """The history and one change more, if it is one: after a start the first decision is often the one before."""
+    """Add a change to a history; nothing is added if the first decision after a start repeats the last one."""
     change, before = compact(entry), history.changes
     if before and before[-1]["reason"] == change["reason"] and not entry.scaled:
         return history
@@ -62,13 +62,20 @@ def with_entry(history: History, entry: Entry, keep: timedelta) -> History:
     return History(packed=pack(_bounded(kept)), due=history.due)
 
 
+def as_stored(history: History, stored: object) -> History:
+    """The history in the bytes of the status where that tells the same, so that memory and cache hold them once."""
+    if stored is history.packed or not isinstance(stored, bytes):
+        return history
+    return replace(history, packed=stored) if stored == history.packed or tells_the_same(history, stored) else history
+
+
 def tells_the_same(history: History, told: object) -> bool:
     """Whether a packed list is the history in other words: an API server writes numbers in its own way."""
     return isinstance(told, bytes) and len(told) <= LONG and unpack(told) == unpack(history.packed)
 
 
 def compact(entry: Entry) -> Change:
-    """What the question "why did it wake at three?" needs: the triggers that were active or failed, short."""
+    """A change in the few fields that "why did it wake at three?" needs: triggers that were active or failed."""
     telling = [note for note in entry.triggers if note.active or note.error or note.in_fallback][:MOST_TRIGGERS]
     change: dict[str, Any] = {"time": write_time(entry.at), "reason": entry.reason.value}
     if telling:
@@ -93,7 +100,7 @@ def _trigger(note: TriggerNote) -> Change:
 
 
 def _bounded(changes: list[Change]) -> list[Change]:
-    """As many as there is room for: what changed no count goes before what did, and the oldest goes first."""
+    """Drop changes until the rest fits: those that changed no count first, the oldest of them before others."""
     while len(changes) > MOST_ENTRIES or (len(changes) > 1 and len(orjson.dumps(changes)) > MOST_BYTES):
         quiet = (number for number, one in enumerate(changes[:-1]) if not has_scaled(one))
         del changes[next(quiet, 0)]
@@ -113,7 +120,7 @@ def is_lively(history: History, now: datetime) -> bool:
 
 
 def read_history(status: Mapping[str, Any]) -> tuple[Change, ...]:
-    """What a status tells, oldest first. Any client may have written it: what is not ours in form is left out."""
+    """The history in a status, oldest first. Any client may have written it: entries of another form are left out."""
     listed = list_in(status, HISTORY)[-MOST_ENTRIES:]
     return tuple(sorted(_readable(listed), key=lambda one: str(one["time"])))
 
@@ -148,7 +155,7 @@ def _read_triggers(change: Any) -> Iterator[Change]:
 
 
 def in_full(change: Change) -> dict[str, Any]:
-    """A change as the insight tells it: who asked for it is its cause."""
+    """A change in the fields of the insight API, where the note of who asked for it is its cause."""
     told = {"triggers": [], **{name: value for name, value in change.items() if name != "notes"}}
     return told | ({"because": change["notes"][0], "ruled": True} if change.get("notes") else {})
 
@@ -158,7 +165,7 @@ def _count(value: object) -> int | None:
 
 
 def _instant(text: str) -> str | None:
-    """The same instant as we write it; None for what is none."""
+    """The instant as we write it, None for an invalid one."""
     try:
         at = datetime.fromisoformat(text[:MOST_CHARACTERS])
         return write_time(at) if at.tzinfo is not None else None

@@ -19,8 +19,8 @@ from keda_py.core.environment.downscaler.decision import (
     decide,
 )
 from keda_py.core.environment.overrides import Overrides, OverrideState, Target, Verdict
-from keda_py.core.spec import PAUSED as PAUSED_BOOL
-from keda_py.core.spec import PAUSED_REPLICAS, parse_bool_annotation
+from keda_py.core.values.pause import PAUSED as PAUSED_BOOL
+from keda_py.core.values.pause import PAUSED_REPLICAS, parse_bool_annotation
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, target_key
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies

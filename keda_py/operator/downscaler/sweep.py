@@ -21,7 +21,7 @@ from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS, Obj, Resource
 from keda_py.operator.cluster.caches import BY_TARGET, target_key
 from keda_py.operator.controller.activations import Ticket
-from keda_py.operator.controller.after_look import LATE_SECONDS
+from keda_py.operator.controller.state import LATE_SECONDS
 from keda_py.operator.downscaler.deciding import Decided, Deciding
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
 from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotations_of, patch_of

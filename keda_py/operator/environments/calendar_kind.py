@@ -11,9 +11,8 @@ from keda_py.core.environment.calendar.report import invalid_status, status_of
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
-from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import Remembered, fingerprint_of
+from keda_py.operator.controller.state import LATE_SECONDS, Remembered
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.state import LONGEST_RETRY
 from keda_py.operator.environments.wire import fields_of
@@ -46,7 +45,9 @@ class CalendarObjects(Kind[CalendarMemory]):
         self._parts, self.live = parts, live
 
     async def reconcile(self, state: CalendarMemory, live: Obj) -> None:
-        state.spec, state.next_look, state.fingerprint = Standing(), 0.0, fingerprint_of(live)
+        state.spec = Standing()
+        state.due.look_now()
+        state.reconciled.finish(live)
 
     async def look(self, state: CalendarMemory) -> None:
         """Write what the calendar says now, and look again at its next change. Raises KubeError."""
@@ -64,7 +65,7 @@ class CalendarObjects(Kind[CalendarMemory]):
             status, at = status_of(calendar, moment, now), moment.changes_at
         await self._parts.status.write(state, fields_of(CalendarStatus, status))
         wait = LONGEST_WAIT if at is None else min(max(at - now, timedelta(0)), LONGEST_WAIT)
-        state.next_look = self._parts.clock.monotonic() + wait.total_seconds() + LATE_SECONDS
+        state.due.look_at(self._parts.clock.monotonic() + wait.total_seconds() + LATE_SECONDS)
 
     async def finalize(self, state: CalendarMemory, live: Obj) -> None:
         """Stop the work; there is no finalizer of ours to remove."""

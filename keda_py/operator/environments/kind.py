@@ -19,7 +19,7 @@ from functools import partial
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_manifest
-from keda_py.apis.scaled_object import SavingsStatus
+from keda_py.apis.scaled_object_status import SavingsStatus
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
@@ -37,12 +37,11 @@ from keda_py.kube.events import EventType
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.controller.activations import Ticket
-from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import about, fingerprint_of
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.state import LATE_SECONDS, about
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.environments.actions import Writes
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events
@@ -87,7 +86,6 @@ class Environments(Kind[EnvironmentMemory]):
         """Parse the object and add the finalizer, which keeps it until its members are up. Raises StepError and
         KubeError.
         """
-        fingerprint = fingerprint_of(live)
         try:
             self._parts.owners.check_room(live)
             written = parse_manifest(Environment, live)
@@ -102,8 +100,9 @@ class Environments(Kind[EnvironmentMemory]):
         # Overlays that were restored from the stored status count as laid, so that the next look removes those of
         # objects that are gone.
         state.laid |= self._parts.overlays.names_by(state.uid)
-        state.spec, state.next_look = Read(written=written, spec=spec), 0.0
-        state.fingerprint = fingerprint
+        state.spec = Read(written=written, spec=spec)
+        state.due.look_now()
+        state.reconciled.finish(live)
 
     async def _refuse(self, state: EnvironmentMemory, message: str) -> None:
         """Report an invalid spec and stop the work; all members keep their counts."""
@@ -119,7 +118,7 @@ class Environments(Kind[EnvironmentMemory]):
         try:
             await self._decide(state, state.spec.spec, state.spec.written)
         except Conflict as error:
-            state.next_look = self._parts.clock.monotonic() + BEHIND_SECONDS
+            state.due.look_at(self._parts.clock.monotonic() + BEHIND_SECONDS)
             log.debug("environment changed meanwhile", extra=about(state) | {"error": str(error)})
 
     async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
@@ -162,9 +161,9 @@ class Environments(Kind[EnvironmentMemory]):
     ) -> EnvironmentDecision:
         clock = self._parts.clock
         state.looked = clock.monotonic()
-        state.next_look = state.looked + LONGEST_WAIT_SECONDS  # a change meanwhile sets an earlier time
+        state.due.look_at(state.looked + LONGEST_WAIT_SECONDS)  # a change meanwhile sets an earlier time
         calendar, problem = await self._calendar(spec, written)
-        state.next_look = min(state.next_look, clock.monotonic() + self._longest_wait(spec, written))
+        state.due.look_by(clock.monotonic() + self._longest_wait(spec, written))
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         stored = read_stored(state.status)
         before = stored.state
@@ -187,7 +186,7 @@ class Environments(Kind[EnvironmentMemory]):
         wait = READ_SOON_SECONDS if awaited or is_moving(decision.state) else READ_AGAIN_SECONDS
         unseen = others.unwatched or stored.unreadable or awaited  # no watch reports changes of these
         again = min(self._seconds_to(decision.look_again_at), wait if unseen else LONGEST_WAIT_SECONDS)
-        state.next_look = min(state.next_look, clock.monotonic() + again)
+        state.due.look_by(clock.monotonic() + again)
         if self._parts.acts():
             await self._do(state, decision, seen, stored, {one.key: body for one, body in found})
             jobs, live = running_jobs(found, decision.state.members), self.live.get(spec.namespace, spec.name)
@@ -235,7 +234,7 @@ class Environments(Kind[EnvironmentMemory]):
         acting = [one for one in decision.members if one.key not in waits]
         await Writes(client=self._parts.client, hpas=self._hpas, state=state, objects=objects).act(acting)
         if self._parts.activations.has_turn(state.key):  # the turn came during this look
-            state.next_look = 0.0
+            state.due.look_now()
 
     @staticmethod
     def _tell_lost(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
@@ -357,7 +356,7 @@ class Environments(Kind[EnvironmentMemory]):
             about = change.namespace in ("", state.key.namespace) and change.member not in state.foreign
             if state.spec is not None and about:
                 wait = max(state.looked + state.pause - now, 0.0)
-                state.next_look = min(state.next_look, now + wait) if wait else 0.0
+                state.due.look_by(now + wait if wait else 0.0)
                 controller.queue.add(state.key, wait)
 
 
@@ -365,7 +364,7 @@ def _on_restore(controller: Controller[EnvironmentMemory]) -> None:
     """Forget our own last writes after a cluster was restored from a backup: its versions may be lower than ours."""
     for state in controller.states.values():
         state.written.clear()
-        state.next_look = 0.0
+        state.due.look_now()
         controller.queue.add(state.key)
 
 

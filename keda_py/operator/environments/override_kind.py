@@ -23,10 +23,9 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError, Conflict, NotFound
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, STATEFUL_SETS, Obj
-from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import Remembered, fingerprint_of
+from keda_py.operator.controller.state import LATE_SECONDS, Remembered
 from keda_py.operator.environments.calendar_kind import Standing as Looked
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.overriding import Asked
@@ -94,7 +93,9 @@ class OverrideObjects(Kind[OverrideMemory]):
                     await self._lay(place.alone)
 
     async def reconcile(self, state: OverrideMemory, live: Obj) -> None:
-        state.spec, state.next_look, state.fingerprint = Looked(), 0.0, fingerprint_of(live)
+        state.spec = Looked()
+        state.due.look_now()
+        state.reconciled.finish(live)
 
     async def look(self, state: OverrideMemory) -> None:
         """Update the status of the Override; delete it a day after its end. Raises KubeError."""
@@ -106,7 +107,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         if live is None:
             return
         now = self._parts.clock.now()
-        state.next_look = self._parts.clock.monotonic() + LONGEST_WAIT.total_seconds()
+        state.due.look_at(self._parts.clock.monotonic() + LONGEST_WAIT.total_seconds())
         try:
             self._parts.overriding.check_room(live)
             spec = await self._parts.overriding.read({**live, "status": state.status})
@@ -209,7 +210,7 @@ class OverrideObjects(Kind[OverrideMemory]):
     def _wait(self, state: OverrideMemory, at: datetime | None, now: datetime) -> None:
         wait = LONGEST_WAIT if at is None else min(at - now, LONGEST_WAIT)
         at_latest = self._parts.clock.monotonic() + wait.total_seconds() + LATE_SECONDS
-        state.next_look = min(state.next_look, at_latest)
+        state.due.look_by(at_latest)
 
     def watches(self, controller: Controller[OverrideMemory]) -> Iterable[Callable[[], None]]:
         """Subscribe to the other Overrides, since a newer one for the same target outranks this one, and to targets."""
@@ -252,7 +253,7 @@ def _valid(error: str = "") -> list[Condition]:
 
 
 def _make_due(controller: Controller[OverrideMemory], state: OverrideMemory) -> None:
-    state.next_look = 0.0
+    state.due.look_now()
     controller.queue.add(state.key)
 
 

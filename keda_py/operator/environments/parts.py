@@ -3,7 +3,8 @@
 `operator/assembly.py` comes here; `app.py` runs it beside the ScaledObjects.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from keda_py.answers.bounds import AnswerBounds
@@ -59,13 +60,13 @@ class EnvironmentParts:
     def component(self) -> Component:
         """The tasks to run, and when."""
         followed: tuple[Controller[Any], ...] = (self.environments, self.overrides, self.schedules)
-        looked_at_again = tuple(controller.on_clock_step for controller in followed)
+        looked_at_again = tuple(controller.look_at_all for controller in followed)
         return Component(
             background=(self.caches.run,),
             prepare=(self.restore,),
             follow=tuple(controller.run for controller in followed),
             lead=tuple(calendars.run for calendars in self.calendars),
-            on_clock_step=(*looked_at_again, *(calendars.on_clock_step for calendars in self.calendars)),
+            on_clock_step=(*looked_at_again, *(calendars.look_at_all for calendars in self.calendars)),
             on_lead=(self.take_over,),
             after_lead=looked_at_again,
             on_share=looked_at_again,
@@ -79,7 +80,7 @@ class EnvironmentParts:
 
 
 def assemble_environments(
-    shared: ScaledObjectDependencies,
+    objects: ScaledObjectDependencies,
     settings: Settings,
     overlays: SpecOverlays,
     tenures: Tenures,
@@ -88,36 +89,32 @@ def assemble_environments(
     """Assemble the parts; nothing runs yet. `tenures` are those of the leader, who writes about all of them; `answers`
     reads iCalendar files.
     """
-    caches = EnvironmentCaches(shared.client, settings.cluster.watch_namespaces)
-    files = Files(shared.clock, answers)
-    calendars = Calendars(shared.clock, caches, shared.reader, files, settings.cluster.object_namespace)
-    parts = EnvironmentDependencies(
-        clock=shared.clock,
-        client=shared.client,
-        readings=shared.readings,
-        resolver=shared.resolver,
-        status=LeadersStatus(shared.client, shared.clock, settings.scaling.decision_history, tenures.is_live),
-        events=shared.events,
-        instruments=shared.instruments,
-        record=shared.record,
-        quarantine=shared.quarantine,
-        activations=shared.activations,
-        tells_unknown_keys=shared.tells_unknown_keys,
-        caches=caches,
-        cluster=shared.caches,
-        calendars=calendars,
-        overriding=Overriding(shared.clock, caches, calendars),
-        owners=Owners(caches.environments, own_pod(settings.cluster)),
-        overlays=overlays.by_environments,
-        bounds=overlays.scheduled,
-        acts=tenures.is_live,
+    clock, cluster = objects.clock, objects.caches
+    caches = EnvironmentCaches(objects.client, settings.cluster.watch_namespaces)
+    files = Files(clock, answers)
+    calendars = Calendars(clock, caches, objects.reader, files, settings.cluster.object_namespace)
+    status = LeadersStatus(objects.client, clock, settings.scaling.decision_history, tenures.is_live)
+    parts = replace(objects, status=status).extended(
+        partial(
+            EnvironmentDependencies,
+            caches=caches,
+            cluster=cluster,
+            calendars=calendars,
+            overriding=Overriding(clock, caches, calendars),
+            owners=Owners(caches.environments, own_pod(settings.cluster)),
+            overlays=overlays.by_environments,
+            bounds=overlays.scheduled,
+            acts=tenures.is_live,
+        )
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
+    environments = Controller(parts, Environments(parts), WORKERS, tenures)
+    parts.activations.subscribe(environments.kind, environments.on_turn)
     return EnvironmentParts(
         caches=caches,
         owners=parts.owners,
         overriding=parts.overriding,
-        environments=Controller(parts, Environments(parts), WORKERS, tenures),
+        environments=environments,
         overrides=Controller(parts, overrides, WORKERS, tenures),
         calendars=tuple(
             Controller(parts, CalendarObjects(parts, live), WORKERS, tenures)

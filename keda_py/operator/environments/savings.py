@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from keda_py.apis.environments.environment import MOST_WITH_DAYS
-from keda_py.apis.scaled_object import SavingsStatus
+from keda_py.apis.scaled_object_status import SavingsStatus
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState
 from keda_py.core.savings.ledger import Held, Ledger, note, read_ledger, write_ledger

@@ -29,10 +29,9 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
-from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import Remembered, fingerprint_of
+from keda_py.operator.controller.state import LATE_SECONDS, Remembered
 from keda_py.operator.environments.calendar_kind import Standing
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.overlays import Laid, Removal, schedule_ruler
@@ -64,7 +63,9 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         self._states: dict[tuple[str, str], ScheduleMemory] = {}
 
     async def reconcile(self, state: ScheduleMemory, live: Obj) -> None:
-        state.spec, state.next_look, state.fingerprint = Standing(), 0.0, fingerprint_of(live)
+        state.spec = Standing()
+        state.due.look_now()
+        state.reconciled.finish(live)
 
     async def look(self, state: ScheduleMemory) -> None:
         """Find the period in force, write it, and set the bounds. Raises KubeError."""
@@ -73,7 +74,8 @@ class ScheduleObjects(Kind[ScheduleMemory]):
             return
         self._states[state.key.namespace, state.key.name] = state
         clock = self._parts.clock
-        now, state.next_look = clock.now(), clock.monotonic() + LONGEST_WAIT.total_seconds()
+        now = clock.now()
+        state.due.look_at(clock.monotonic() + LONGEST_WAIT.total_seconds())
         try:
             state.known = await self._read(live)
         except ConfigError as error:
@@ -84,7 +86,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         holds = in_force(state.known, now)
         await self._write(state, self._status(state, state.known, holds))
         self._lay(state, state.known, holds)
-        state.next_look = min(state.next_look, clock.monotonic() + _seconds_to(holds.changes_at, now))
+        state.due.look_by(clock.monotonic() + _seconds_to(holds.changes_at, now))
 
     async def _read(self, live: Obj) -> ScheduleSpec:
         written = parse_manifest(ScalingSchedule, live)
@@ -181,7 +183,7 @@ def _on_change(controller: Controller[ScheduleMemory], old: Obj | None, new: Obj
     where = (new or old or {})["metadata"].get("namespace", "")
     for state in controller.states.values():
         if state.spec is not None and where in ("", state.key.namespace):
-            state.next_look = 0.0
+            state.due.look_now()
             controller.queue.add(state.key)
 
 

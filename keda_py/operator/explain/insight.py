@@ -83,7 +83,7 @@ class Insight:
         """None while nothing is polled: paused, or not defined correctly."""
         if state.spec is None:
             return None
-        left = max(state.next_look - self._clock.monotonic(), 0.0)
+        left = max(state.due.at - self._clock.monotonic(), 0.0)
         return write_time(self._clock.now() + timedelta(seconds=left))
 
 

@@ -20,7 +20,7 @@ MARGIN = 2.0
 
 @contextmanager
 def last_net(seconds: float) -> Iterator[Callable[[], None]]:
-    """What is yielded is to be called from time to time; once it is not for so many seconds of CPU, the process ends.
+    """Yield a function to call from time to time; without a call for so many seconds of CPU the process ends.
 
     Its exit code is the signal's number, 27; the stack of the thread is on stderr, as file and line. So it is for
     faults in native code. For the main thread.

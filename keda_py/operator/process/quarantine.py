@@ -61,7 +61,7 @@ class Held:
 
     @property
     def text(self) -> str:
-        """What is said of it."""
+        """The text of its Ready condition and of errors."""
         if self.told:
             return describe_told(self.until)
         return describe(self.hold, self.until, self.in_namespace)
@@ -105,8 +105,11 @@ class Quarantine:
         """How many objects of a kind are held back."""
         return sum(key.kind == kind for key in self._held)
 
-    def find(self, work: Work, live: Obj) -> Held | None:
-        """What holds an object back, or did until its trial began; None for one that is free, or on its way out."""
+    def review(self, work: Work, live: Obj) -> Held | None:
+        """Find out whether an object is held back, and by what; None if it is free, or is being deleted.
+
+        What a status or the deaths of its namespace say for the first time is noted, an outdated hold is ended.
+        """
         if live["metadata"].get("deletionTimestamp"):
             self.forget(work.key)  # without trials it would stay due, at once and again
             return None
@@ -123,7 +126,7 @@ class Quarantine:
 
         A replica that does not lead has no trials but these: a question that comes when one is due, and none runs.
         """
-        held = self.find(work, live)
+        held = self.review(work, live)
         if held is None or (held.due <= self._clock.monotonic() and not held.trying and not self._lane.locked()):
             return ""
         return held.text
@@ -135,7 +138,7 @@ class Quarantine:
 
     async def run(self, work: Work, live: Obj, attempt: Callable[[Held | None], Coroutine[Any, Any, T]]) -> T:
         """`attempt`, told what holds the object back; in the lane, and `trying`, when it is due to be tried again."""
-        held = self.find(work, live)
+        held = self.review(work, live)
         if held is not None and held.due <= self._clock.monotonic():
             return await self._try(held, work, attempt)
         done = await self.journal.run((work,), attempt(held))
@@ -206,7 +209,7 @@ class Quarantine:
         return held
 
     def _hold(self, hold: Hold, in_namespace: int = 0) -> Held:
-        """From now on; however long it has been held back already, the others come first."""
+        """Hold an object back from now on: however long it has waited already, all others have their turn first."""
         first = HOLD_SECONDS[0] if hold.deaths or in_namespace else BYSTANDER_SECONDS
         now = self._seconds()
         left = min(max(hold.until - now, first), HOLD_SECONDS[-1])

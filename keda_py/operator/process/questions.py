@@ -23,7 +23,7 @@ class GuardedQuestions:
     def known(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
         """As the questions know. Nothing of an object is worked on for that, so nothing is written down."""
         live = self._find(namespace, scaled_object)
-        if live is not None and self._quarantine.find(_work_on(namespace, scaled_object, live), live) is not None:
+        if live is not None and self._quarantine.review(_work_on(namespace, scaled_object, live), live) is not None:
             return None
         return self._questions.known(namespace, metric, scaled_object)
 

@@ -1,4 +1,4 @@
-"""Reports by name who blocks the event loop: a plug-in that does so delays every object and every answer.
+"""Watchdog of the event loop: names the plug-in that blocks it, and so delays every object and every answer.
 
 A thread looks some times a second whether the loop is at work. While it is, it is asked for a sign of life; when that
 does not come in time, the thread looks at what the loop's thread is doing just then. The loop itself reports it with
@@ -17,7 +17,7 @@ from inspect import CO_COROUTINE
 from types import FrameType
 
 from keda_py.operator.process.hang import TICK_SECONDS
-from keda_py.operator.process.own import OwnProcess
+from keda_py.operator.process.operator_process import OwnProcess
 from keda_py.telemetry.process_metrics import ProcessMetrics
 
 BEAT_SECONDS = 1.0

@@ -11,7 +11,7 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import Propagation
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.state import about
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.scaled_jobs.caches import generation_of
 from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.job_tracker import JobTracker

@@ -32,7 +32,7 @@ class JobScaleLoop:
         spec = state.spec
         if spec is None:
             return
-        state.looking = True
+        state.due.looking = True
         try:
             seen = await self._observe(state, spec)
             if seen is None:
@@ -45,12 +45,12 @@ class JobScaleLoop:
             await self._parts.status.write(state, status_of(look))
             schedule_next(self._parts, state, seen.round, look.decision.look_again_at)
         finally:
-            state.looking = False
+            state.due.looking = False
 
     async def _observe(self, state: ScaledJobState, spec: JobScalingSpec) -> JobObservation | None:
         """Read the triggers and count the Jobs; None if the object was changed meanwhile."""
         seen = await self._parts.status.meanwhile(
-            state, self._parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
+            state, self._parts.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
         )
         if seen is None:
             return None

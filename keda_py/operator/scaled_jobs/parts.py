@@ -4,6 +4,7 @@
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.operator.controller.component import Component
@@ -31,7 +32,7 @@ class ScaledJobParts:
             background=(self.caches.run,),
             share=(self.run,),
             controllers=(self.controller,),
-            on_clock_step=(self.controller.on_clock_step,),
+            on_clock_step=(self.controller.look_at_all,),
         )
 
     async def run(self) -> None:
@@ -49,18 +50,5 @@ def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures) ->
 
 def job_parts_of(shared: Dependencies, settings: Settings) -> ScaledJobDependencies:
     """Add the caches of ScaledJobs to what all kinds share."""
-    return ScaledJobDependencies(
-        clock=shared.clock,
-        client=shared.client,
-        readings=shared.readings,
-        resolver=shared.resolver,
-        status=shared.status,
-        events=shared.events,
-        instruments=shared.instruments,
-        record=shared.record,
-        quarantine=shared.quarantine,
-        activations=shared.activations,
-        tells_unknown_keys=shared.tells_unknown_keys,
-        caches=JobCaches(shared.client, settings.cluster.watch_namespaces),
-        specs=JOBS_AS_WRITTEN,
-    )
+    caches = JobCaches(shared.client, settings.cluster.watch_namespaces)
+    return shared.extended(partial(ScaledJobDependencies, caches=caches, specs=JOBS_AS_WRITTEN))

@@ -20,8 +20,8 @@ from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED, WATCH_STOPPED
 from keda_py.operator.controller.finalizer import ensure_finalizer
 from keda_py.operator.controller.scalers import build_scalers, used_types
-from keda_py.operator.controller.state import about, fingerprint_of
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.state import about
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.scaled_jobs.cleanup import delete_earlier_generations
 from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.job_tracker import JobTracker
@@ -53,7 +53,6 @@ class JobReconciler:
 
     async def reconcile(self, state: ScaledJobState, live: Obj) -> None:
         """Take all steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
-        fingerprint = fingerprint_of(live)
         was_running = state.spec is not None
         change = StatusChange()
         try:
@@ -68,7 +67,8 @@ class JobReconciler:
         except StepError as error:
             await self._report_failure(state, live, change, error)
             raise
-        state.fingerprint, state.attempts, state.failures = fingerprint, 0, ()
+        state.attempts, state.failures = 0, ()
+        state.reconciled.finish(live)
         self._report_success(state, live, change, was_running=was_running and not spec.paused)
 
     async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
@@ -91,7 +91,8 @@ class JobReconciler:
     def _start_loop(self, state: ScaledJobState, spec: JobScalingSpec, metrics: MetricSet, live: Obj) -> None:
         if state.spec is None:
             self._parts.events.record(live, *WATCH_STARTED)
-        state.spec, state.metrics, state.next_look = spec, metrics, 0.0
+        state.spec, state.metrics = spec, metrics
+        state.due.look_now()
 
     async def _pause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
         """Create no Job any more; those that run go on."""

@@ -4,10 +4,11 @@ Next in the flow: `reconcile.py`, then `look.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from keda_py.core.conditions import hpa_active
+from keda_py.core.conditions import INITIAL, hpa_active, with_condition
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.kube.informers.cache import key_of
@@ -15,7 +16,7 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.cluster.caches import WRITTEN, unpack_hpa
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.scaled_objects.deletion import finalize
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.look import ScaleLoop
@@ -36,23 +37,26 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         self._reconciler = Reconciler(parts)
 
     async def reconcile(self, state: ObjectState, live: Obj) -> None:
-        """All steps, unless the HPA went because the namespace goes. Raises StepError and KubeError."""
+        """Reconcile, unless the HPA is gone because its namespace is terminating. Raises StepError and KubeError."""
         if state.hpa_lost and await self._parts.namespaces.is_terminating(state.key.namespace):
             state.stop()
             return
-        state.sight = None
+        state.snapshot = None
         await self._reconciler.reconcile(state, live)
         state.hpa_lost = False
 
     async def make_hpa(self, state: ObjectState) -> None:
-        """Unless the object was changed meanwhile, so that a reconcile comes. Raises StepError and KubeError."""
+        """Make the HPA of a new object, unless a change of the object has made a reconcile due.
+
+        Raises StepError and KubeError.
+        """
         live, is_outdated = self._live_of(state), state.changed is not None and state.changed.done()
         if live is not None and not is_outdated:
             await self._parts.status.settle(state)
             await self._reconciler.make_hpa(state, live)
 
     async def on_stored(self, state: ObjectState) -> None:
-        """The HPA of a new object does not wait for sources that take their time."""
+        """Make the HPA of a new object before its sources have answered: a slow one does not delay it."""
         if (live := self._live_of(state)) is not None:
             await self._reconciler.create_hpa(state, live)
 
@@ -60,17 +64,19 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         return self.live.get(state.key.namespace, state.key.name)
 
     async def refresh(self, state: ObjectState) -> None:
-        """A change of the HPA's ScalingActive is passed on. Raises KubeError."""
-        if state.hpa_changed:
-            await self.refresh_hpa_condition(state)
+        """Pass a change of the HPA's ScalingActive on. Raises KubeError."""
+        hpa = hpa_active(self.hpa_status(state, state.status)) if state.hpa_changed else None
+        if hpa is not None and state.spec is not None:
+            listed = with_condition(state.status.get("conditions") or INITIAL, "HPAActive", hpa)
+            await self._parts.status.write(state, {"conditions": listed})
         state.hpa_changed = False
 
     async def finalize(self, state: ObjectState, live: Obj) -> None:
-        """Restore the replicas if asked to, and let go. Raises KubeError."""
+        """Restore the replicas if the spec asks for it, and remove the finalizer. Raises KubeError."""
         await finalize(self._parts, state, live)
 
     def forget(self, state: ObjectState) -> None:
-        """Of its scale target, too."""
+        """Drop what is remembered of its scale target."""
         self._parts.targets.forget(state)
 
     def hold(self, state: ObjectState) -> None:
@@ -84,13 +90,16 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         state.missing = (state.key.namespace, live["spec"]["scaleTargetRef"]["name"]) if missing else None
 
     def last_words(self, state: ObjectState) -> Mapping[str, Any]:
-        """An active object is so now; and the account, where a restart could not go on from what is stored."""
+        """`lastActiveTime` of an active object, and the account of savings if the stored one is out of date."""
         activity = state.activity
         is_active = activity is not None and activity.active and activity.last is not None
         return last_account(state) | ({"lastActiveTime": write_time(self._parts.clock.now())} if is_active else {})
 
     def watches(self, controller: Controller[ObjectState]) -> Iterable[Callable[[], None]]:
-        """HPAs and workloads."""
+        """Watch HPAs and workloads, and listen to push sources while objects are looked at."""
+        listening = ExitStack()
+        listening.enter_context(self._parts.readings.listening())
+        yield listening.close
         yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
         for informer in self._parts.caches.workloads.values():
             yield informer.on_restore(partial(_on_restore, controller))
@@ -109,12 +118,13 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
     state = controller.states.get(key) if owner else None
     if state is None:
         return
-    state.sight = None  # it has the HPA from before
+    state.snapshot = None  # it has the HPA from before
     if old is None and state.spec is not None:
         return
     ours = new is not None and new["metadata"].get("resourceVersion") == state.hpa_version
     if not ours and (old is None or new is None or old[WRITTEN] != new[WRITTEN]):
-        state.fingerprint, state.hpa_lost = None, new is None
+        state.hpa_lost = new is None
+        state.reconciled.invalidate()
         controller.queue.add(state.key)
     elif old and new and hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
         state.hpa_changed = True
@@ -122,9 +132,10 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
 
 
 def _on_restore(controller: Controller[ObjectState]) -> None:
-    """Of a workload our own last write is the newest no longer."""
+    """The cache of workloads has gone back in time: our own last writes are no longer the newest."""
     for state in controller.states.values():
-        state.written, state.next_look = None, 0.0
+        state.written = None
+        state.due.look_now()
         controller.queue.add(state.key)
 
 

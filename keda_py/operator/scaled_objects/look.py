@@ -13,13 +13,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from keda_py.core import conditions
-from keda_py.core.conditions import with_condition
 from keda_py.core.decision import Decision, Reason, ScaleTo, wakes
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
 from keda_py.core.round import Judgement, Outcome, conclude
-from keda_py.core.savings.ledger import note
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.client import SHARE
@@ -29,9 +26,9 @@ from keda_py.operator.controller.after_look import note_decision, record_events,
 from keda_py.operator.controller.state import about
 from keda_py.operator.controller.workers import Places
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.observing import observe, sees_the_same, sight_of
+from keda_py.operator.scaled_objects.observing import Snapshots, observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
-from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of, look_of
+from keda_py.operator.scaled_objects.report import Look, before_of, events_of, log_lines_of, look_of
 from keda_py.operator.scaled_objects.savings import account_look, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_of, status_of
@@ -45,11 +42,11 @@ OLD_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-class ScaleLoop:
+class ScaleLoop(Snapshots):
     """Looks at objects whose reconcile has started a loop (`state.spec` is set); `kind.py` is one."""
 
     def __init__(self, parts: ScaledObjectDependencies, places: Places | None = None) -> None:
-        self._parts = parts
+        super().__init__(parts)
         self._places = places or Places(ACTING_AT_ONCE)
 
     async def look(self, state: ObjectState) -> None:
@@ -57,13 +54,13 @@ class ScaleLoop:
         spec = state.spec
         if spec is None:
             return
-        state.looking, state.hpa_changed = True, False
+        state.due.looking, state.hpa_changed = True, False
         try:
             readings = await self._read(state, spec)
             if readings is None:
                 return
             began = self._parts.clock.monotonic()
-            # With a place: a thousand that lose their source at once would all wait for their writes.
+            # Only a few act at once: a thousand objects that lose their source would all wait for their writes.
             async with self._places.one(state.key.namespace) as waited:
                 if waited and self._parts.clock.monotonic() > began + OLD_SECONDS:
                     readings = await self._read(state, spec)
@@ -71,51 +68,34 @@ class ScaleLoop:
                     return
                 look_again_at = await self._look(state, spec, readings)
             schedule_next(self._parts, state, readings, look_again_at)
-            if state.sight is None and self._parts.activations.has_turn(state.key):  # it came during this look
-                state.next_look = 0.0
+            if state.snapshot is None and self._parts.activations.has_turn(state.key):  # it came during this look
+                state.due.look_now()
         finally:
-            state.looking = False
+            state.due.looking = False
             if state.unmade is not None:  # whatever came of the look
                 await self.make_hpa(state)
 
-    def pass_over(self, state: ObjectState) -> bool:
-        """A look that finds the same as the last, of which all is told and written: counted, and the account goes on.
-
-        False: something has to be read or done, which takes `look`.
-        """
-        parts, sight, readings = self._parts, state.sight, self._parts.readings.known_round(state.key)
-        if sight is None or readings is None or not sees_the_same(parts, state, sight, readings):
-            return False
-        now, state.hpa_changed = parts.clock.now(), False
-        parts.instruments.process.record_decision(sight.reason.value)
-        parts.record.confirm(state.key, now)
-        if state.ledger is not None:
-            state.ledger = note(state.ledger, now, state.ledger.held)
-            self._tell_savings(state)
-        schedule_next(parts, state, readings, sight.look_again_at)
-        return True
-
     def is_crowded(self, namespace: str) -> bool:
-        """Whether as many of its looks wait as act."""
+        """Whether a namespace has as many looks waiting as acting."""
         return self._places.is_crowded(namespace)
 
     async def _read(self, state: ObjectState, spec: ScalingSpec) -> Round | None:
-        """What its triggers say; None where it was changed meanwhile."""
-        poll = self._parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
+        """Read the triggers; None if the object was changed meanwhile."""
+        poll = self._parts.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
         if state.staged:
             poll = self._parts.status.meanwhile(state, poll, partial(self.on_stored, state))
         readings = await poll
         return readings if state.spec is spec else None
 
     async def make_hpa(self, state: ObjectState) -> None:
-        """Of a new object. Raises StepError and KubeError."""
+        """Make the HPA of a new object; `kind.py` does it. Raises StepError and KubeError."""
 
     async def on_stored(self, state: ObjectState) -> None:
-        """What was staged is stored, and the sources have not answered yet. Raises KubeError."""
+        """Called when staged fields are stored and the sources have not answered yet. Raises KubeError."""
 
     async def _look(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> datetime | None:
-        """Decide on what was read, apply, tell and write; when to look again at the latest. Raises KubeError."""
-        state.sight = None
+        """Decide on the readings, apply, report and write; returns when to look again. Raises KubeError."""
+        state.snapshot = None
         look = await self._act(state, spec, readings)
         if look.decision.reason is Reason.AWAITING_TURN and self._parts.activations.is_short:
             return look.decision.look_again_at
@@ -127,7 +107,7 @@ class ScaleLoop:
         has_written = await self._parts.status.write(state, fields)
         note_kept(state, fields)
         may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
-        state.sight = None if may_write else sight_of(self._parts, state, look)
+        state.snapshot = None if may_write else self.snapshot_of(state, look)
         return look.decision.look_again_at
 
     async def _act(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> Look:
@@ -151,12 +131,12 @@ class ScaleLoop:
             outcome,
             conclusion,
             metric_names=state.metrics.external_names if state.metrics else (),
-            hpa_status=self._hpa_status(state, status),
-            before=_before(state, status),
+            hpa_status=self.hpa_status(state, status),
+            before=before_of(state, status),
         )
 
     def _in_turn(self, state: ObjectState, judgement: Judgement) -> Judgement:
-        """Waking a workload waits for its turn in the cluster's budget; nothing else does."""
+        """Postpone a decision that wakes a workload until it has a turn in the cluster's budget."""
         activations = self._parts.activations
         if not wakes(judgement.decision, judgement.seen.replicas):
             activations.withdraw(state.key)
@@ -177,7 +157,8 @@ class ScaleLoop:
             if fresh != count:
                 raise Conflict("the scale target changed since it was last read")
         wanted = Count(replicas=decision.action.replicas, resource_version=count.resource_version)
-        await self._parts.status.settle(state)  # it has the count from before
+        # Before the count changes: the staged fields have the count from before, and this process may end any moment.
+        await self._parts.status.settle(state)
         try:
             await self._parts.targets.write(state, spec, state.target, wanted)
         except Conflict:
@@ -189,7 +170,9 @@ class ScaleLoop:
     def _tell(self, state: ObjectState, look: Look) -> None:
         """Record, metrics, log and Events."""
         instruments = self._parts.instruments
-        self._tell_savings(state)
+        if state.ledger is not None:
+            used, saved = state.ledger.total_replicas, state.ledger.total_saved
+            instruments.record_savings(state.key, used=used, saved=saved)
         instruments.record_evaluation(state.key, look.evaluation)
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
@@ -201,34 +184,12 @@ class ScaleLoop:
             log.log(level, message, extra=about(state) | extra)
         record_events(self._parts, state, self._parts.caches.scaled_objects, events_of(look))
 
-    def _tell_savings(self, state: ObjectState) -> None:
-        if state.ledger is not None:
-            used, saved = state.ledger.total_replicas, state.ledger.total_saved
-            self._parts.instruments.record_savings(state.key, used=used, saved=saved)
-
     def _remember(self, state: ObjectState, look: Look) -> None:
         """What the next look begins with."""
         state.activity = look.activity
         state.told, state.failures = reason_of(look), look.failures
         state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
 
-    async def refresh_hpa_condition(self, state: ObjectState) -> None:
-        """Pass the HPA's ScalingActive on, between two looks."""
-        hpa = conditions.hpa_active(self._hpa_status(state, state.status))
-        if hpa is not None and state.spec is not None:
-            listed = with_condition(state.status.get("conditions") or conditions.INITIAL, "HPAActive", hpa)
-            await self._parts.status.write(state, {"conditions": listed})
-
-    def _hpa_status(self, state: ObjectState, status: Mapping[str, Any]) -> Obj:
+    def hpa_status(self, state: ObjectState, status: Mapping[str, Any]) -> Obj:
+        """The status of the HPA that a status names, as cached."""
         return self._parts.hpas.status(state.key.namespace, status.get("hpaName", ""))
-
-
-def _before(state: ObjectState, status: Mapping[str, Any]) -> Before:
-    return Before(
-        status=status,
-        # After a start the status is all that is known of it.
-        reason=state.told or status.get("kedaPy") or {},
-        failures=state.failures,
-        odd=state.odd,
-        out_of_reach=state.out_of_reach,
-    )

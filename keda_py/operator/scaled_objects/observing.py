@@ -1,26 +1,30 @@
-"""What a look sees: its readings, the replicas from the cache, the last activity; judged as one round.
+"""The facts of a look, judged as one round: its readings, the replicas from the cache, the last activity.
 
-Most looks see what the one before saw, and that had nothing to do: `sees_the_same` finds that out first, from the
-same sources and by identity where a cache replaces what changes.
+`Snapshots` name what a look has seen, so that the next one can be passed over (`controller/fast_path.py`).
 """
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from datetime import datetime
 
 from keda_py.core.decision import lasts
 from keda_py.core.fallback import needs_ready_pods
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.reading import Outcome, Round
+from keda_py.core.reading import Round
 from keda_py.core.round import Facts, Judgement, judge
-from keda_py.core.savings.ledger import seconds_until_due
+from keda_py.core.savings.ledger import note, seconds_until_due
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
-from keda_py.kube.informers.cache import Cache
+from keda_py.operator.controller.fast_path import Snapshot
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
 from keda_py.operator.scaled_objects.report import Look
-from keda_py.operator.scaled_objects.state import ObjectState, Sight
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Count
+
+SNAPSHOT_SECONDS = 300.0
+"""Between two whole looks at most, so that what a snapshot fails to name is found out all the same."""
+NO_METRICS = MetricSet(external=(), resource=())
 
 
 async def observe(
@@ -30,10 +34,10 @@ async def observe(
     readings: Round,
     own: Callable[[int | None], int | None] = lambda count: count,
 ) -> tuple[Judgement, Count | None]:
-    """What is to be done as of now, and the count with the version that a write can name.
+    """Judge the readings as of now; returns the judgement, and the count with the version that a write can name.
 
-    `own` says which count to decide on, given the one that is there: a shadow's own one. An object with a formula waits
-    for its namespace's turn to compute it, and is judged as of then.
+    `own` turns the count that is there into the one to decide on, which a shadow keeps itself. An object with a formula
+    waits for its namespace's turn to compute it, and is judged as of then.
     """
     count, trouble = await _count(parts, state, spec)
     ready_pods = await _ready_pods(parts, state, spec, readings)
@@ -55,60 +59,50 @@ async def observe(
         return judge(spec, facts), count
 
 
-SIGHT_SECONDS = 300.0
-"""At most, between two whole looks."""
-NO_METRICS = MetricSet(external=(), resource=())
+class Snapshots:
+    """The fast path's part of a `Kind`; `ScaleLoop` takes the snapshots."""
 
+    def __init__(self, parts: ScaledObjectDependencies) -> None:
+        self._parts = parts
 
-def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, sight: Sight, seen: Round) -> bool:
-    """Whether all that a look is made of is what it was at the look that came to nothing."""
-    return (
-        state.spec is sight.spec
-        and state.stored is sight.stored
-        and not state.staged
-        and state.written is None
-        and state.told is sight.told
-        and parts.clock.monotonic() < sight.until
-        and _outcomes(seen) == sight.outcomes
-        and sight.workloads.get(state.key.namespace, sight.spec.target.name) is sight.workload
-        and parts.caches.hpas.get(state.key.namespace, sight.stored.get("hpaName", "")) is sight.hpa
-        and (sight.spec.fallback is None or parts.readings.health(state.key) == sight.health)
-    )
+    def inputs(self, state: ObjectState) -> tuple[object, ...] | None:
+        """What a look reads beside its sources; each is replaced when it changes.
 
+        None while something is still to be written, or the cache of the target lags behind our own last scale.
+        """
+        spec, workloads, stored, namespace = state.spec, state.workloads, state.stored, state.key.namespace
+        if spec is None or workloads is None or state.staged or state.written is not None:
+            return None
+        hpa = self._parts.caches.hpas.get(namespace, stored.get("hpaName", ""))
+        return spec, stored, state.told, workloads.get(namespace, spec.target.name), hpa
 
-def sight_of(parts: ScaledObjectDependencies, state: ObjectState, look: Look) -> Sight | None:
-    """Keep what a look that wrote nothing was made of; None if the next one may come to more by time alone."""
-    workloads, count = _workloads(parts, state), look.seen.replicas
-    stands = SIGHT_SECONDS if look.stands_until is None else (look.stands_until - look.at).total_seconds()
-    if not stands or not lasts(look.decision):
-        return None
-    workload = workloads.get(state.key.namespace, look.spec.target.name) if workloads is not None else None
-    if workloads is None or workload is None or count is None or workload["spec"]["replicas"] != count:
-        return None
-    return Sight(
-        spec=look.spec,
-        outcomes=_outcomes(look.readings),
-        health=look.health,
-        workloads=workloads,
-        workload=workload,
-        hpa=parts.caches.hpas.get(state.key.namespace, state.stored.get("hpaName", "")),
-        stored=state.stored,
-        told=state.told,
-        reason=look.decision.reason,
-        look_again_at=look.decision.look_again_at,
-        until=parts.clock.monotonic() + min(SIGHT_SECONDS, stands, seconds_until_due(state.ledger, look.at)),
-    )
+    def snapshot_of(self, state: ObjectState, look: Look) -> Snapshot | None:
+        """The snapshot of a look that wrote nothing; None if time alone may change what the next one comes to."""
+        state.workloads = self._parts.caches.of_kind(state.target) if state.target is not None else None
+        inputs, count = self.inputs(state), look.seen.replicas
+        stands = SNAPSHOT_SECONDS if look.stands_until is None else (look.stands_until - look.at).total_seconds()
+        if inputs is None or state.workloads is None or not stands or not lasts(look.decision):
+            return None
+        workload = state.workloads.get(state.key.namespace, look.spec.target.name)
+        if workload is None or count is None or workload["spec"]["replicas"] != count:
+            return None
+        return Snapshot(
+            inputs=inputs,
+            outcomes=tuple([reading.outcome for reading in look.readings.readings]),
+            health=look.health,
+            reason=look.decision.reason.value,
+            look_again_at=look.decision.look_again_at,
+            until=self._parts.clock.monotonic()
+            + min(SNAPSHOT_SECONDS, stands, seconds_until_due(state.ledger, look.at)),
+        )
 
-
-def _outcomes(seen: Round) -> tuple[Outcome, ...]:
-    return tuple([one.outcome for one in seen.readings])
-
-
-def _workloads(parts: ScaledObjectDependencies, state: ObjectState) -> Cache | None:
-    """Where the scale target is cached; None where it is not, or our own last write has not come there yet."""
-    if state.target is None or state.written is not None:
-        return None
-    return parts.caches.of_kind(state.target)
+    def note_same(self, state: ObjectState, now: datetime) -> None:
+        """A look was passed over: the account of savings goes on."""
+        state.hpa_changed = False
+        if state.ledger is not None:
+            state.ledger = ledger = note(state.ledger, now, state.ledger.held)
+            used, saved = ledger.total_replicas, ledger.total_saved
+            self._parts.instruments.record_savings(state.key, used=used, saved=saved)
 
 
 async def _count(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:

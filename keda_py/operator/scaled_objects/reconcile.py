@@ -24,8 +24,7 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED
 from keda_py.operator.controller.finalizer import ensure_finalizer
 from keda_py.operator.controller.scalers import build_scalers, used_types
-from keda_py.operator.controller.steps import StepError
-from keda_py.operator.controller.troubles import log_trouble
+from keda_py.operator.controller.troubles import StepError, log_trouble
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.pausing import pause, resume
 from keda_py.operator.scaled_objects.state import ObjectState
@@ -49,7 +48,6 @@ class Reconciler:
 
     async def reconcile(self, state: ObjectState, live: Obj) -> None:
         """All steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
-        fingerprint = state.reconciling
         # Of one step the fields are remembered even when a later one fails, so that a status tells how far it came.
         fields: dict[str, Any] = {}
         spec: ScalingSpec | None = None
@@ -60,17 +58,17 @@ class Reconciler:
         except StepError as error:
             await self._report_failure(state, spec, live, fields, error)
             raise
-        state.fingerprint = fingerprint
+        state.reconciled.finish(live)
         self._report_success(state, spec, live, fields)
 
     async def make_hpa(self, state: ObjectState, live: Obj) -> None:
-        """That of a new object whose count from before is stored by now. Raises StepError and KubeError."""
+        """Make the HPA of a new object, whose count from before is stored by now. Raises StepError and KubeError."""
         spec = state.spec
         try:
             with _step(STEP_HPA):
                 await self.create_hpa(state, live)
         except (StepError, KubeError) as error:
-            state.fingerprint = None  # the next reconcile makes it
+            state.reconciled.invalidate()  # the next reconcile makes it
             if isinstance(error, StepError):
                 await self._report_failure(state, spec, live, {}, error)
             raise
@@ -93,7 +91,7 @@ class Reconciler:
             return
         await resume(self._parts, state, spec, live)
         with _step(STEP_TARGET):
-            await self._find_target(state, spec, live, fields)
+            await self._resolve_target(state, spec, live, fields)
         with _step(STEP_BOUNDS):
             check_bounds(spec)
         with _step(STEP_TRIGGERS):
@@ -113,7 +111,7 @@ class Reconciler:
             # Invalid: a newer schema refuses what an older one let in, and with it every write to the object.
             raise StepError(f"{STEP_OWN}: {error}", error) from error
 
-    async def _find_target(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
+    async def _resolve_target(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         try:
             kind, count = await self._parts.targets.resolve(spec)
         except TargetError as error:
@@ -166,7 +164,8 @@ class Reconciler:
         fresh = state.spec is None
         if state.activity is None:
             state.activity = restore_activity(state.status, clock.now(), clock.monotonic())
-        state.spec, state.metrics, state.next_look = spec, metrics, 0.0
+        state.spec, state.metrics = spec, metrics
+        state.due.look_now()
         if fresh:
             self._parts.events.record(live, *WATCH_STARTED)
 
@@ -176,7 +175,7 @@ class Reconciler:
         if before.status != "True" and state.unmade is None:
             self._parts.tell(live, *_READY_EVENT)
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
-        keep = state.fingerprint is not None and before.reason in _LOOP_REASONS
+        keep = state.reconciled.fingerprint is not None and before.reason in _LOOP_REASONS
         self._stage(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
 
     async def _report_failure(

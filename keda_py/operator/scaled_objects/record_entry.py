@@ -48,7 +48,7 @@ def _cause(look: Look) -> str:
 
 
 def entry_paused(spec: ScalingSpec, before: int | None, now: datetime) -> Entry:
-    """Of one that an Environment, an Override or a schedule has stopped; `before` None: its count stays as it is."""
+    """The entry of a pause by an Environment, an Override or a schedule; `before` is None if the count stays."""
     after = spec.pause.replica_count()
     return Entry(
         at=now,

@@ -1,4 +1,4 @@
-"""One look as one value, and what people are told of it: Events and log lines.
+"""A look as one value, with the Events and log lines that follow from it.
 
 Made by `look.py`; the status is `status.py`, the decision record's entry `record_entry.py`. All three are pure
 functions of the value.
@@ -21,6 +21,7 @@ from keda_py.core.round import Conclusion, EventNote, Judgement, Outcome, Settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import counts_as_zero
 from keda_py.errors import ScalerError
+from keda_py.operator.scaled_objects.state import ObjectState
 
 FALLBACK_BEGINS = EventNote(
     type="Normal", reason="ScaledObjectFallbackActivated", note="ScaledObject fallback is active"
@@ -57,7 +58,7 @@ NEW = Before()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What was read and seen, what was decided, and what came of it (`outcome` None: there was nothing to do).
+    """Everything about one look: readings, facts, decision, and outcome (None if there was nothing to do).
 
     `settled` is what that leaves in the status, `activity` what the next look begins with; until `stands_until` equal
     facts come to an equal decision (`Conclusion`).
@@ -88,50 +89,63 @@ class Look:
     case `fallback` the HPA asks more often than the poll, and there is no Event.
     """
 
+    awake: bool | None = field(init=False, repr=False, compare=False)
+    """Whether the workload has replicas now; None if that is not known, or it never goes to zero."""
+    refusal: str = field(init=False, repr=False, compare=False)
+    """Why the target could not be scaled or read, "" if it could."""
+    idle: bool = field(init=False, repr=False, compare=False)
+    """Nothing to do, and at zero or `idleReplicaCount`: no HPA asks, so that the next work is ours to find."""
+    failures: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Trigger errors beyond any fallback, in words."""
+    odd_values: Mapping[str, str] = field(init=False, repr=False, compare=False)
+    """Notes by metric: a formula that fails or has no number, and values that count as 0 without being one."""
+
     def __post_init__(self) -> None:
         action, known = self.decision.action, self.before.status.get("conditions") or ()
         done = isinstance(action, ScaleTo) and self.outcome is not None and not self.outcome.error
+        scaled_to = action.replicas if done and isinstance(action, ScaleTo) else None
         now, was = shows_fallback(self.spec, self.health), read_condition(known, "Fallback").status == "True"
         found = any(isinstance(one.outcome, ScalerError) == now and not one.asked for one in self.readings.readings)
-        object.__setattr__(self, "scaled_to", action.replicas if done and isinstance(action, ScaleTo) else None)
-        object.__setattr__(self, "in_fallback", now)
-        object.__setattr__(self, "tells_fallback", now != was and found)
+        count = self.seen.replicas if scaled_to is None else scaled_to
+        is_at_rest = count is not None and count in (0, self.spec.idle_replicas)
+        for name, value in (
+            ("scaled_to", scaled_to),
+            ("in_fallback", now),
+            ("tells_fallback", now != was and found),
+            ("awake", _awake(self.spec, count)),
+            ("refusal", self.outcome.error if self.outcome else self.seen.replicas_error),
+            ("idle", is_at_rest and not self.evaluation.active),
+            ("failures", tuple(str(error) for _, error in self.evaluation.errors)),
+            ("odd_values", _odd_values(self.evaluation, self.readings)),
+        ):
+            object.__setattr__(self, name, value)
 
-    @property
-    def awake(self) -> bool | None:
-        """Whether the workload has replicas now; None: not known, or it never goes to zero."""
-        lowest = self.spec.min_replicas if self.spec.idle_replicas is None else self.spec.idle_replicas
-        count = self.seen.replicas if self.scaled_to is None else self.scaled_to
-        return None if lowest > 0 or self.spec.resource_only or count is None else count > 0
 
-    @property
-    def refusal(self) -> str:
-        """Why the target could not be scaled or read, "" if it could."""
-        return self.outcome.error if self.outcome else self.seen.replicas_error
+def _awake(spec: ScalingSpec, count: int | None) -> bool | None:
+    lowest = spec.min_replicas if spec.idle_replicas is None else spec.idle_replicas
+    return None if lowest > 0 or spec.resource_only or count is None else count > 0
 
-    @property
-    def idle(self) -> bool:
-        """Nothing to do, and at zero or `idleReplicaCount`: no HPA asks, so the next work is ours to find."""
-        count = self.seen.replicas if self.scaled_to is None else self.scaled_to
-        return not self.evaluation.active and count is not None and count in (0, self.spec.idle_replicas)
 
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """Trigger errors beyond any fallback, in words."""
-        return tuple(str(error) for _, error in self.evaluation.errors)
+def _odd_values(evaluation: Evaluation, readings: Round) -> Mapping[str, str]:
+    """An empty answer that a scaler gives a meaning, and a value of a fallback, were asked for and are not odd."""
+    if not evaluation.notes:
+        return NOTHING
+    answered = ((one.metric.name, one.outcome) for one in readings.readings)
+    odd = {name for name, said in answered if not isinstance(said, ScalerError) and counts_as_zero(said.value)}
+    noted = (note.partition(": ") for note in evaluation.notes)
+    return {name: text for name, _, text in noted if name == COMPOSITE_METRIC or name in odd}
 
-    @property
-    def odd_values(self) -> dict[str, str]:
-        """Note by metric, of a formula that fails or has no number, and of values that count as 0 without being one.
 
-        What a scaler means by an empty answer, and what a fallback stands for, was asked for and is not odd.
-        """
-        if not self.evaluation.notes:
-            return {}
-        answered = ((one.metric.name, one.outcome) for one in self.readings.readings)
-        odd = {name for name, said in answered if not isinstance(said, ScalerError) and counts_as_zero(said.value)}
-        noted = (note.partition(": ") for note in self.evaluation.notes)
-        return {name: text for name, _, text in noted if name == COMPOSITE_METRIC or name in odd}
+def before_of(state: ObjectState, status: Mapping[str, Any]) -> Before:
+    """What people know of an object whose status that is."""
+    return Before(
+        status=status,
+        # After a start the status is all that is known of it.
+        reason=state.told or status.get("kedaPy") or {},
+        failures=state.failures,
+        odd=state.odd,
+        out_of_reach=state.out_of_reach,
+    )
 
 
 def look_of(

@@ -61,5 +61,5 @@ def _fails(look: Look) -> bool:
 
 
 def _stored(state: ObjectState) -> Ledger | None:
-    """What is remembered, after a start what the status says."""
+    """The account in memory, after a start the one in the status."""
     return state.ledger or read_ledger(map_at(dict(state.status), SAVINGS))

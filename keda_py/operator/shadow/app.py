@@ -17,9 +17,9 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.events import EventRecorder, EventType
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.cluster.caches import Caches, keep_hpa_status
-from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
 from keda_py.operator.decisions.record import DecisionRecord, Entry
@@ -31,8 +31,7 @@ from keda_py.operator.process.watchdog import Watchdog
 from keda_py.operator.scaled_jobs.caches import JobCaches
 from keda_py.operator.scaled_jobs.parts import job_parts_of
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.hpas import Hpas
-from keda_py.operator.scaled_objects.targets import Targets
+from keda_py.operator.scaled_objects.parts import scaled_object_parts_of
 from keda_py.operator.shadow.comparisons import Comparisons
 from keda_py.operator.shadow.jobs import ShadowedJobs, ShadowJobState
 from keda_py.operator.shadow.ledger import Ledger
@@ -140,15 +139,9 @@ class SilentEvents(EventRecorder):
 
 def _parts(around: OperatorInputs, sources: Sources, readings: Readings) -> ScaledObjectDependencies:
     client, clock, scaling = around.client, around.clock, around.settings.scaling
-    return ScaledObjectDependencies(
+    shared = Dependencies(
         clock=clock,
         client=client,
-        caches=sources.caches,
-        namespaces=Namespaces(client),
-        targets=Targets(client, sources.caches, sources.discovery, clock),
-        hpas=Hpas(client, sources.caches.hpas),
-        specs=AS_WRITTEN,
-        reader=sources.reader,
         readings=readings,
         resolver=sources.resolver,
         status=SilentStatus(client, clock, scaling.decision_history),
@@ -159,6 +152,7 @@ def _parts(around: OperatorInputs, sources: Sources, readings: Readings) -> Scal
         activations=Activations(clock, per_second=0),
         tells_unknown_keys=False,
     )
+    return scaled_object_parts_of(shared, sources.caches, sources.discovery, sources.reader, AS_WRITTEN)
 
 
 async def _work(shadow: Shadow, ready: asyncio.Event, started: Started) -> None:
@@ -168,7 +162,7 @@ async def _work(shadow: Shadow, ready: asyncio.Event, started: Started) -> None:
         for run in (parts.caches.run, shadow.job_caches.run, parts.reader.run, watchdog.run):
             tasks.create_task(run())
         await parts.caches.synced()
-        tasks.create_task(watch_clock(parts.clock, [shadow.controller.on_clock_step, shadow.jobs.on_clock_step]))
+        tasks.create_task(watch_clock(parts.clock, [shadow.controller.look_at_all, shadow.jobs.look_at_all]))
         tasks.create_task(_work_on_jobs(shadow))
         ready.set()
         log.info("shadow started; nothing is written", extra={"version": __version__})

@@ -42,7 +42,8 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
         check_triggers(spec.triggers)
         metrics = await build_scalers(self._parts, state, spec, live)
         check_metric_types(spec)
-        state.spec, state.metrics, state.next_look, state.missing = spec, metrics, 0.0, None
+        state.spec, state.metrics, state.missing = spec, metrics, None
+        state.due.look_now()
         return True
 
     async def _compare(self, state: ShadowJobState, readings: Round) -> ShadowLook | None:

@@ -14,8 +14,8 @@ from keda_py.operator.controller.after_look import note_decision, schedule_next
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.finalizer import end_loop
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import Remembered, fingerprint_of
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.decisions.record import Entry
 from keda_py.operator.shadow.comparisons import PAUSED, SLACK, Comparisons
 
@@ -41,7 +41,6 @@ class ShadowedKind(Kind[StateT]):
 
     async def reconcile(self, state: StateT, live: Obj) -> None:
         """From a spec to a loop; what stops it is what we would say in Ready. Raises StepError, KubeError."""
-        fingerprint = fingerprint_of(live)
         try:
             is_followed = await self._prepare(state, live)
         except (ConfigError, ScalerError, KubeError) as error:
@@ -51,7 +50,7 @@ class ShadowedKind(Kind[StateT]):
         if not is_followed:
             await self._stop(state)
             self._comparisons.skip(state, PAUSED)
-        state.fingerprint = fingerprint
+        state.reconciled.finish(live)
 
     async def _stop(self, state: StateT) -> None:
         state.stop()
@@ -62,9 +61,9 @@ class ShadowedKind(Kind[StateT]):
         spec, parts = state.spec, self._around
         if spec is None:
             return
-        state.looking = True
+        state.due.looking = True
         try:
-            readings = await parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
+            readings = await parts.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
             if readings is None or state.spec is not spec or (look := await self._compare(state, readings)) is None:
                 return
             note_decision(parts, state, look.entry)
@@ -73,7 +72,7 @@ class ShadowedKind(Kind[StateT]):
             self._comparisons.note(state, look.claims, look.patience, readings)
             schedule_next(parts, state, readings, look.look_again_at)
         finally:
-            state.looking = False
+            state.due.looking = False
 
     @abstractmethod
     async def _prepare(self, state: StateT, live: Obj) -> bool:

@@ -57,7 +57,8 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
         state.hpa = build_hpa(spec, metrics)
         if state.activity is None:
             state.activity = restore_activity(state.status, parts.clock.now(), parts.clock.monotonic())
-        state.spec, state.metrics, state.next_look = spec, metrics, 0.0
+        state.spec, state.metrics = spec, metrics
+        state.due.look_now()
         return True
 
     async def _compare(self, state: ShadowState, readings: Round) -> ShadowLook | None:

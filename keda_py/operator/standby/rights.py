@@ -111,11 +111,12 @@ async def _lead(work: Work) -> None:
     await work.lead()
 
 
-def rights_of(client: KubeClient, lease: LeaseSpec, election: Election | None) -> Rights:
-    """The rights that the settings ask for; `election` is None for a replica that is alone."""
+def rights_of(client: KubeClient, lease: LeaseSpec, *, elects: bool) -> Rights:
+    """The rights that the settings ask for; without an election this replica is the only one."""
+    election = Election(client, lease) if elects else None
     leading, shares = election or Alone(), Tenures()
     membership = Membership(client, lease, shares.is_quiet) if lease.shards else Whole(leading)
-    if election is not None:  # of a replica that is alone, nothing ever has to be asked
+    if election is not None:  # a replica that is alone never has to ask
         shares.follow(membership.owns, lambda: membership.is_live)
     if isinstance(membership, Membership):
         membership.subscribe(shares.review)

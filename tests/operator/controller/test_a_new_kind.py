@@ -9,12 +9,15 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import CONFIG_MAPS, Obj
+from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.finalizer import FINALIZER, ensure_finalizer, remove_finalizer
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import Remembered, fingerprint_of
-from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.sharding.tenures import Tenures
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.worlds.world import NAMESPACE, World
 
 
@@ -34,7 +37,7 @@ class Greetings(Kind[Remembered]):
         await self._client.patch(
             CONFIG_MAPS.named(state.key.namespace, state.key.name), {"data": {"said": f"hello {name}"}}
         )
-        state.fingerprint = fingerprint_of(live)
+        state.reconciled.finish(live)
 
     async def look(self, state: Remembered) -> None:
         raise AssertionError("nothing is polled: no spec is ever set")
@@ -64,6 +67,29 @@ async def test_a_kind_is_a_memory_and_three_verbs(world: World) -> None:
             for task in running:
                 task.cancel()
     assert ObjectKey("ConfigMap", NAMESPACE, "app") not in controller.states
+
+
+def greetings(shared: Dependencies, tenures: Tenures) -> Component:
+    """The package of the kind: what an operator has to be told of it."""
+    informer = Informer(shared.client, InformerSpec(resource=CONFIG_MAPS, namespaces=(NAMESPACE,)))
+    controller = Controller(shared, Greetings(shared.client, informer), 1, tenures)
+
+    async def work() -> None:
+        await informer.wait_synced()
+        await controller.run()
+
+    return Component(background=(informer.run,), share=(work,), controllers=(controller,))
+
+
+async def test_a_package_of_another_kind_runs_in_the_operator_beside_its_own(world: World) -> None:
+    await world.operator.stop()
+    world.operator.packages = (greetings,)
+    await world.operator.start()
+    await _live(world)
+    await world.create(deployment(), scaled_object(metrics_api(world.url)))
+    world.jobs(1)
+    await world.seconds(40)
+    assert world.replicas("app") == 1
 
 
 async def _live(world: World) -> None:

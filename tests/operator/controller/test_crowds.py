@@ -12,7 +12,7 @@ from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, Obj
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import Remembered, fingerprint_of
+from keda_py.operator.controller.state import Remembered
 from keda_py.operator.sharding.tenures import Tenures
 from tests.builders import config_map
 from tests.kube.faulty_server import FaultyServer, serving, thing, write_kubeconfig
@@ -36,7 +36,7 @@ class Questions(Kind[Remembered]):
         self.begun += 1
         await self._client.get(ASKED)
         self.done += 1
-        state.fingerprint = fingerprint_of(live)
+        state.reconciled.finish(live)
 
     async def look(self, state: Remembered) -> None:
         raise AssertionError("nothing is polled: no spec is ever set")

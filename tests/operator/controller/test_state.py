@@ -4,7 +4,6 @@ import gc
 
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
-from keda_py.operator.controller.state import fingerprint_of
 from keda_py.operator.scaled_objects.state import ObjectState
 
 KEY = ObjectKey("ScaledObject", "shop", "orders")
@@ -23,8 +22,8 @@ async def test_no_object_is_held_beside_the_cache() -> None:
     state, live = remembered(), version(1)
     state.follow(None, live)
     state.begin(live)
-    state.fingerprint = fingerprint_of(live)
-    assert state.is_reconciled(live)
+    state.reconciled.finish(live)
+    assert state.reconciled.matches(live)
     assert not any(held is live for held in gc.get_referents(state))
     state.follow(live, version(2))
     assert not any(held is live["status"] for held in gc.get_referents(state))
@@ -32,11 +31,11 @@ async def test_no_object_is_held_beside_the_cache() -> None:
 
 def test_a_newer_version_is_reconciled_where_nothing_that_matters_has_changed() -> None:
     state = remembered()
-    state.fingerprint = fingerprint_of(version(1))
-    assert state.is_reconciled(version(1))
-    assert state.is_reconciled(version(2))
-    assert not state.is_reconciled(version(3, generation=2))
-    assert state.is_reconciled(version(4))
+    state.reconciled.finish(version(1))
+    assert state.reconciled.matches(version(1))
+    assert state.reconciled.matches(version(2))
+    assert not state.reconciled.matches(version(3, generation=2))
+    assert state.reconciled.matches(version(4))
 
 
 async def test_the_journal_calls_a_new_spec_by_another_name() -> None:

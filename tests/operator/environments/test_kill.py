@@ -82,7 +82,8 @@ async def test_a_replica_that_takes_over_behind_its_watch_overwrites_no_count(wo
     await until(world, 20, "12:07")
     assert world.operator.assembly is not None
     ((_, state),) = world.operator.assembly.environments.environments.states.items()
-    state.version, state.stored, state.next_look = version_of(before), before["status"], 0.0
+    state.version, state.stored = version_of(before), before["status"]
+    state.due.look_now()
     world.operator.assembly.environments.environments.queue.add(state.key)
     await world.seconds(5)
     kept = status(world)["members"]["Deployment/web"]

@@ -66,7 +66,7 @@ async def test_forged_statuses_leave_the_journal_to_what_is_under_way(lives: Liv
     quarantine, key = Quarantine(lives.world.clock, journal), ObjectKey("ScaledObject", "evil", "killer")
     for number in range(SLOTS):
         live = _forged(number)
-        assert quarantine.find(work_on(ObjectKey.of("ScaledObject", live), live), live) is not None
+        assert quarantine.review(work_on(ObjectKey.of("ScaledObject", live), live), live) is not None
     killer, copies = work_on(key, _forged(SLOTS)), list[bytearray]()
 
     async def step() -> None:

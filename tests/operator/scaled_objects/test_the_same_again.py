@@ -10,8 +10,9 @@ from keda_py.core.reading import Reading
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from keda_py.localkube.plane import SYNC_SECONDS
+from keda_py.operator.controller.fast_path import FastPath
 from keda_py.operator.decisions.history import PAUSE_SECONDS
-from keda_py.operator.scaled_objects.observing import sees_the_same
+from keda_py.operator.scaled_objects.kind import ScaledObjects
 from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.worlds.world import World
 
@@ -89,25 +90,29 @@ async def test_whatever_a_look_was_made_of_has_to_be_the_same_for_the_next_to_co
     await _idle(world)
     assert world.operator.assembly is not None
     parts, (state,) = world.operator.assembly.parts, world.operator.assembly.scaled_objects.states.values()
-    seen, sight, spec = await parts.readings.poll(state.key), state.sight, state.spec
+    seen, snapshot, spec = await parts.readings.poll(state.key), state.snapshot, state.spec
     assert seen is not None
-    assert sight is not None
+    assert snapshot is not None
     assert spec is not None
+    *others, workload, hpa = snapshot.inputs
+    assert isinstance(workload, dict)
     changes: dict[str, dict[str, Any]] = {
         "another version of the spec": {"spec": replace(spec)},
         "a status written by another": {"stored": dict(state.stored)},
         "a status that is still to be written": {"staged": {"health": {}}},
         "a reason that is held back": {"told": {}},
-        "five minutes": {"sight": replace(sight, until=parts.clock.monotonic())},
-        "another version of the workload": {"sight": replace(sight, workload=dict(sight.workload))},
+        "five minutes": {"snapshot": replace(snapshot, until=parts.clock.monotonic())},
+        "another version of the workload": {"snapshot": replace(snapshot, inputs=(*others, {**workload}, hpa))},
         "a count of our own that is on its way": {"written": (1, 0)},
-        "an HPA that has gone": {"sight": replace(sight, hpa={})},
-        "another reading": {"sight": replace(sight, outcomes=(Reading(value=1.0, active=True),))},
-        "failures that are counted": {"sight": replace(sight, health={"s0-app": FallbackState(failures=1)})},
+        "an HPA that has gone": {"snapshot": replace(snapshot, inputs=(*others, workload, {}))},
+        "another reading": {"snapshot": replace(snapshot, outcomes=(Reading(value=1.0, active=True),))},
+        "failures that are counted": {"snapshot": replace(snapshot, health={"s0-app": FallbackState(failures=1)})},
     }
-    assert sees_the_same(parts, state, sight, seen)
+    fast_path, now = FastPath(parts, ScaledObjects(parts), {}), parts.clock.monotonic()
+    assert fast_path.same_round(state, snapshot, now) == seen
     changed = {what: replace(state, **change) for what, change in changes.items()}
-    assert [what for what, one in changed.items() if one.sight and sees_the_same(parts, one, one.sight, seen)] == []
+    same = [what for what, one in changed.items() if one.snapshot and fast_path.same_round(one, one.snapshot, now)]
+    assert same == []
 
 
 async def _idle(world: World) -> None:
@@ -130,7 +135,7 @@ async def test_what_was_seen_counts_no_longer_than_the_decision_stands(world: Wo
     await _idle(world)
     assert world.operator.assembly is not None
     (state,) = world.operator.assembly.scaled_objects.states.values()
-    assert state.sight is not None
-    assert state.sight.look_again_at is not None
-    left = (state.sight.look_again_at - world.clock.now()).total_seconds()
-    assert state.sight.until - world.clock.monotonic() <= left
+    assert state.snapshot is not None
+    assert state.snapshot.look_again_at is not None
+    left = (state.snapshot.look_again_at - world.clock.now()).total_seconds()
+    assert state.snapshot.until - world.clock.monotonic() <= left

@@ -40,7 +40,7 @@ def is_settled(replica: Replica, count: int) -> bool:
 
 def owned(replica: Replica) -> set[str]:
     states = parts(replica).scaled_objects.states
-    return {key.name for key, state in states.items() if state.fingerprint is not None}
+    return {key.name for key, state in states.items() if state.reconciled.fingerprint is not None}
 
 
 def leader(crew: Sequence[Replica]) -> Replica | None:

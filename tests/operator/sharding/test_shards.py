@@ -69,7 +69,7 @@ async def test_one_cut_off_writes_nothing_after_its_deadline_and_takes_part_agai
     await apps(replicas)
     await eventually(lambda: shared_out(crew))
     cut = crew[0]
-    await eventually(lambda: all(state.sight for state in remembered(cut)))  # its looks come to nothing
+    await eventually(lambda: all(state.snapshot for state in remembered(cut)))  # its looks come to nothing
     before = remembered(cut)
     assert shown(cut) == owned(cut)
     cut.cable.pull()

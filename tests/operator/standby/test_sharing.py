@@ -20,7 +20,7 @@ from keda_py.localkube.access.identity import ADMIN, load_pair, service_account
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.net.tls import TlsContexts
 from keda_py.operator.cluster.caches import Caches
-from keda_py.operator.standby.ownership import OwnMetrics, UpstreamTrust, share_metrics
+from keda_py.operator.standby.metric_delegation import OwnMetrics, UpstreamTrust, share_metrics
 from keda_py.serving.statuses import StatusError
 from keda_py.settings.settings import load_settings
 from tests.builders import bare_scaled_object, deployment, metrics_api

@@ -12,7 +12,8 @@ from typing import assert_never
 from keda_py.apis.scaled_object import Fallback
 from keda_py.core.environment.decision.members import Overlay, OverlayAsleep, OverlayHold, OverlayReplicas
 from keda_py.core.environment.overrides import OverrideState, Verdict
-from keda_py.core.spec import LARGEST_INT32, PAUSED, PAUSED_REPLICAS, PauseSpec, ScalingSpec, parse_bool_annotation
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.pause import LARGEST_INT32, PAUSED, PAUSED_REPLICAS, PauseSpec, parse_bool_annotation
 
 _NO_TIME = timedelta(0)
 TO_ZERO = Fallback(failure_threshold=LARGEST_INT32, replicas=0)

@@ -1,7 +1,7 @@
 """Fields of a stored ScaledObject that concern its workload."""
 
 from keda_py.apis.foreign import map_at, text_at, texts_at
-from keda_py.core.spec import PAUSED, PAUSED_REPLICAS, parse_bool_annotation
+from keda_py.core.values.pause import PAUSED, PAUSED_REPLICAS, parse_bool_annotation
 from keda_py.kube.resources import Obj
 
 

@@ -1,4 +1,4 @@
-"""What an object that is held back shows: a Ready condition in plain words, one Event, and a note for other replicas.
+"""The status of an object that is held back: a Ready condition, one Event, and a note for other replicas.
 
 The controller calls it in place of a reconcile. Nothing of its spec is read here, for that may be what a process died
 of. The Active condition stays as it is: after the hold it says whether a cooldown has to begin anew.
@@ -27,11 +27,11 @@ async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: Hel
     current = state.status.get("conditions") or ()
     ready, known = ConditionValue("False", f"{state.key.kind}{HELD_BACK}", held.text), read_condition(current, "Ready")
     if held.told and known.reason == ready.reason:
-        return  # as the replica has put it that knows more
+        return  # another replica has written it, and knows more
     listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
     fields: dict[str, Any] = {"conditions": with_condition(listed, "Ready", ready)}
     if not held.told:
-        # No Event and no note for others on the word of a status alone: its user may have written that.
+        # A hold that is known from the status alone causes no Event and no note: a user may have written that status.
         fields["kedaPy"] = _note_of(parts, state, live, held)
         if known != ready:
             parts.events.record(live, "Warning", ready.reason, held.text, action=held.text)
@@ -40,14 +40,14 @@ async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: Hel
 
 
 def _note_of(parts: Dependencies, state: Remembered, live: Obj, held: Held) -> dict[str, Any]:
-    """`status.kedaPy`, for other replicas."""
+    """`status.kedaPy`, from which other replicas know of the hold."""
     before, generation = map_at(dict(state.status), "kedaPy"), live["metadata"].get("generation", 0)
     since = before.get("since", "") if before.get("reason") == HELD_BACK else write_time(parts.clock.now())
     return write_held_back(held.hold, held.until, generation, since)
 
 
 async def show_release(parts: Dependencies, state: Remembered) -> None:
-    """Take the note away that `state.shows_hold`, once its object was worked on. Raises KubeError."""
+    """Remove the note of a hold once its object was worked on. Raises KubeError."""
     if shows_hold(state.status):
         own = state.status["kedaPy"]
         rest = {name: value for name, value in own.items() if name != "heldBack"}

@@ -1,4 +1,4 @@
-"""What an operator has that is alone in its process: a journal that outlives it, and leave to end it."""
+"""The process of an operator: a journal that outlives it, and permission to end it when the loop hangs."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -17,8 +17,10 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnProcess:
-    """`hang` is told of each tick of the watchdog, None: it only reports. `rearm` is called about once a second while
-    the event loop turns."""
+    """`hang` gets each tick of the watchdog; None if other code shares the process, which is then never ended.
+
+    `rearm` is called about once a second while the event loop turns.
+    """
 
     journal: Journal
     hang: Hang | None = None
@@ -26,12 +28,12 @@ class OwnProcess:
 
     @property
     def alone(self) -> bool:
-        """Whether no other shares the process."""
+        """Whether the operator has the process to itself."""
         return self.hang is not None
 
 
 def own_journal(settings: Settings, clock: Clock) -> AbstractContextManager[Journal]:
-    """That of the operator with these settings: started again, in its pod or on its machine, it finds it."""
+    """Open the journal of an operator with these settings, which finds it again after a restart in the same pod."""
     cluster, lease = settings.cluster, settings.leadership.lease_name
     name = "\n".join((cluster.pod_namespace, lease, cluster.pod_name, cluster.kubeconfig))
     return open_journal(settings.process.state_dir, name, int(clock.now().timestamp()))

@@ -1,4 +1,4 @@
-"""How many objects and triggers there are, for our own metrics: counted as they come and go, not at each scrape."""
+"""The numbers of objects and triggers for our own metrics, counted as objects come and go, not at each scrape."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ from keda_py.telemetry.shard_metrics import ShardMetrics
 K = TypeVar("K")
 
 
-class Registered:
+class ObjectCounts:
     """Keeps the registered totals of KEDA's names."""
 
     def __init__(self, instruments: OperatorMetrics, trigger_types: Collection[str]) -> None:
@@ -63,20 +63,20 @@ def _taken(counts: Counter[K], key: K) -> int:
 
 
 def _namespace(live: Obj) -> str:
-    """What is in no namespace counts for "default", as in KEDA."""
+    """Count an object of the cluster for "default", as KEDA does."""
     return namespace_of(live) or "default"
 
 
 def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts) -> None:
-    """From now on our own metrics show what there is, and how much of it is due."""
-    registered = Registered(parts.instruments, trigger_types())
+    """Show on our own metrics how many objects there are, and how many of them are due."""
+    counts = ObjectCounts(parts.instruments, trigger_types())
     caches, process = parts.caches, parts.instruments.process
-    registered.count("scaled_object", caches.scaled_objects)
-    registered.count("scaled_job", jobs.caches.scaled_jobs)
-    registered.count("trigger_authentication", caches.authentications)
-    registered.count("cluster_trigger_authentication", caches.cluster_authentications)
-    registered.count("cloudevent_source", caches.event_sources)
-    registered.count("cloudevent_source", caches.cluster_event_sources)
+    counts.count("scaled_object", caches.scaled_objects)
+    counts.count("scaled_job", jobs.caches.scaled_jobs)
+    counts.count("trigger_authentication", caches.authentications)
+    counts.count("cluster_trigger_authentication", caches.cluster_authentications)
+    counts.count("cloudevent_source", caches.event_sources)
+    counts.count("cloudevent_source", caches.cluster_event_sources)
 
     def exists(namespace: str) -> bool:
         return caches.holds(namespace) or jobs.caches.scaled_jobs.holds(namespace)
@@ -94,7 +94,7 @@ def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[Obje
 def show_shards(
     instruments: OperatorMetrics, rights: Rights, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts
 ) -> None:
-    """From now on our own metrics show which share is ours."""
+    """Show on our own metrics the share of this replica."""
     metrics = ShardMetrics(instruments.registry, lambda: rights.membership.share)
 
     def show() -> None:

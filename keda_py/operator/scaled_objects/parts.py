@@ -1,0 +1,85 @@
+"""Assembly of the ScaledObjects: their scale targets and HPAs, a controller, and the answers to the HPA's questions.
+
+`operator/assembly.py` comes here; `app.py` runs it.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec_source import SpecSource
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.errors import ConfigError
+from keda_py.external_metrics.query import Query
+from keda_py.kube.discovery import Discovery
+from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.cluster.namespaces import Namespaces
+from keda_py.operator.cluster.reader import ClusterReader
+from keda_py.operator.controller.component import Component
+from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.process.questions import GuardedQuestions
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.operator.scaled_objects.fallback_target import FallbackTarget
+from keda_py.operator.scaled_objects.hpas import Hpas
+from keda_py.operator.scaled_objects.kind import ScaledObjects
+from keda_py.operator.scaled_objects.state import ObjectState
+from keda_py.operator.scaled_objects.targets import Targets
+from keda_py.operator.sharding.tenures import Tenures
+
+Specs = SpecSource[ScaledObject, ScalingSpec]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledObjectParts:
+    """What `operator/assembly.py` has of ScaledObjects; `questions` answers the HPA."""
+
+    dependencies: ScaledObjectDependencies
+    controller: Controller[ObjectState]
+    questions: GuardedQuestions
+
+    @property
+    def component(self) -> Component:
+        """What runs of it, and when."""
+        return Component(
+            share=(self.controller.run,),
+            controllers=(self.controller,),
+            on_clock_step=(self.controller.look_at_all,),
+            on_share=(self.dependencies.activations.clear,),
+        )
+
+
+def assemble_scaled_objects(parts: ScaledObjectDependencies, workers: int, tenures: Tenures) -> ScaledObjectParts:
+    """Put them together; nothing runs yet."""
+    controller = Controller(parts, ScaledObjects(parts), workers, tenures)
+    parts.activations.subscribe(controller.kind, controller.on_turn)
+    targets = FallbackTarget(parts.client, parts.targets, parts.reader, controller.states)
+    query = Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
+    questions = GuardedQuestions(query, parts.quarantine, parts.caches.scaled_objects.get)
+    return ScaledObjectParts(dependencies=parts, controller=controller, questions=questions)
+
+
+def scaled_object_parts_of(
+    shared: Dependencies, caches: Caches, discovery: Discovery, reader: ClusterReader, specs: Specs
+) -> ScaledObjectDependencies:
+    """What all kinds share, and what ScaledObjects need beside it; for a shadow, too."""
+    return shared.extended(
+        partial(
+            ScaledObjectDependencies,
+            caches=caches,
+            namespaces=Namespaces(shared.client),
+            targets=Targets(shared.client, caches, discovery, shared.clock),
+            hpas=Hpas(shared.client, caches.hpas),
+            specs=specs,
+            reader=reader,
+        )
+    )
+
+
+def _find_spec(parts: ScaledObjectDependencies, key: ObjectKey) -> ScalingSpec | None:
+    live = parts.caches.scaled_objects.get(key.namespace, key.name)
+    try:
+        return parts.specs.read(live) if live else None
+    except ConfigError:
+        return None
