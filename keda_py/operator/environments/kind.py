@@ -19,7 +19,6 @@ from functools import partial
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_manifest
-from keda_py.apis.scaled_object_status import SavingsStatus
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
@@ -53,7 +52,7 @@ from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
-from keda_py.operator.environments.savings import account
+from keda_py.operator.environments.savings import account, stored_accounts
 from keda_py.operator.environments.state import EnvironmentMemory, Read
 from keda_py.operator.environments.wire import fields_of
 
@@ -209,7 +208,9 @@ class Environments(Kind[EnvironmentMemory]):
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, self._parts.clock.monotonic())
         waits = self._waiting(state, live, seen, decision)
-        savings = account(_accounts(state), seen, decision.state, self._parts.clock.now(), first=not state.accounts)
+        savings = account(
+            stored_accounts(state.status), seen, decision.state, self._parts.clock.now(), first=not state.accounts
+        )
         status = decision.status.model_copy(update={"awaiting_turn": len(waits), "savings": savings})
         told = [
             *events_of(before, decision),
@@ -380,14 +381,6 @@ def _told_of(stored: StoredState) -> str:
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     remedy = "that member is left alone; correct its entry, or scale it by hand and take the entry out of the status"
     return f"{problems[0]}{more}; {remedy}"
-
-
-def _accounts(state: EnvironmentMemory) -> Mapping[str, SavingsStatus]:
-    """The stored accounts; accounts that another client has edited into something unreadable begin anew."""
-    try:
-        return EnvironmentStatus.model_validate({"savings": map_at(dict(state.status), "savings")}).savings
-    except ValueError:
-        return {}
 
 
 def _releasing(live: Obj) -> EnvironmentSpec:

@@ -8,8 +8,10 @@ scaled to 0 by others saves nothing here, because no count to come back to is kn
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from keda_py.apis.environments.environment import MOST_WITH_DAYS
+from keda_py.apis.environments.environment import MOST_WITH_DAYS, EnvironmentStatus
+from keda_py.apis.foreign import map_at
 from keda_py.apis.scaled_object_status import SavingsStatus
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState
@@ -20,6 +22,14 @@ UP_SECONDS = timedelta(hours=1)
 LONGEST = timedelta(days=7)
 """Longest time without an update: an account drops what is older than a month."""
 Stored = Mapping[str, SavingsStatus]
+
+
+def stored_accounts(status: Mapping[str, Any]) -> Stored:
+    """Return the accounts of a status; accounts that another client has made unreadable begin anew."""
+    try:
+        return EnvironmentStatus.model_validate({"savings": map_at(dict(status), "savings")}).savings
+    except ValueError:
+        return {}
 
 
 def account(
