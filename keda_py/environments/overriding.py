@@ -30,6 +30,7 @@ from keda_py.environments.several import (
     place_of,
 )
 from keda_py.environments.show import times_of
+from keda_py.environments.zones import CalendarZones, list_zones
 from keda_py.errors import ConfigError, Forbidden, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import OVERRIDES, Obj
@@ -103,6 +104,7 @@ class _Prepared:
 async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: Choice, times: Times) -> list[_Prepared]:
     """Check all of them before any is created. Raises ConfigError that names each one that cannot be."""
     spans, prepared, wrong = _spans(wish, times), [], []
+    zones = await list_zones(client, "" if choice.everywhere else namespace)
     if not choice.names:
         for live in await chosen_environments(client, namespace, choice):
             try:
@@ -110,7 +112,8 @@ async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: C
             except ConfigError:
                 environment = None  # the operator leaves an unreadable one as it is
             where, name = place_of(live)
-            prepared.append(_prepared(where, wish, Target(ENVIRONMENT, name), environment, spans, times))
+            shown = _times_of(environment, zones, times)
+            prepared.append(_prepared(where, wish, Target(ENVIRONMENT, name), environment, spans, shown))
         return prepared
     for name in choice.names:
         try:
@@ -118,7 +121,8 @@ async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: C
         except ConfigError as error:
             wrong.append(str(error))
         else:
-            prepared.append(_prepared(namespace, wish, target, environment, spans, times))
+            shown = _times_of(environment, zones, times)
+            prepared.append(_prepared(namespace, wish, target, environment, spans, shown))
     if wrong:
         raise ConfigError("; ".join(wrong), field="NAME")
     return prepared
@@ -127,7 +131,13 @@ async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: C
 async def _prepare(client: KubeClient, namespace: str, wish: Wish, times: Times) -> _Prepared:
     spans = _spans(wish, times)
     target, environment = await _target(client, namespace, wish.name)
-    return _prepared(namespace, wish, target, environment, spans, times)
+    zones = await list_zones(client, namespace)
+    return _prepared(namespace, wish, target, environment, spans, _times_of(environment, zones, times))
+
+
+def _times_of(environment: Environment | None, zones: CalendarZones, times: Times) -> Times:
+    """Put the zone of the Environment's Calendar before the reader's; without one the reader's is all there is."""
+    return times if environment is None else times.of(zones.of(environment))
 
 
 def _prepared(

@@ -44,7 +44,7 @@ async def test_until_is_read_on_the_clock_of_the_person_who_writes_it(tmp_path: 
         wish = Wish(state=OverrideState.AWAKE, until="22:00")
         told, made = await request(world.client, "default", wish, times)
         assert made["spec"]["until"] == "2026-11-20T21:00:00Z"
-        assert "until 22:00 CET" in told[0]
+        assert "until 21:00 UTC (22:00 CET)" in told[0]
 
 
 async def test_env_tells_the_times_of_its_calendar_also_of_one_that_it_only_names(tmp_path: Path) -> None:
