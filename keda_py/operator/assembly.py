@@ -108,11 +108,8 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
     def on_reading(key: ObjectKey) -> None:  # called once all is put together: controllers are made of readings
         (jobs.controller if key.kind == SCALED_JOBS.kind else objects.controller).on_reading(key)
 
-    shared, overlays = (
-        _shared(around, sources, readings_of(around, sources, rights.owns, on_reading), rights),
-        SpecOverlays(),
-    )
-    specs = overlays.over(AS_WRITTEN)
+    readings, overlays = readings_of(around, sources, rights.owns, on_reading), SpecOverlays()
+    shared, specs = _shared(around, sources, readings, rights), overlays.over(AS_WRITTEN)
     parts = scaled_object_parts_of(shared, sources.caches, sources.discovery, sources.reader, specs)
     objects = assemble_scaled_objects(parts, settings.scaling.scaled_object_workers, rights.shares)
     overlays.subscribe(objects.controller.on_overlay)
