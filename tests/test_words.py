@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.words import hits, hits_in
+from tests.words import hits, hits_in, riddles, riddles_in
 
 
 def test_the_code_says_plainly_who_does_what() -> None:
@@ -21,3 +21,13 @@ def test_the_code_says_plainly_who_does_what() -> None:
 def test_a_phrase_that_is_to_be_said_plainly_is_found(text: str, line: int) -> None:
     assert [number for number, _ in hits_in(text)] == [line]
     assert hits_in(text, allowed=[text]) == []
+
+
+def test_each_docstring_begins_with_a_verb_or_a_noun() -> None:
+    assert riddles() == []
+
+
+@pytest.mark.parametrize("text", ["Of one that is gone.", "What is left.", "None where it has none.", "Who may ask."])
+def test_a_docstring_that_begins_like_a_riddle_is_found(text: str) -> None:
+    assert riddles_in(f'def work() -> None:\n    """{text}"""\n') == [(1, text)]
+    assert riddles_in('def work() -> None:\n    """Drop all due keys."""\n') == []

@@ -1,5 +1,9 @@
-"""Phrases that the code does without: it names the client, replica, user or scaler instead. `python -m tests.words`."""
+"""Phrases that the code does without, and openings that its docstrings do without. `python -m tests.words`.
 
+The code names the client, replica, user or scaler; a docstring begins with a verb or a noun.
+"""
+
+import ast
 import sys
 from collections.abc import Collection, Iterable
 
@@ -19,6 +23,30 @@ ALLOWED: frozenset[str] = frozenset()
 """Texts that must stay, word for word, because KEDA or Kubernetes print them."""
 _GAP = r"[\s#]+"  # a phrase may be broken over two lines, also of a comment
 _PATTERN = re2.compile("(?i)" + "|".join(rf"\b{phrase.replace(' ', _GAP)}\b" for phrase in PHRASES))
+
+
+_OPENINGS = re2.compile(
+    r"(?i)^(Of (one|each|an?|the|what)\b|What (is|was|of|it)\b|Whether as many|From now on\b|Nothing is\b|None where\b"
+    r"|How it\b|That of\b|As it is\b|Where it\b|Who (is|was|may)\b)"
+)
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def riddles_in(code: str) -> list[tuple[int, str]]:
+    """Return the line and the first line of each docstring that begins with neither a verb nor a noun."""
+    documented = (node for node in ast.walk(ast.parse(code)) if isinstance(node, _DOCUMENTED))
+    texts = ((getattr(node, "lineno", 1), ast.get_docstring(node) or "") for node in documented)
+    return [(line, text.partition("\n")[0]) for line, text in texts if _OPENINGS.search(text)]
+
+
+def riddles(folders: Iterable[str] = ("keda_py", "scalers")) -> list[str]:
+    """Return `path:line: text` of each such docstring of our code."""
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in paths
+        for line, text in riddles_in(path.read_text(encoding="utf-8"))
+    ]
 
 
 def hits_in(text: str, allowed: Collection[str] = ALLOWED) -> list[tuple[int, str]]:
@@ -42,4 +70,4 @@ def hits(folders: Iterable[str] = FOLDERS) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(hits()) or 0)
+    sys.exit("\n".join([*hits(), *riddles()]) or 0)

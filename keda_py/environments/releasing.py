@@ -162,7 +162,7 @@ class Releasing:
 
 
 async def _again(write: Callable[[], Awaitable[str]]) -> str:
-    """What it answers; after a Conflict it reads and writes once more. Raises KubeError."""
+    """Return the answer of `write`, which reads and writes once more after a Conflict. Raises KubeError."""
     for _ in range(ATTEMPTS - 1):
         try:
             return await write()

@@ -22,7 +22,7 @@ class WindowUse:
 
     @property
     def words(self) -> str:
-        """Word the use for people."""
+        """Say how the window is used, such as `usually 09:10-18:05`."""
         if not self.used:
             return f"{self.window}: awake because nothing is known of these hours"
         first, last = self.firsts[len(self.firsts) // 2], self.lasts[len(self.lasts) // 2]

@@ -25,7 +25,7 @@ class PolicyType(StrEnum):
 
 
 class SelectPolicy(StrEnum):
-    """`selectPolicy`."""
+    """Values of `selectPolicy`."""
 
     MAX = "Max"
     MIN = "Min"

@@ -252,13 +252,13 @@ def report_failed_rescale(verdict: Verdict, error: str) -> Verdict:
 
 
 def report_failed_scale(error: str) -> tuple[HpaCondition, HpaEvent]:
-    """What is written when the target's scale cannot be read at all; the rest of the status stays."""
+    """Return the condition and Event of a scale that cannot be read; the rest of the status stays."""
     message = f"the HPA controller was unable to get the target's current scale: {error}"
     return able_to_scale("FailedGetScale", message, able=False), HpaEvent("Warning", "FailedGetScale", error)
 
 
 def choose_tolerance(spec: HpaSpec, options: ControllerOptions) -> Tolerance:
-    """That of the behavior, else the controller's own."""
+    """Return the tolerance of the behavior, else the controller's own."""
     up = spec.behavior.scale_up.tolerance if spec.behavior else None
     down = spec.behavior.scale_down.tolerance if spec.behavior else None
     return Tolerance(

@@ -104,7 +104,7 @@ def since(gate: str) -> int:
 
 
 def render_table() -> str:
-    """The table in Markdown."""
+    """Write the features by version as Markdown."""
     rows = [
         ("from", "what", "keda-py uses it for", "before"),
         ("---", "---", "---", "---"),

@@ -1,10 +1,10 @@
 """Watchdog of the event loop: names the plug-in that blocks it, and so delays every object and every answer.
 
-A thread looks some times a second whether the loop is at work. While it is, it is asked for a sign of life; when that
-does not come in time, the thread looks at what the loop's thread is doing just then. The loop itself reports it with
-its next sign, so that logging and counting stay on one thread. A loop at rest is left alone but for a beat a second:
-to wake it each time would be most of what an idle operator costs. What never gives a sign again is for
-`process/hang.py`, and for the last net where not even the thread runs any more.
+A thread checks some times a second whether the loop works. A loop that works is asked for a sign of life; if that does
+not come in time, the thread records what the loop's thread is doing at that moment. The loop itself reports it with its
+next sign, so that logging and counting stay on one thread. An idle loop is woken once a second only, because waking it
+each time would be most of the cost of an idle operator. A loop that never gives a sign again is ended by
+`process/hang.py`, or by the last net if not even the thread runs any more.
 """
 
 import asyncio

@@ -105,7 +105,7 @@ class OverlayReplicas:
 
 
 class MarkChange(StrEnum):
-    """What is done to the mark of a zero that the controller of its owner's HPA has set."""
+    """Change of the mark that an HPA controller sets on its own zero."""
 
     HOLD = "Hold"
     """Take it off, before the count is set: with the mark, work would wake the member."""

@@ -1,4 +1,4 @@
-"""The webhook's HTTP side, in the process of its own: who may ask, how much at once, and what is told of it.
+"""HTTP side of the webhook, in a process of its own: callers, their share of the work, and reports to the operator.
 
 An answer other than 200 is a failed call, which the API server's failurePolicy decides about. Bodies are read by a few
 requests at once, addresses taking turns (`serving/ports/gate.py`), so that memory is bounded and a flood from one
@@ -34,7 +34,7 @@ AT_ONCE, WAITING = 4, 256
 
 
 class WebhookServer:
-    """Answers reviews; `report` is told of each. `admits` says whether a client certificate (DER) may call."""
+    """Answers reviews and hands each outcome to `report`. `admits` says whether a client certificate (DER) may call."""
 
     def __init__(
         self, reviewer: Reviewer, report: Callable[[Message], object], admits: Callable[[bytes | None], bool]
