@@ -19,7 +19,6 @@ from scalers.shared.answers.location import (
 )
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_parameters, auth_tls
 from scalers.shared.http_answer import HttpQuestion, get
-from scalers.shared.numbers import finite_reading
 from scalers.shared.service_endpoints import aggregate, endpoint_urls
 
 _HONOURED: frozenset[AuthMode] = frozenset({"apiKey", "basic", "bearer", "tls"})
@@ -63,9 +62,9 @@ class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
         """Ask now; with several endpoints, those that fail are left out unless all fail."""
         try:
             if not self.metadata.aggregate_from_kube_service_endpoints:
-                return finite_reading(await self._ask(self.metadata.url))
+                return Reading(value=await self._ask(self.metadata.url))
             urls = await endpoint_urls(self.context.kube, self.metadata.url)
-            return finite_reading(await aggregate(urls, self._ask, self.metadata.aggregation_type))
+            return Reading(value=await aggregate(urls, self._ask, self.metadata.aggregation_type))
         except ScalerError as error:
             raise ScalerError(f"error requesting metrics endpoint: {error}") from None
 

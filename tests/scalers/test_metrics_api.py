@@ -343,15 +343,3 @@ async def test_the_contract_is_kept(bench: Bench) -> None:
 async def test_a_question_takes_five_minutes_at_most_whatever_its_time_out_says(bench: Any, server: HttpServer) -> None:
     scaler = await bench.opened("metrics-api", ask(f"{server.url}/value", timeout="1h"))
     assert scaler.timeout == 300.0
-
-
-@pytest.mark.parametrize("value", ["+Inf", "-Inf", "NaN"])
-async def test_a_value_that_is_not_finite_wakes_nothing_and_says_why(
-    bench: Bench, server: HttpServer, value: str
-) -> None:
-    """KEDA is active at infinity and gives its HPA 0: a workload would be woken for no work."""
-    server.answers["/"] = f"jobs {value}\n"
-    scaler = await bench.opened("metrics-api", ask(f"{server.url}/", "jobs", format="prometheus"))
-    reading = await scaler.read()
-    assert reading.value == 0
-    assert reading.note.endswith("counts as 0")
