@@ -74,10 +74,11 @@ async def _hear(reader: asyncio.StreamReader) -> None:
 
 @dataclass
 class BadServer:
-    """`open_now`: connections that neither side has closed."""
+    """`open_now`: connections that neither side has closed. `has_ended`: a connection that comes late is closed."""
 
     port: int
     connected: int = 0
+    has_ended: bool = False
     open_now: set[asyncio.Task[None]] = field(default_factory=set)
 
 
@@ -91,6 +92,9 @@ async def bad_server(
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        if bad.has_ended:  # accepted before the server closed, and greeted after it
+            writer.transport.abort()
+            return
         bad.connected += 1
         bad.open_now.add(task)
         try:
@@ -107,6 +111,7 @@ async def bad_server(
         yield bad
     finally:
         server.close()
+        bad.has_ended = True
         for task in tuple(bad.open_now):
             task.cancel()
 

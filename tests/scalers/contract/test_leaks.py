@@ -18,7 +18,7 @@ from tests.waiting import eventually
 SAMPLES = samples()
 TIMEOUT = 0.3
 AT_ONCE = 20
-CLOSED_WITHIN = 2.0
+CLOSED_WITHIN = 30.0
 POLLS: Mapping[str, int] = {
     "prometheus": 1000,
     "redis": 400,
