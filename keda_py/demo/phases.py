@@ -1,12 +1,15 @@
 """Phases of an Environment while it is watched: the reason of each change of a member, and phases for the picture."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.clock import Clock
 from keda_py.core.environment.decision.seen import OUR_MANAGER
-from keda_py.demo.timeline import Told
+from keda_py.demo.picture import Strip, draw
+from keda_py.demo.play import Play
+from keda_py.demo.timeline import Timeline, Told
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.schema.resources import Obj
@@ -119,3 +122,26 @@ def _note(status: Obj, name: str) -> str:
     if text_at(status, "override", "name"):
         return "override"
     return "holiday" if "holiday" in text_at(status, "because").lower() else ""
+
+
+# The picture of an environment: one lane of all its replicas, and over it its phases and what was out of the ordinary.
+#
+# Pure.
+
+COLOURS = {"Asleep": "#8c959f", "Waking": "#d4a72c", "Awake": "#4a9d6e", "FallingAsleep": "#bc6c25"}
+NOTES = {"override": "kept up by an Override", "contested": "a count was put back"}
+
+
+def draw_environment(timeline: Timeline, phases: Sequence[Phase], play: Play) -> str:
+    """Draw the picture as SVG text."""
+    together = timeline.together(play.environment)
+    return draw(together, [play.environment], play.zone, title=play.title, strips=list(_strips(phases)))
+
+
+def _strips(phases: Sequence[Phase]) -> Iterator[Strip]:
+    told = ""
+    for phase in phases:
+        text = NOTES.get(phase.note, phase.because) if phase.note and phase.note != told else ""
+        told = phase.note
+        title = f"{phase.name}: {phase.because}"
+        yield Strip(at=phase.at, until=phase.until, colour=COLOURS[phase.name], title=title, text=text)

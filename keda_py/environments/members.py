@@ -17,7 +17,7 @@ from keda_py.environments.words import up_in_words
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
-from keda_py.replay.reading.warnings import warnings_of
+from keda_py.replay.reading.cluster import warnings_of
 from keda_py.terminal.times import Times
 
 KINDS = (SCALED_OBJECTS, DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)

@@ -20,7 +20,7 @@ from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import Obj
-from keda_py.terminal.questions import confirm
+from keda_py.terminal.console import confirm
 
 _MOST_NAMED = 5
 

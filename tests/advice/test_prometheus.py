@@ -14,10 +14,9 @@ from aiohttp import web
 from keda_py.advice.proposals.advise import Proposal, advise
 from keda_py.advice.proposals.places import PlaceRule
 from keda_py.advice.proposals.workload import Observed, Workload
-from keda_py.advice.sources.labels import workload_of
 from keda_py.advice.sources.prometheus import RecordedWeeks
 from keda_py.advice.sources.queries import KnownQuery
-from keda_py.advice.sources.reading import Asked, read_prometheus
+from keda_py.advice.sources.reading import Asked, read_prometheus, workload_of
 from keda_py.clock import SystemClock
 from keda_py.errors import ConfigError
 from keda_py.sdk.offline import shared_context

@@ -5,9 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from keda_py.demo.four_days import four_days
-from keda_py.demo.lane import draw_environment
-from keda_py.demo.phases import Phase
+from keda_py.demo.command import four_days
+from keda_py.demo.phases import Phase, draw_environment
 from keda_py.demo.picture import draw
 from keda_py.demo.recorder import explain
 from keda_py.demo.scenario import NIGHTLY, QUEUE, SEOUL, WEEKDAYS, expected_changes, queue_length

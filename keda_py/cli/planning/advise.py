@@ -117,7 +117,7 @@ async def _recorded(options: argparse.Namespace) -> "list[Observed]":
     from keda_py.net.http import HttpClientSpec
     from keda_py.sdk.offline import shared_context
     from keda_py.simulation.loads.prometheus import PrometheusServer
-    from keda_py.terminal.bar import Bar
+    from keda_py.terminal.console import Bar
 
     own = tuple(
         KnownQuery(name=f"--query {number}", metric="", query=text, unit=options.unit)

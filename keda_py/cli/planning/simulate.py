@@ -235,9 +235,8 @@ def _described(options: argparse.Namespace) -> str:
 
 
 def _written(report: "Report", options: argparse.Namespace) -> str:
-    from keda_py.simulation.reports.data import write_csv, write_json
     from keda_py.simulation.reports.page import write_page
-    from keda_py.simulation.reports.text import write_text
+    from keda_py.simulation.reports.report import write_csv, write_json, write_text
     from keda_py.terminal.console import console_of
 
     match options.output:

@@ -16,6 +16,7 @@ from keda_py.core.evaluation import Evaluation
 from keda_py.core.hpa.external import count_if_all_ready
 from keda_py.core.hpa.manifest import differs
 from keda_py.core.hpa.metrics import MetricTarget, TargetType, Tolerance
+from keda_py.core.jobs.decision import JobDecision
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import parse_milli
 from keda_py.errors import ConfigError
@@ -246,3 +247,38 @@ def _asked(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> in
 
 def _asks(milli: int, replicas: int) -> str:
     return f"{milli / 1000:g} asks for {replicas} replicas"
+
+
+# ScaledJobs of both sides: the Jobs that we would create, and those that the other side has created since.
+#
+# Work arrives all the time, so at any look some Jobs may be missing that the other side creates at its own next poll.
+# The sides disagree if Jobs were missing at one look, none was created until the next, and some are still missing. An
+# other side that creates more than we would cannot be detected: running Jobs do not show when they were wanted. Pure.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingJobs:
+    """The Jobs that we would have created at a look, and the uids of those that existed."""
+
+    wanted: int
+    there: frozenset[str]
+
+
+def compare_jobs(
+    decision: JobDecision, why: str, before: MissingJobs | None, there: frozenset[str], status: Mapping[str, Any]
+) -> Iterator[Claim]:
+    """Compare every matter about which both sides say something; `before` is the previous look's, None at the first."""
+    came = len(there - before.there) if before is not None else 0
+    short = decision.create > 0 and before is not None and before.wanted > 0 and not came
+    ours = Side(value=f"{decision.create} more Jobs", why=why[:MOST_CHARACTERS])
+    listed = status.get("conditions") or ()
+    active, ready = read_condition(listed, "Active"), read_condition(listed, "Ready")
+    theirs = Side(value=f"none; {len(there)} there are", why=words_of(active))
+    yield Claim(matter=Matter.JOBS, ours=ours, theirs=theirs, agree=not short)
+    for matter, own, other, word in (
+        (Matter.ACTIVE, decision.active, active, "active"),
+        (Matter.READY, decision.ready, ready, "ready"),
+    ):
+        if other.status in ("True", "False") and own.status in ("True", "False"):
+            side = Side(value=yes(own.status, word), why=own.message[:MOST_CHARACTERS] or why[:MOST_CHARACTERS])
+            yield claim_of(matter, side, Side(value=yes(other.status, word), why=words_of(other)))

@@ -21,8 +21,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informers.cache import IndexBy
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.informers.informer_spec import InformerSpec, Transform, whole
-from keda_py.kube.informers.pool import Pool
+from keda_py.kube.informers.informer_spec import InformerSpec, Pool, Transform, whole
 from keda_py.kube.resources import (
     CLOUD_EVENT_SOURCES,
     CLUSTER_CLOUD_EVENT_SOURCES,

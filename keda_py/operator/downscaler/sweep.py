@@ -23,9 +23,8 @@ from keda_py.operator.cluster.caches import BY_TARGET, target_key
 from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.state import LATE_SECONDS
 from keda_py.operator.downscaler.deciding import Decided, Deciding
-from keda_py.operator.downscaler.dependencies import DownscalerDependencies
+from keda_py.operator.downscaler.dependencies import DownscalerDependencies, Problems, key_of
 from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotations_of, patch_of
-from keda_py.operator.downscaler.problems import Problems, key_of
 from keda_py.operator.environments.overlays import Laid, Removal
 
 MINUTE = 60.0

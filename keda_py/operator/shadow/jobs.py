@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from keda_py.core.jobs.decision import JobObservation, JobOutcome, decide_jobs
 from keda_py.core.jobs.spec import JobScalingSpec, check_metric_types
 from keda_py.core.reading import Round
-from keda_py.core.shadow.comparison import Claim, Theirs
-from keda_py.core.shadow.jobs import MissingJobs, compare_jobs
+from keda_py.core.shadow.comparison import Claim, MissingJobs, Theirs, compare_jobs
 from keda_py.core.spec_rules import check_triggers
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.scalers import build_scalers

@@ -1,6 +1,6 @@
 """What this replica may write and answer, and which other one to ask.
 
-One replica, one leader among several, and several that share the work are the same here: `whole.py` makes the first
+One replica, one leader among several, and several that share the work are the same here: `Whole` makes the first
 two look like a share that is everything. `assembly.py` makes the rights of a process; every part that has to know who
 leads, or who owns an object, asks them.
 """
@@ -9,18 +9,70 @@ import asyncio
 from dataclasses import dataclass
 from functools import partial
 
+from keda_py.core.sharding.share import Share
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.external_metrics.authorised_request import AuthorisedRequest
 from keda_py.kube.client import KubeClient
-from keda_py.kube.leases.lease import Election
+from keda_py.kube.leases.lease import Election, Term
 from keda_py.kube.leases.lease_record import Holder, LeaseSpec
 from keda_py.kube.leases.membership import Membership
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.controller.component import Part
 from keda_py.operator.sharding.tenures import Tenures
-from keda_py.operator.standby.whole import Alone, Whole
 
 _KINDS = {resource.plural: resource.kind for resource in (SCALED_OBJECTS, SCALED_JOBS)}
+
+
+# A replica that works on everything: the only one, or the leader. Its share looks like one of several.
+#
+# `rights.py` puts these in the place of an `Election` and a `Membership` (`kube/leases/`), so that no other part asks
+# in which of the three ways an operator runs.
+
+
+class Alone:
+    """The election of the only replica: it leads from the start to the end."""
+
+    is_leader = True
+    holder: Holder | None = None
+    identity = ""
+
+    async def watch(self) -> None:
+        """Follow nothing."""
+
+    async def run(self, term: Term, address: str = "") -> None:
+        """Do `term` once; no other replica asks for the address."""
+        await term()
+
+    async def release(self) -> None:
+        """Give nothing back."""
+
+
+class Whole:
+    """The membership of a replica that owns everything while it leads."""
+
+    identity = ""
+    """Shares are shown by replica; this one is no part of any."""
+    share: Share | None = None
+
+    def __init__(self, election: Election | Alone) -> None:
+        self._election = election
+
+    @property
+    def is_live(self) -> bool:
+        """Whether we may write at all."""
+        return self._election.is_leader
+
+    def owns(self, key: str) -> bool:
+        """Whether an object is ours to work on now."""
+        return self._election.is_leader
+
+    def holder_of(self, key: str) -> Holder | None:
+        """Which other replica to ask: the leader. None if that is us, or not known."""
+        holder = self._election.holder
+        return None if holder is None or holder.identity == self._election.identity else holder
+
+    async def release(self) -> None:
+        """Give nothing back: the Lease is the election's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

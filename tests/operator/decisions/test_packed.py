@@ -13,7 +13,7 @@ from keda_py.apis.squeezed import LONG, SHORT
 from keda_py.clock import SystemClock
 from keda_py.core.decision import Reason
 from keda_py.kube.client import KubeClient
-from keda_py.kube.informers.pool import Pool
+from keda_py.kube.informers.informer_spec import Pool
 from keda_py.kube.status import list_in, pack, packed, unpack
 from keda_py.operator.cluster.caches import keep_scaled_object
 from keda_py.operator.decisions.history import HISTORY, History, read_history, tells_the_same, with_entry

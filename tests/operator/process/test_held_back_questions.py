@@ -11,7 +11,7 @@ from keda_py.external_metrics.query import QueryError
 from keda_py.kube.client import Request
 from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.operator.process.quarantine import Quarantine, work_on
-from keda_py.operator.process.questions import GuardedQuestions
+from keda_py.operator.scaled_objects.parts import GuardedQuestions
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import SIZE
 from tests.operator.process.lives import Lives, Sources, create, question
