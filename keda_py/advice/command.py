@@ -8,7 +8,7 @@ from pathlib import Path
 from keda_py.advice.proposals.advise import Advice, Proposal, advise
 from keda_py.advice.proposals.groups import Group, group_advices
 from keda_py.advice.proposals.places import PlaceRule
-from keda_py.advice.proposals.standing import Standing, compare
+from keda_py.advice.proposals.standing import CurrentHours, compare
 from keda_py.advice.proposals.workload import Observed
 from keda_py.advice.proposals.written import Body, with_written
 from keda_py.advice.reports.document import document
@@ -24,7 +24,7 @@ from keda_py.terminal.wrapping import wrap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class AdviseOptions:
     """Options of the command. `output` is table, json, manifest or html; `folder` "": standard output."""
 
     places: PlaceRule
@@ -42,11 +42,11 @@ class Found:
 
     advices: tuple[Advice, ...]
     groups: tuple[Group, ...]
-    standings: tuple[Standing, ...] | None = None
+    standings: tuple[CurrentHours, ...] | None = None
     """Beside what is written already; None: that was not asked."""
 
 
-def find(observed: Sequence[Observed], wanted: Wanted, written: Sequence[Body] = ()) -> Found:
+def find(observed: Sequence[Observed], wanted: AdviseOptions, written: Sequence[Body] = ()) -> Found:
     """`written`: the manifests that there are. Raises ConfigError for a country that is unknown."""
     known = [with_written(each, written) for each in observed]
     groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in known], written)
@@ -54,7 +54,7 @@ def find(observed: Sequence[Observed], wanted: Wanted, written: Sequence[Body] =
     return Found(advices=tuple(advices), groups=tuple(groups), standings=standings)
 
 
-def tell(found: Found, wanted: Wanted) -> int:
+def tell(found: Found, wanted: AdviseOptions) -> int:
     """To standard output, or to files; 1 where hours do not fit. Raises ConfigError where a file cannot be written."""
     if wanted.folder:
         write_files(found, wanted)
@@ -68,7 +68,7 @@ def tell(found: Found, wanted: Wanted) -> int:
     return int(any(not each.fits for each in found.standings or ()))
 
 
-def write_files(found: Found, wanted: Wanted) -> None:
+def write_files(found: Found, wanted: AdviseOptions) -> None:
     """A file for each manifest and patch. Raises ConfigError."""
     files = {
         **environment_texts(found.groups, wanted.prices),
@@ -85,19 +85,19 @@ def write_files(found: Found, wanted: Wanted) -> None:
         sys.stderr.write(f"written: {path}\n")
 
 
-def _json(found: Found, wanted: Wanted) -> str:
+def _json(found: Found, wanted: AdviseOptions) -> str:
     return json_of(document(found.advices, found.groups, wanted.prices, found.standings))
 
 
-def _manifest(found: Found, wanted: Wanted) -> str:
+def _manifest(found: Found, wanted: AdviseOptions) -> str:
     return manifests_of(found.groups, found.advices, wanted.prices)
 
 
-def _html(found: Found, wanted: Wanted) -> str:
+def _html(found: Found, wanted: AdviseOptions) -> str:
     return write_page(found.advices, wanted.prices)
 
 
-_WRITERS: Mapping[str, Callable[[Found, Wanted], str]] = {"json": _json, "manifest": _manifest, "html": _html}
+_WRITERS: Mapping[str, Callable[[Found, AdviseOptions], str]] = {"json": _json, "manifest": _manifest, "html": _html}
 
 
 # Advice as a table, and what each proposal rests on below it.

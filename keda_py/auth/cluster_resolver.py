@@ -16,8 +16,8 @@ from keda_py.apis.trigger_authentication import TriggerAuthentication, TriggerAu
 from keda_py.apis.wire import AuthenticationRef
 from keda_py.auth.lookup.container_env import find_container, read_container_env
 from keda_py.auth.lookup.dependencies import Dependencies, User
-from keda_py.auth.lookup.lookup import Lookup, Surroundings, Troubles, tell_trouble
-from keda_py.auth.lookup.pod_template import PodTemplate
+from keda_py.auth.lookup.lookup import Lookup, ResolverContext, Troubles, tell_trouble
+from keda_py.auth.lookup.pod_template import PodEnvironment
 from keda_py.auth.lookup.target_pods import POD, TargetPods
 from keda_py.auth.resolver import Resolved
 from keda_py.auth.sources.all_sources import read_sources
@@ -48,7 +48,7 @@ class ResolverCaches:
 class ClusterResolver:
     """Resolver for the triggers of all objects of a cluster."""
 
-    def __init__(self, around: Surroundings, caches: ResolverCaches, pods: TargetPods) -> None:
+    def __init__(self, around: ResolverContext, caches: ResolverCaches, pods: TargetPods) -> None:
         self._around, self._caches, self._pods = around, caches, pods
         cached = [informer.spec.resource for informer in caches.workloads.values()]
         self._dependencies = Dependencies(around.watches, cached)
@@ -191,7 +191,7 @@ def _note_missing_variables(metadata: Mapping[str, str], env: Secrets, container
             lookup.note_trouble("variable of the environment is missing", **about)
 
 
-async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> Secrets:
+async def _read_env(pod: PodEnvironment | None, container: str, lookup: Lookup, *, takes_env: bool) -> Secrets:
     if pod is None:
         return {}
     try:

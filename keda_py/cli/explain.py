@@ -37,9 +37,9 @@ NOTES = (
 def run(arguments: list[str]) -> int:
     """Print the explanation."""
     options = _parse(arguments)
-    from keda_py.explanation.command import Wanted, explain  # heavy: not for --help
+    from keda_py.explanation.command import ExplainOptions, explain  # heavy: not for --help
 
-    wanted = Wanted(
+    wanted = ExplainOptions(
         object=options.object or "",
         namespace="" if options.all_namespaces else options.namespace,
         since=options.since,

@@ -35,7 +35,7 @@ from keda_py.kube.resources import (
 )
 from keda_py.operator.environments.known.caches import MEMBERS, keep_member
 from keda_py.preview.period import usual_zone
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.table import PortLimits
 from keda_py.terminal.foreign import printable_values
@@ -138,8 +138,8 @@ class Dashboard:
     def _zone(self) -> str:
         """Return the zone of most calendars, else of most windows."""
         kinds = (ENVIRONMENTS, CALENDARS, CLUSTER_CALENDARS)
-        calendars = [Source(body=one) for kind in kinds for one in self._informers[kind].objects()]
-        windows = (Source(body=one) for one in self._informers[SCALED_OBJECTS].objects())
+        calendars = [ManifestSource(body=one) for kind in kinds for one in self._informers[kind].objects()]
+        windows = (ManifestSource(body=one) for one in self._informers[SCALED_OBJECTS].objects())
         return usual_zone(calendars) or usual_zone(windows) or "UTC"
 
     def _unread(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from keda_py.demo.timeline import Change, Told
+from keda_py.demo.timeline import TimelineChange, Told
 from keda_py.terminal.table import Column, draw_table
 
 ABOVE = 4
@@ -25,7 +25,7 @@ COLUMNS = (
 class Screen(Protocol):
     """Shows changes as they happen."""
 
-    def show(self, change: Change) -> None:
+    def show(self, change: TimelineChange) -> None:
         """Show a change of replicas."""
         ...
 
@@ -52,7 +52,7 @@ class PlainScreen:
     def __init__(self, console: Console, zone: ZoneInfo) -> None:
         self._console, self._zone = console, zone
 
-    def show(self, change: Change) -> None:
+    def show(self, change: TimelineChange) -> None:
         """`Fri 20 Nov 19:35:00  some-application-develop  1 -> 0  deactivated by keda-py: ...`."""
         when = change.at.astimezone(self._zone)
         line = f"{when:%a %d %b %H:%M:%S}  {change.name:<26} {change.before} -> {change.after}  {change.reason}"
@@ -83,10 +83,10 @@ class LiveScreen:
     def __init__(self, console: Console, zone: ZoneInfo) -> None:
         self._console, self._zone = console, zone
         self._now: datetime | None = None
-        self._last: list[Change | Told] = []
+        self._last: list[TimelineChange | Told] = []
         self._live = Live(console=console, refresh_per_second=10, get_renderable=self._frame, transient=True)
 
-    def show(self, change: Change) -> None:
+    def show(self, change: TimelineChange) -> None:
         """Add a row."""
         self._last.append(change)
 
@@ -120,7 +120,7 @@ class LiveScreen:
             [Text(f"virtual time in Seoul: {now}", "italic"), table]
         )
 
-    def _row(self, change: Change | Told) -> list[str | Text]:
+    def _row(self, change: TimelineChange | Told) -> list[str | Text]:
         if isinstance(change, Told):
             return [f"{change.at.astimezone(self._zone):%a %H:%M:%S}", change.name, "", "", Text(change.text, "bold")]
         count = Text(f"{change.before} -> {change.after}", "green" if change.after > change.before else "yellow")

@@ -13,14 +13,14 @@ from itertools import groupby
 from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import name_of, text_at
 from keda_py.apis.parsing import parse_object
-from keda_py.core.environment.overrides import Target
+from keda_py.core.environment.overrides import TargetKey
 from keda_py.environments.asking import NOT_INSTALLED
 from keda_py.environments.overriding import ENVIRONMENT, target_of
 from keda_py.environments.several import (
     Choice,
-    Outcome,
+    CommandResult,
+    PlannedAction,
     Printing,
-    Proposal,
     carry_out,
     chosen_environments,
     place_of,
@@ -53,7 +53,7 @@ def end(kubeconfig: str, wish: Ending, choice: Choice, printing: Printing) -> in
     return carry_out(kubeconfig, partial(propose, wish, choice), choice, printing)
 
 
-async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: str) -> Proposal:
+async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: str) -> PlannedAction:
     """Propose the Overrides that would end, and say what rules then. Raises ConfigError, KubeError."""
     times = times_of(client)
     if choice.is_single:
@@ -65,7 +65,7 @@ async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: s
     planned = [line for one in meant for line in one.tell(times, done=False, with_place=choice.everywhere)]
     number = sum(len(one.ending) for one in meant)
     question = f"End {'this Override' if number == 1 else f'these {number} Overrides'}?"
-    return Proposal(
+    return PlannedAction(
         told=[*planned, _DRY] if wish.dry_run else planned,
         bodies=[_body(one) for each in meant for one in each.ending],
         question="" if choice.is_single else question,
@@ -155,7 +155,7 @@ def _is_about(one: Override, namespace: str, environments: Collection[tuple[str,
     return any(where == namespace and target.name in ("", name) for where, name in environments)
 
 
-async def _delete_all(meant: Sequence[_Meant], times: Times, client: KubeClient) -> Outcome:
+async def _delete_all(meant: Sequence[_Meant], times: Times, client: KubeClient) -> CommandResult:
     """Delete the Overrides; a refusal does not stop the others. Raises KubeError for a single one."""
     told, ended, failed = list[str](), list[Obj](), list[str]()
     number = sum(len(each.ending) for each in meant)
@@ -172,7 +172,7 @@ async def _delete_all(meant: Sequence[_Meant], times: Times, client: KubeClient)
                 gone.append(one)
         told += replace(each, ending=gone).tell(times, done=True, with_place=len(meant) > 1)
         ended += map(_body, gone)
-    return Outcome(told=told, bodies=ended, failed=failed)
+    return CommandResult(told=told, bodies=ended, failed=failed)
 
 
 def _body(one: Override) -> Obj:
@@ -219,15 +219,15 @@ def _meant(known: Sequence[Override], text: str, namespace: str) -> list[Overrid
     raise ConfigError(f"namespace {namespace!r} has no Override{about} that has not ended: {there}", field="NAME")
 
 
-def _means(one: Override, target: Target) -> bool:
+def _means(one: Override, target: TargetKey) -> bool:
     """Whether a target names it; an Override without a target is about the namespace's only Environment."""
     own = _target(one)
-    return own == target or (own == Target(ENVIRONMENT, "") and target.kind == ENVIRONMENT)
+    return own == target or (own == TargetKey(ENVIRONMENT, "") and target.kind == ENVIRONMENT)
 
 
-def _target(one: Override) -> Target:
+def _target(one: Override) -> TargetKey:
     target = one.spec.target
-    return Target(ENVIRONMENT, "") if target is None else Target(target.kind, target.name)
+    return TargetKey(ENVIRONMENT, "") if target is None else TargetKey(target.kind, target.name)
 
 
 def _namespace(one: Override) -> str:

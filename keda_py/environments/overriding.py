@@ -9,7 +9,7 @@ from typing import Any
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import NEXT_CHANGE, REQUESTED_BY
-from keda_py.core.environment.overrides import OverrideState, Target
+from keda_py.core.environment.overrides import OverrideState, TargetKey
 from keda_py.core.values.times import write_time
 from keda_py.environments.asking import (
     NOT_INSTALLED,
@@ -22,9 +22,9 @@ from keda_py.environments.forecast import Plan, forecast
 from keda_py.environments.moments import parse_length, parse_moment
 from keda_py.environments.several import (
     Choice,
-    Outcome,
+    CommandResult,
+    PlannedAction,
     Printing,
-    Proposal,
     carry_out,
     chosen_environments,
     place_of,
@@ -62,7 +62,7 @@ def override(kubeconfig: str, wish: Wish, choice: Choice, printing: Printing) ->
     return carry_out(kubeconfig, partial(propose, wish, choice), choice, printing)
 
 
-async def propose(wish: Wish, choice: Choice, client: KubeClient, namespace: str) -> Proposal:
+async def propose(wish: Wish, choice: Choice, client: KubeClient, namespace: str) -> PlannedAction:
     """Propose the Overrides, and say what effect they will have. Raises ConfigError, KubeError."""
     times = times_of(client)
     if choice.is_single:
@@ -70,7 +70,7 @@ async def propose(wish: Wish, choice: Choice, client: KubeClient, namespace: str
     else:
         prepared = await _prepare_all(client, namespace, wish, choice, times)
     told = list(prepared[0].sentences) if choice.is_single else [one.line for one in prepared]
-    return Proposal(
+    return PlannedAction(
         told=[*told, "nothing is created: --dry-run"] if wish.dry_run else told,
         bodies=[one.body for one in prepared],
         question="" if choice.is_single else f"Create {_counted(len(prepared))}?",
@@ -113,7 +113,7 @@ async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: C
                 environment = None  # the operator leaves an unreadable one as it is
             where, name = place_of(live)
             shown = _times_of(environment, zones, times)
-            prepared.append(_prepared(where, wish, Target(ENVIRONMENT, name), environment, spans, shown))
+            prepared.append(_prepared(where, wish, TargetKey(ENVIRONMENT, name), environment, spans, shown))
         return prepared
     for name in choice.names:
         try:
@@ -141,7 +141,7 @@ def _times_of(environment: Environment | None, zones: CalendarZones, times: Time
 
 
 def _prepared(
-    namespace: str, wish: Wish, target: Target, environment: Environment | None, spans: "_Spans", times: Times
+    namespace: str, wish: Wish, target: TargetKey, environment: Environment | None, spans: "_Spans", times: Times
 ) -> _Prepared:
     told = target.name if target.kind == ENVIRONMENT else f"{target.kind} {target.name}"
     plan = Plan(state=wish.state, target=told or "the Environment", starts=spans.starts, ends=spans.ends)
@@ -150,7 +150,7 @@ def _prepared(
     return _Prepared(namespace=namespace, body=body, sentences=sentences, line=f"{namespace}: {sentences[0]}")
 
 
-async def _store_all(prepared: Sequence[_Prepared], client: KubeClient) -> Outcome:
+async def _store_all(prepared: Sequence[_Prepared], client: KubeClient) -> CommandResult:
     """Create the Overrides; a refusal does not stop the others. Raises ConfigError, KubeError for a single one."""
     user = await who_am_i(client)
     told, created, failed = [], [], []
@@ -172,7 +172,7 @@ async def _store_all(prepared: Sequence[_Prepared], client: KubeClient) -> Outco
             f"keda-py end override/{name} -n {one.namespace}",
         ]
         created.append(stored)
-    return Outcome(told=told, bodies=created, failed=failed)
+    return CommandResult(told=told, bodies=created, failed=failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _spans(wish: Wish, times: Times) -> _Spans:
     return _Spans(starts, parse_moment(wish.until, starts, zone, field="--until"), None)
 
 
-async def _target(client: KubeClient, namespace: str, text: str) -> tuple[Target, Environment | None]:
+async def _target(client: KubeClient, namespace: str, text: str) -> tuple[TargetKey, Environment | None]:
     """Resolve the target, with the Environment if it is one and the user may read it."""
     target = target_of(text)
     if target.kind != ENVIRONMENT:
@@ -208,10 +208,10 @@ async def _target(client: KubeClient, namespace: str, text: str) -> tuple[Target
     except Forbidden:  # a role may allow Overrides alone: the operator finds the only one, or says that it is missing
         return target, None
     environment = read_environment(live)
-    return Target(ENVIRONMENT, environment.metadata.name), environment
+    return TargetKey(ENVIRONMENT, environment.metadata.name), environment
 
 
-def target_of(text: str) -> Target:
+def target_of(text: str) -> TargetKey:
     """Parse a target: `dev` is an Environment, `deployment/web` another object. Raises ConfigError."""
     word, slash, name = text.rpartition("/")
     kind = _KINDS.get(word.lower()) if slash else ENVIRONMENT
@@ -221,10 +221,10 @@ def target_of(text: str) -> Target:
             "deployment/NAME or statefulset/NAME",
             field="NAME",
         )
-    return Target(kind, name)
+    return TargetKey(kind, name)
 
 
-def _body(namespace: str, wish: Wish, target: Target, spans: _Spans) -> Obj:
+def _body(namespace: str, wish: Wish, target: TargetKey, spans: _Spans) -> Obj:
     prefix = f"{target.name or 'environment'}-{_VERBS[wish.state]}"[:_LONGEST_PREFIX].rstrip("-.")
     spec: dict[str, Any] = {"state": wish.state.value}
     if target.name:

@@ -27,7 +27,7 @@ _STYLES = {"awake": "green", "asleep": "blue", "waking": "yellow", "falling asle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class EnvironmentLine:
     """Line about one Environment; `status` is as it is stored."""
 
     namespace: str
@@ -55,20 +55,20 @@ class Line:
         return found | {name: told[name] for name in kept if name in told}
 
 
-def line_of_live(live: Obj, times: Times, zones: CalendarZones) -> Line:
+def line_of_live(live: Obj, times: Times, zones: CalendarZones) -> EnvironmentLine:
     """Build the line of an Environment as it is in the cluster, also of an unreadable one."""
     try:
         environment = read_environment(live)
         return line_of(environment, times.of(zones.of(environment)))
     except ConfigError as error:
         namespace, name = live["metadata"]["namespace"], live["metadata"]["name"]
-        return Line(namespace=namespace, name=name, phase="broken", why=str(error))
+        return EnvironmentLine(namespace=namespace, name=name, phase="broken", why=str(error))
 
 
-def line_of(environment: Environment, times: Times) -> Line:
+def line_of(environment: Environment, times: Times) -> EnvironmentLine:
     """Build the line of an Environment that was parsed."""
     meta, status = environment.metadata, environment.status
-    return Line(
+    return EnvironmentLine(
         namespace=meta.namespace,
         name=meta.name,
         phase=phase_of(status),
@@ -86,7 +86,7 @@ def _why(environment: Environment, times: Times) -> str:
     return "; ".join(reasons_of(environment, times))
 
 
-def overview(lines: Sequence[Line], width: int, *, all_namespaces: bool = False) -> Text:
+def overview(lines: Sequence[EnvironmentLine], width: int, *, all_namespaces: bool = False) -> Text:
     """Draw the table; names stand with their namespace if several are shown."""
     rows = [
         (

@@ -45,7 +45,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CommandResult:
     """Result of a command, in words and as objects; `failed` are the errors of objects that stayed as they were."""
 
     told: Sequence[str]
@@ -54,13 +54,13 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class PlannedAction:
     """Proposal of what will happen. If `question` is "", none is asked and `perform` prints everything."""
 
     told: Sequence[str]
     bodies: Sequence[Any]
     question: str = ""
-    perform: Callable[[KubeClient], Awaitable[Outcome]] = field(repr=False)
+    perform: Callable[[KubeClient], Awaitable[CommandResult]] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Printing:
 
 
 def carry_out(
-    kubeconfig: str, propose: Callable[[KubeClient, str], Awaitable[Proposal]], choice: Choice, printing: Printing
+    kubeconfig: str, propose: Callable[[KubeClient, str], Awaitable[PlannedAction]], choice: Choice, printing: Printing
 ) -> int:
     """Propose, ask, do; returns the exit code. Raises ConfigError, and KubeError if something could not be done.
 
@@ -80,17 +80,17 @@ def carry_out(
     """
     namespace = choice.namespace or context_namespace(kubeconfig)
 
-    async def proposed() -> Proposal:
+    async def proposed() -> PlannedAction:
         async with KubeClient(SystemClock(), kubeconfig) as client:
             return await propose(client, namespace)
 
-    async def performed(proposal: Proposal) -> Outcome:
+    async def performed(proposal: PlannedAction) -> CommandResult:
         async with KubeClient(SystemClock(), kubeconfig) as client:
             return await proposal.perform(client)
 
     proposal = asyncio.run(proposed())
     if printing.dry_run:
-        _write(Outcome(told=proposal.told, bodies=proposal.bodies), choice, printing)
+        _write(CommandResult(told=proposal.told, bodies=proposal.bodies), choice, printing)
         return 0
     # Both loops have ended or not begun here: a person may take minutes to answer, and no connection stays open.
     # The proposal is carried out as it was shown; each write fails by itself if its object has changed.
@@ -101,7 +101,7 @@ def carry_out(
     return 0
 
 
-def _write(outcome: Outcome, choice: Choice, printing: Printing) -> None:
+def _write(outcome: CommandResult, choice: Choice, printing: Printing) -> None:
     """Print the outcome; a single target as one object, not as a list."""
     bodies = outcome.bodies
     write_done(outcome.told, bodies[0] if choice.is_single and len(bodies) == 1 else bodies, as_json=printing.as_json)

@@ -22,7 +22,7 @@ from keda_py.terminal.zones import user_zone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ShowOptions:
     """Scope: `name` "" is all of `namespace`, which is "" for that of the context; `everywhere` is the cluster."""
 
     name: str = ""
@@ -31,7 +31,7 @@ class Wanted:
     as_json: bool = False
 
 
-async def show(kubeconfig: str, wanted: Wanted) -> None:
+async def show(kubeconfig: str, wanted: ShowOptions) -> None:
     """Print the table, the page or JSON. Raises ConfigError, KubeError."""
     namespace = "" if wanted.everywhere else wanted.namespace or context_namespace(kubeconfig)
     async with KubeClient(SystemClock(), kubeconfig) as client:

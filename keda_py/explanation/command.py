@@ -32,7 +32,7 @@ from keda_py.explanation.rules import tell_override, tell_schedule
 from keda_py.explanation.zones import zone_of_rule
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_JOBS, SCALED_OBJECTS, Obj
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import json_of, printable, write_json
 from keda_py.terminal.times import Times
@@ -45,7 +45,7 @@ _SPARE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ExplainOptions:
     """Scope: `object` "" is all of `namespace`, which is "" for every one. `since` "" is everything that is kept."""
 
     object: str
@@ -64,7 +64,7 @@ class View:
     body: Any
 
 
-async def explain(kubeconfig: str, wanted: Wanted) -> None:
+async def explain(kubeconfig: str, wanted: ExplainOptions) -> None:
     """Print the explanation, with --watch again and again. Raises ConfigError, KubeError."""
     async with KubeClient(SystemClock(), kubeconfig) as client:
         view = await look(client, wanted)
@@ -79,14 +79,14 @@ async def explain(kubeconfig: str, wanted: Wanted) -> None:
             console.print(view.page(console.width, None), soft_wrap=True)
 
 
-async def look(client: KubeClient, wanted: Wanted) -> View:
+async def look(client: KubeClient, wanted: ExplainOptions) -> View:
     """Gather the explanation as of now on the client's clock. Raises ConfigError, KubeError."""
     if wanted.object:
         return await _look_at_one(client, wanted)
     return await (_look_back(client, wanted) if wanted.since else _look_at_all(client, wanted))
 
 
-async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
+async def _look_at_one(client: KubeClient, wanted: ExplainOptions) -> View:
     about = named(wanted.object, wanted.namespace)
     if about.resource in (SCALED_OBJECTS, SCALED_JOBS):
         return await _look_at_scaled(client, about, wanted)
@@ -104,7 +104,7 @@ async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
     return View(page=partial(_lines, lines), lines=lines, body=told.body)
 
 
-def _tell_rule(about: Named, live: Obj, sources: Sequence[Source], times: Times) -> Told:
+def _tell_rule(about: Named, live: Obj, sources: Sequence[ManifestSource], times: Times) -> Told:
     """Explain an Override or a ScalingSchedule, in the zone of the Calendar that it is about."""
     times = times.of(zone_of_rule(live, sources))
     return (tell_override if about.resource is OVERRIDES else tell_schedule)(live, sources, times)
@@ -114,7 +114,7 @@ def _lines(told: Sequence[str], width: int, height: int | None) -> Text:
     return Text("\n").join(Text(line) for text in told for line in wrap_indented(text, width))
 
 
-async def _look_at_scaled(client: KubeClient, about: Named, wanted: Wanted) -> View:
+async def _look_at_scaled(client: KubeClient, about: Named, wanted: ExplainOptions) -> View:
     insight = await ask_insight(client, about)
     now = datetime.fromisoformat(insight["now"]["time"])
     since = parse_since(wanted.since, now) if wanted.since else None
@@ -130,7 +130,7 @@ async def _look_at_scaled(client: KubeClient, about: Named, wanted: Wanted) -> V
     return View(page=told.page, lines=told.changes, body=insight)
 
 
-async def _look_back(client: KubeClient, wanted: Wanted) -> View:
+async def _look_back(client: KubeClient, wanted: ExplainOptions) -> View:
     now = SystemClock().now()
     night = night_of(await list_objects(client, wanted.namespace), parse_since(wanted.since, now), now)
     return View(
@@ -152,7 +152,7 @@ async def _look_at_environment(client: KubeClient, about: Named) -> View:
     )
 
 
-async def _look_at_all(client: KubeClient, wanted: Wanted) -> View:
+async def _look_at_all(client: KubeClient, wanted: ExplainOptions) -> View:
     rulers, times = await read_rulers(client, wanted.namespace), times_of(client)
     lines = [line_of(live, times, rulers) for live in await list_objects(client, wanted.namespace)]
     told = [f"{line.namespace}/{line.name}  {line.state}  {line.why}" for line in lines]
@@ -163,7 +163,7 @@ async def _look_at_all(client: KubeClient, wanted: Wanted) -> View:
     )
 
 
-async def _watch_live(client: KubeClient, wanted: Wanted, console: Console, view: View) -> None:
+async def _watch_live(client: KubeClient, wanted: ExplainOptions, console: Console, view: View) -> None:
     def frame() -> Text:
         return view.page(console.size.width, console.size.height - _SPARE)
 
@@ -174,7 +174,7 @@ async def _watch_live(client: KubeClient, wanted: Wanted, console: Console, view
             view = await _look_again(client, wanted, view)
 
 
-async def _watch_lines(client: KubeClient, wanted: Wanted, view: View) -> None:
+async def _watch_lines(client: KubeClient, wanted: ExplainOptions, view: View) -> None:
     """Print what is new since the last look, a line each; as JSON, a document a line."""
     seen: frozenset[str] = frozenset()
     while True:
@@ -190,7 +190,7 @@ async def _watch_lines(client: KubeClient, wanted: Wanted, view: View) -> None:
         view = await _look_again(client, wanted, view)
 
 
-async def _look_again(client: KubeClient, wanted: Wanted, before: View) -> View:
+async def _look_again(client: KubeClient, wanted: ExplainOptions, before: View) -> View:
     """Look again; return the last view while the API server or the operator does not answer."""
     try:
         return await look(client, wanted)

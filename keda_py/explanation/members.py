@@ -9,7 +9,7 @@ from keda_py.apis.environments.environment import Environment
 from keda_py.apis.foreign import map_at, name_of, text_at
 from keda_py.core.values.times import write_time
 from keda_py.environments.asking import find_environment
-from keda_py.environments.members import Member, members_of
+from keda_py.environments.members import MemberLine, members_of
 from keda_py.environments.words import phase_of, reasons_of, time_of
 from keda_py.explanation.asking import Named
 from keda_py.explanation.zones import zone_of_plan
@@ -17,7 +17,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CRON_JOBS, SCALED_OBJECTS
 from keda_py.replay.ahead import next_step
 from keda_py.replay.plan import NamespacePlan
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.replay.reading.standing import plan_of
 from keda_py.replay.timeline import Step
 from keda_py.terminal.times import Times
@@ -31,7 +31,7 @@ class Told:
     body: Any
 
 
-def scaling_object(wanted: Named, sources: Sequence[Source]) -> str:
+def scaling_object(wanted: Named, sources: Sequence[ManifestSource]) -> str:
     """Return the ScaledObject that scales a workload; "" for none."""
     for source in sources:
         reference = map_at(source.body, "spec", "scaleTargetRef")
@@ -41,7 +41,7 @@ def scaling_object(wanted: Named, sources: Sequence[Source]) -> str:
     return ""
 
 
-async def tell_member(client: KubeClient, wanted: Named, sources: Sequence[Source], times: Times) -> Told:
+async def tell_member(client: KubeClient, wanted: Named, sources: Sequence[ManifestSource], times: Times) -> Told:
     """Explain a workload that no ScaledObject scales. Raises KubeError."""
     plan = plan_of(sources, wanted.key, times.now)
     if plan is None or not plan.environments:
@@ -61,7 +61,7 @@ def _problems(plan: NamespacePlan | None) -> Sequence[str]:
     return plan.problems if plan is not None else ()
 
 
-def _now(wanted: Named, member: Member | None, environment: Environment, times: Times) -> Iterator[str]:
+def _now(wanted: Named, member: MemberLine | None, environment: Environment, times: Times) -> Iterator[str]:
     state = "not seen" if member is None else member.state
     ready = f", {member.replicas} ready" if member is not None and member.replicas else ""
     what = f"{wanted.resource.kind} of environment {environment.metadata.name}"
@@ -88,7 +88,7 @@ def _next(wanted: Named, step: Step | None, times: Times) -> str:
 def _body(
     wanted: Named,
     environment: Environment | None = None,
-    member: Member | None = None,
+    member: MemberLine | None = None,
     step: Step | None = None,
     now: datetime | None = None,
 ) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.replay.ahead import AHEAD, Search, kept_active, next_step
 from keda_py.replay.plan import NamespacePlan, Now
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.replay.reading.standing import plan_of
 from keda_py.replay.timeline import Step
 from keda_py.terminal.times import Times, spoken_duration
@@ -100,7 +100,7 @@ class Scene:
         return next_step(plan, self.key, self.now, is_wanted)
 
 
-def scene_of(insight: Fields, sources: Sequence[Source], times: Times) -> Scene | None:
+def scene_of(insight: Fields, sources: Sequence[ManifestSource], times: Times) -> Scene | None:
     """Build the scene; None without a forecast: no look yet, a ScaledJob, an invalid or unreadable manifest."""
     last, is_ruled = insight.get("last") or {}, bool(insight.get("ruledBy"))
     is_stopped = "nextPoll" not in insight["now"]

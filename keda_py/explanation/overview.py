@@ -27,7 +27,7 @@ _QUIET = (Reason.DEACTIVATED, Reason.INACTIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ObjectLine:
     """Line about one object; `next` is a time known in advance, None if unknown or past. `goes` says what happens then.
 
     `brief` is `why` without the time of the next change.
@@ -54,7 +54,7 @@ class Line:
         return {**found, "reason": self.reason, **told, "why": self.why, "values": dict(self.values)}
 
 
-def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Line:
+def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> ObjectLine:
     """Build the line of a ScaledObject or ScaledJob as it is in the cluster."""
     meta, status = live["metadata"], live.get("status") or {}
     told, conditions = status.get("kedaPy") or {}, status.get("conditions") or ()
@@ -64,7 +64,7 @@ def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Lin
     active, why = read_condition(conditions, "Active").status, _why(ready.status, ready.message, told)
     state = _state(live, ready.status, paused, active, told)
     goes, upcoming = _next(told, ruler if _changes(ruler, state) else None, times.now)
-    return Line(
+    return ObjectLine(
         kind=live.get("kind", "ScaledObject"),
         namespace=meta.get("namespace", ""),
         name=meta["name"],
@@ -80,13 +80,15 @@ def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Lin
     )
 
 
-def overview(lines: Iterable[Line], width: int, height: int | None = None, *, all_namespaces: bool = False) -> Text:
+def overview(
+    lines: Iterable[ObjectLine], width: int, height: int | None = None, *, all_namespaces: bool = False
+) -> Text:
     """Draw the table; names stand with their namespace if several are shown."""
     rows = [_row(line, all_namespaces) for line in lines]
     return draw_table(COLUMNS, rows, width, height) if rows else Text("no ScaledObject and no ScaledJob here")
 
 
-def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
+def _row(line: ObjectLine, all_namespaces: bool) -> tuple[str | Text, ...]:
     kind = "" if line.kind == "ScaledObject" else f"{line.kind.lower()}/"
     since = f"{rough_duration(line.times.now - line.since)} ago" if line.since else ""
     return (

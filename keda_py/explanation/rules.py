@@ -13,7 +13,7 @@ from keda_py.environments.words import override_asked, time_of
 from keda_py.explanation.members import Told
 from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.replay.ahead import next_step
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.replay.reading.standing import plan_of
 from keda_py.replay.timeline import Step
 from keda_py.terminal.times import Times
@@ -22,7 +22,7 @@ MOST_NAMED = 5
 _NOT_LOOKED_AT = "the operator has not looked at it; does one run here, and does it watch this namespace?"
 
 
-def tell_override(live: Obj, sources: Sequence[Source], times: Times) -> Told:
+def tell_override(live: Obj, sources: Sequence[ManifestSource], times: Times) -> Told:
     """Raises ConfigError for one that cannot be read."""
     override = parse_object(Override, live)
     meta, status = override.metadata, override.status
@@ -34,7 +34,7 @@ def tell_override(live: Obj, sources: Sequence[Source], times: Times) -> Told:
     return Told(sentences=sentences, body=_body("Override", live))
 
 
-def _ends(override: Override, sources: Sequence[Source], times: Times) -> Iterator[str]:
+def _ends(override: Override, sources: Sequence[ManifestSource], times: Times) -> Iterator[str]:
     starts, ends = time_of(override.status.starts), time_of(override.status.ends)
     if starts is not None and starts > times.now:
         yield f"next: begins {times.moment(starts)}, in {times.until(starts)}"
@@ -50,7 +50,7 @@ def _ends(override: Override, sources: Sequence[Source], times: Times) -> Iterat
         yield f"  what it is about {_goes(step)} {times.moment(step.at)}, {times.localised(step.because)}"
 
 
-def _step_of_target(override: Override, sources: Sequence[Source], times: Times) -> Step | None:
+def _step_of_target(override: Override, sources: Sequence[ManifestSource], times: Times) -> Step | None:
     """Find the next step of its target; the members of an Environment are the matter of `keda-py env`."""
     target = override.spec.target
     if target is None or target.kind == "Environment":
@@ -63,7 +63,7 @@ def _goes(step: Step) -> str:
     return "sleeps" if not step.replicas else "wakes" if not step.before else f"goes to {step.replicas}"
 
 
-def tell_schedule(live: Obj, sources: Sequence[Source], times: Times) -> Told:
+def tell_schedule(live: Obj, sources: Sequence[ManifestSource], times: Times) -> Told:
     """Raises ConfigError for one that cannot be read."""
     schedule = parse_object(ScalingSchedule, live)
     meta, status = schedule.metadata, schedule.status
@@ -106,7 +106,7 @@ def _bounds(schedule: ScalingSchedule) -> str:
     return ", ".join(words)
 
 
-def _ruled(schedule: ScalingSchedule, sources: Sequence[Source]) -> str:
+def _ruled(schedule: ScalingSchedule, sources: Sequence[ManifestSource]) -> str:
     """Count and name the objects that it rules, unless an older schedule rules one of them."""
     selector, chosen = build_selector(schedule.spec.selector, "spec.selector"), schedule.spec.names
     bodies = [source.body for source in sources if source.body["kind"] == SCALED_OBJECTS.kind]

@@ -12,9 +12,9 @@ from keda_py.core.environment.overrides import OverrideSpec
 from keda_py.core.savings.statement import (
     Account,
     Against,
-    Period,
     Prices,
     Saved,
+    StatementPeriod,
     Waste,
     saved_of,
     sum_of,
@@ -47,7 +47,7 @@ class Found:
     without_days: Mapping[str, int] = field(default_factory=dict)
 
 
-def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
+def statement(found: Found, period: StatementPeriod, prices: Prices, width: int) -> Text:
     """Render the statement for a terminal of that width."""
     rows = _rows(found.accounts, period)
     if not rows:
@@ -77,11 +77,11 @@ def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
     return Text("\n\n", end="").join(parts)
 
 
-def _as_of(period: Period) -> str:
+def _as_of(period: StatementPeriod) -> str:
     return f"{period.until:%a %d %b %Y %H:%M} UTC"
 
 
-def _expected(found: Found, period: Period) -> Iterator[str]:
+def _expected(found: Found, period: StatementPeriod) -> Iterator[str]:
     """Say when the objects without an account get their first figure."""
     if found.waiting and period.month == f"{period.until:%Y-%m}" and period.against is not Against.LAST_WEEK:
         objects = f"{found.waiting} object{' is' if found.waiting == 1 else 's are'} not accounted yet"
@@ -91,7 +91,7 @@ def _expected(found: Found, period: Period) -> Iterator[str]:
         )
 
 
-def _left_out(found: Found, period: Period) -> Iterator[str]:
+def _left_out(found: Found, period: StatementPeriod) -> Iterator[str]:
     if period.against is Against.LAST_WEEK:
         for name, count in found.without_days.items():
             why = f"days are kept of {MOST_WITH_DAYS} at most in one Environment"
@@ -117,7 +117,7 @@ def _lacking(rows: Sequence[Saved]) -> Iterator[str]:
                 yield f"{name} is that of {known} of {len(rows)} objects: {why}"
 
 
-def document(found: Found, period: Period, prices: Prices) -> dict[str, Any]:
+def document(found: Found, period: StatementPeriod, prices: Prices) -> dict[str, Any]:
     """Build the document: hours, and `money` at the given prices. null is unknown; sums leave unknown parts out."""
     rows = _rows(found.accounts, period)
     return {
@@ -142,15 +142,15 @@ def document(found: Found, period: Period, prices: Prices) -> dict[str, Any]:
     }
 
 
-def _rows(accounts: Sequence[Account], period: Period) -> list[tuple[Account, Saved]]:
+def _rows(accounts: Sequence[Account], period: StatementPeriod) -> list[tuple[Account, Saved]]:
     return [(one, saved) for one in accounts if (saved := saved_of(one, period)) is not None]
 
 
-def _waste(found: Found, period: Period) -> list[Waste]:
+def _waste(found: Found, period: StatementPeriod) -> list[Waste]:
     return [*waste_of(found.accounts, period.month), *waste_of_overrides(found.overrides, period.until)]
 
 
-def _when(period: Period) -> str:
+def _when(period: StatementPeriod) -> str:
     return f"in {period.month}" if period.against is not Against.LAST_WEEK else "in the seven days before today"
 
 

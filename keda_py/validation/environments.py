@@ -21,7 +21,7 @@ from keda_py.core.admission.findings import Finding
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import read_calendar
 from keda_py.core.environment.spec import USUAL_KINDS, EnvironmentSpec, build_environment
-from keda_py.core.meaning.environments import Member, check_members, check_reference
+from keda_py.core.meaning.environments import LabelledObject, check_members, check_reference
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, read_job
 from keda_py.errors import ConfigError
 
@@ -97,12 +97,12 @@ class EnvironmentsOfFiles:
         there = self._bodies.get(kind, ())
         return {name_of(body): body for body in there if kind == "ClusterCalendar" or namespace_of(body) == namespace}
 
-    def _members(self, spec: EnvironmentSpec) -> Iterator[Member]:
+    def _members(self, spec: EnvironmentSpec) -> Iterator[LabelledObject]:
         for kind in (*USUAL_KINDS, *(kind for _, kind in spec.kinds)):
             for body in self._bodies.get(kind, ()):
                 if namespace_of(body) == spec.namespace and id(body) not in self._scaled:
                     labels, annotations = (texts_at(body, "metadata", part) for part in ("labels", "annotations"))
-                    yield Member(kind=kind, name=name_of(body), labels=labels, annotations=annotations)
+                    yield LabelledObject(kind=kind, name=name_of(body), labels=labels, annotations=annotations)
 
 
 def is_job(body: Mapping[str, Any]) -> bool:

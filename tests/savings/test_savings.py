@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from keda_py.cli import main
-from keda_py.core.savings.statement import Against, Period, Prices
+from keda_py.core.savings.statement import Against, Prices, StatementPeriod
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
-from keda_py.savings.command import Wanted, month_of, period_of
+from keda_py.savings.command import SavingsOptions, month_of, period_of
 from keda_py.savings.pages import Found, document, statement
 from keda_py.savings.reading import count_waiting, count_without_days, indexed, read_accounts, read_overrides
 from tests.builders import cron, deployment, obj, scaled_object
 
 HOUR, WEEK = 3600, 7 * 86400
 STORED_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
-MONTH = Period(month="2026-11", until=STORED_AT)
+MONTH = StatementPeriod(month="2026-11", until=STORED_AT)
 
 
 def stored(name: str = MONTH.month, **sums: int) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def test_without_a_week_before_nothing_is_said_of_it() -> None:
 
 
 def test_last_week_is_no_month() -> None:
-    wanted = Wanted(namespace="", month="2026-10", prices=Prices(), against=Against.LAST_WEEK)
+    wanted = SavingsOptions(namespace="", month="2026-10", prices=Prices(), against=Against.LAST_WEEK)
     with pytest.raises(ConfigError, match="leave out --month"):
         period_of(wanted, STORED_AT)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from keda_py.advice.proposals.workload import Observed, Workload
+from keda_py.advice.proposals.workload import Observed, WorkloadKey
 from keda_py.advice.sources.prometheus import STEP, RecordedWeeks, Series, Weeks
 from keda_py.advice.sources.queries import KNOWN, KnownQuery
 from keda_py.core.advice.history import History
@@ -49,7 +49,7 @@ async def read_prometheus(recorded: RecordedWeeks, asked: Asked, now: datetime, 
         names = ", ".join(known.name for known in KNOWN)
         told = f"{recorded.server.shown}: has nothing of {names} in the last {asked.weeks} weeks"
         raise ConfigError(f"{told}; give a query of your own: --query 'sum by (namespace, deployment) (rate(...[5m]))'")
-    found: defaultdict[Workload, list[_Read]] = defaultdict(list)
+    found: defaultdict[WorkloadKey, list[_Read]] = defaultdict(list)
     for number, known in enumerate(queries):
         series: Series = {}
         async for part in recorded.read_into(series, known.query, weeks):
@@ -62,8 +62,8 @@ async def read_prometheus(recorded: RecordedWeeks, asked: Asked, now: datetime, 
     return [_observed(workload, reads, weeks) for workload, reads in sorted(found.items())]
 
 
-def _by_workload(known: KnownQuery, series: Series, namespace: str) -> Mapping[Workload, _Read]:
-    named: defaultdict[Workload, list[tuple[tuple[tuple[str, str], ...], array[float]]]] = defaultdict(list)
+def _by_workload(known: KnownQuery, series: Series, namespace: str) -> Mapping[WorkloadKey, _Read]:
+    named: defaultdict[WorkloadKey, list[tuple[tuple[tuple[str, str], ...], array[float]]]] = defaultdict(list)
     for labels, values in series.items():
         workload = workload_of(dict(labels), namespace)
         if workload is not None:
@@ -80,7 +80,7 @@ def _only(known: KnownQuery, parts: Sequence[tuple[tuple[tuple[str, str], ...], 
     return _Read(known, None, f"{told}; aggregate them: sum by (namespace, deployment) (...)")
 
 
-def _observed(workload: Workload, reads: Sequence[_Read], weeks: Weeks) -> Observed:
+def _observed(workload: WorkloadKey, reads: Sequence[_Read], weeks: Weeks) -> Observed:
     telling = [read for read in reads if not read.known.spare] or list(reads)
     problem = next((read.problem for read in telling if read.problem), "")
     values = [read.values for read in telling if read.values is not None]
@@ -133,34 +133,34 @@ _NAMES = {
 KNOWN_LABELS = (*_NAMESPACES, *_NAMES, "envoy_cluster_name")
 
 
-def workload_of(labels: Mapping[str, str], namespace: str) -> Workload | None:
+def workload_of(labels: Mapping[str, str], namespace: str) -> WorkloadKey | None:
     """Return the workload that labels name, None if they name none. `namespace` "": any."""
     found = _envoy(labels["envoy_cluster_name"]) if "envoy_cluster_name" in labels else _plain(labels, namespace)
     return found if found is not None and namespace in ("", found.namespace) else None
 
 
-def _plain(labels: Mapping[str, str], namespace: str) -> Workload | None:
+def _plain(labels: Mapping[str, str], namespace: str) -> WorkloadKey | None:
     key = next((key for key in _NAMES if labels.get(key)), "")
     where = next((labels[label] for label in _NAMESPACES if labels.get(label)), "")
     if key.endswith("service") and "@" in labels[key]:
         return _traefik(labels[key], namespace)
-    return Workload(where, _NAMES[key], labels[key]) if key and where else None
+    return WorkloadKey(where, _NAMES[key], labels[key]) if key and where else None
 
 
-def _traefik(text: str, namespace: str) -> Workload | None:
+def _traefik(text: str, namespace: str) -> WorkloadKey | None:
     """`shop-web-80@kubernetes`: without a namespace to go by, it ends at the first dash."""
     name, _, provider = text.partition("@")
     if not provider.startswith("kubernetes"):
         return None
     where = namespace if namespace and name.startswith(f"{namespace}-") else name.partition("-")[0]
     service = name[len(where) + 1 :].rpartition("-")[0]
-    return Workload(where, "Deployment", service) if service else None
+    return WorkloadKey(where, "Deployment", service) if service else None
 
 
-def _envoy(text: str) -> Workload | None:
+def _envoy(text: str) -> WorkloadKey | None:
     """`outbound|80||web.shop.svc.cluster.local` of a mesh, `httproute/shop/web/rule/0` of Envoy Gateway."""
     host = text.rpartition("|")[2].split(".")
     if "|" in text and len(host) > 2 and host[2] == "svc":
-        return Workload(host[1], "Deployment", host[0])
+        return WorkloadKey(host[1], "Deployment", host[0])
     parts = text.split("/")
-    return Workload(parts[1], "Deployment", parts[2]) if parts[0].endswith("route") and len(parts) > 2 else None
+    return WorkloadKey(parts[1], "Deployment", parts[2]) if parts[0].endswith("route") and len(parts) > 2 else None

@@ -30,7 +30,7 @@ Troubles = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ResolverContext:
     """State shared by all resolutions of a process.
 
     `object_namespace` is where the credentials of ClusterTriggerAuthentications are. `http_timeout` is in seconds.
@@ -58,7 +58,7 @@ class Lookup:
     `cluster_wide`: the authentication is a ClusterTriggerAuthentication, written by the installation.
     """
 
-    around: Surroundings
+    around: ResolverContext
     dependencies: Dependencies
     spec: TriggersSpec
     index: int

@@ -9,7 +9,7 @@ from keda_py.cli.tokens import bearer_headers
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
-    from keda_py.advice.command import Wanted
+    from keda_py.advice.command import AdviseOptions
     from keda_py.advice.proposals.workload import Observed
 
 DESCRIPTION = (
@@ -74,8 +74,8 @@ async def _of_cluster(options: argparse.Namespace) -> "list[dict[str, Any]]":
         return found
 
 
-def _wanted(options: argparse.Namespace) -> "Wanted":
-    from keda_py.advice.command import Wanted
+def _wanted(options: argparse.Namespace) -> "AdviseOptions":
+    from keda_py.advice.command import AdviseOptions
     from keda_py.advice.proposals.places import PlaceRule
     from keda_py.calendars.countries import country_holidays
     from keda_py.core.cron.zones import load_zone
@@ -90,7 +90,7 @@ def _wanted(options: argparse.Namespace) -> "Wanted":
         except ConfigError as error:
             raise ConfigError(str(error).replace("flag.", "--")) from None
     zone = load_zone(options.timezone, field="--timezone") if options.timezone else None
-    return Wanted(
+    return AdviseOptions(
         places=PlaceRule(own=user_zone(), zone=zone, country=options.country, subdivision=options.subdivision),
         most_waits=options.at_most_waits,
         prices=Prices(cpu=options.core, memory=options.gib, replica=options.replica),

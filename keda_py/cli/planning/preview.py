@@ -11,7 +11,7 @@ from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.cli.text import foreign
 
 if TYPE_CHECKING:
-    from keda_py.replay.reading.manifests import Source
+    from keda_py.replay.reading.manifests import ManifestSource
 
 DESCRIPTION = (
     "Tell what schedules will do: cron triggers, calendars, Environments, Overrides and ScalingSchedules. Each change "
@@ -39,10 +39,10 @@ class Refused(Exception):
 def run(arguments: list[str]) -> int:
     """Print the preview, or the difference between two."""
     options = _parse(arguments)
-    from keda_py.preview.command import Wanted, compare, read_cluster, show  # heavy: not for --help
+    from keda_py.preview.command import PreviewOptions, compare, read_cluster, show  # heavy: not for --help
 
     live = not (options.files or options.diff)
-    wanted = Wanted(days=options.days, since=options.since, timezone=options.timezone, live=live)
+    wanted = PreviewOptions(days=options.days, since=options.since, timezone=options.timezone, live=live)
     try:
         if options.diff:
             old, new = (_read([file], options) for file in options.diff)
@@ -56,7 +56,7 @@ def run(arguments: list[str]) -> int:
         return 1
 
 
-def _read(files: Sequence[str], options: argparse.Namespace) -> "list[Source]":
+def _read(files: Sequence[str], options: argparse.Namespace) -> "list[ManifestSource]":
     """Read the manifests. Raises Refused."""
     from keda_py.preview.command import read_sources
 

@@ -12,7 +12,7 @@ from types import NoneType
 from zoneinfo import ZoneInfo
 
 from keda_py.core.formula.syntax.limits import FormulaError, Meter
-from keda_py.core.formula.types import Kind
+from keda_py.core.formula.types import ValueKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +61,28 @@ def is_number(value: Value) -> bool:
 
 
 _KINDS = {
-    NoneType: Kind.NIL,
-    bool: Kind.BOOL,
-    int: Kind.INT,
-    float: Kind.FLOAT,
-    str: Kind.TEXT,
-    list: Kind.ARRAY,
-    dict: Kind.MAP,
-    datetime: Kind.TIME,
-    Duration: Kind.DURATION,
-    Named: Kind.NAMED,
-    ZoneInfo: Kind.ZONE,
+    NoneType: ValueKind.NIL,
+    bool: ValueKind.BOOL,
+    int: ValueKind.INT,
+    float: ValueKind.FLOAT,
+    str: ValueKind.TEXT,
+    list: ValueKind.ARRAY,
+    dict: ValueKind.MAP,
+    datetime: ValueKind.TIME,
+    Duration: ValueKind.DURATION,
+    Named: ValueKind.NAMED,
+    ZoneInfo: ValueKind.ZONE,
 }
 
 
-def kind_of(value: Value) -> Kind:
+def kind_of(value: Value) -> ValueKind:
     """Return the kind of a value."""
     return _KINDS[type(value)]
 
 
 def describe(value: Value) -> str:
     """Name the kind of a value, for messages."""
-    return Kind.FLOAT.value if is_number(value) else kind_of(value).value
+    return ValueKind.FLOAT.value if is_number(value) else kind_of(value).value
 
 
 def mismatch(operator: str, *values: Value) -> FormulaError:

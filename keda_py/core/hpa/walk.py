@@ -11,7 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from keda_py.core.hpa.behavior import History, Outcome, Recommendation, awaits_policies, down_window, is_by_policy
+from keda_py.core.hpa.behavior import (
+    ExplainedCount,
+    HpaHistory,
+    Recommendation,
+    awaits_policies,
+    down_window,
+    is_by_policy,
+)
 from keda_py.core.hpa.controller import (
     ControllerOptions,
     HpaSpec,
@@ -59,7 +66,7 @@ class Walk:
         self.next = math.inf
         self._rhythm, self._origin = rhythm, origin
         self._step = rhythm.period + rhythm.takes
-        self._history = History()
+        self._history = HpaHistory()
         self._passed: list[tuple[int, float]] = []
         """Recommendations of syncs that were not computed: what, and when."""
         self._held = -1
@@ -79,7 +86,7 @@ class Walk:
 
     def create(self, at: float) -> None:
         """A new HPA; its first sync is one period away."""
-        self._history, self._passed, self._held = History(), [], -1
+        self._history, self._passed, self._held = HpaHistory(), [], -1
         self._dozes_since = self._dozes_at = None
         self.next = at + self._rhythm.period
 
@@ -167,7 +174,7 @@ class Walk:
         since = (highest[-1] - self._origin).total_seconds() if highest else -math.inf
         self._held, self._holds_until = current, since + self._window
 
-    def _is_steady(self, count: int, limited: Outcome, now: datetime) -> bool:
+    def _is_steady(self, count: int, limited: ExplainedCount, now: datetime) -> bool:
         """Will syncs that find the same decide the same? Nothing else is remembered, and no policy lets go later."""
         if any(one.replicas != count for one in self._history.recommendations):
             return False

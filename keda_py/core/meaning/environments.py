@@ -26,7 +26,7 @@ _Entry = tuple[frozenset[int], int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class LabelledObject:
     """An object that an Environment may select by its labels."""
 
     kind: str
@@ -78,7 +78,7 @@ def check_reference(
 
 
 def check_members(
-    spec: EnvironmentSpec, members: Sequence[Member], older: Sequence[EnvironmentSpec]
+    spec: EnvironmentSpec, members: Sequence[LabelledObject], older: Sequence[EnvironmentSpec]
 ) -> Iterator[AdmissionWarning]:
     """Warn of members that an older Environment owns, and of waves that select none. Silent for an Environment without
     members.
@@ -96,7 +96,7 @@ def check_members(
             yield AdmissionWarning(message=text, field=field, code=codes.WAVE_EMPTY)
 
 
-def _check_shared(taken: Sequence[Member], older: Sequence[EnvironmentSpec]) -> Iterator[AdmissionWarning]:
+def _check_shared(taken: Sequence[LabelledObject], older: Sequence[EnvironmentSpec]) -> Iterator[AdmissionWarning]:
     found = [(one.title, first_of(older, one.labels, one.annotations)) for one in taken]
     owners = {title: owner.name for title, owner in found if owner is not None}
     for name in dict.fromkeys(owners.values()):
@@ -120,7 +120,7 @@ def _covers_noon(opens: int, closes: int) -> bool:
     return opens <= _NOON < closes
 
 
-def describe_waves(spec: EnvironmentSpec, members: Sequence[Member]) -> Iterator[str]:
+def describe_waves(spec: EnvironmentSpec, members: Sequence[LabelledObject]) -> Iterator[str]:
     """Describe the waves in the order of waking, each with its members and the pause before the next."""
     by_wave: defaultdict[int, list[str]] = defaultdict(list)
     for one in members:

@@ -15,7 +15,7 @@ from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import Obj
 from keda_py.operator.admission.related_environments import RelatedEnvironments
 from keda_py.operator.admission.related_objects import RelatedObjects
-from keda_py.operator.admission.requesters import Request, Requesters
+from keda_py.operator.admission.requesters import Requester, Requesters
 from keda_py.operator.admission.webhook.cautions import Cautions, Judged
 from keda_py.operator.admission.webhook.forwarded_logs import log_forwarded
 from keda_py.operator.admission.webhook.link import Message
@@ -161,8 +161,8 @@ def _judged(about: Message, notes: Sequence[str]) -> Judged:
     return Judged(**names, generation=about.get("generation") or 0, notes=notes)
 
 
-def _request(about: Message, namespace: str, user: str) -> Request:
-    return Request(
+def _request(about: Message, namespace: str, user: str) -> Requester:
+    return Requester(
         namespace=namespace, name=str(about.get("name") or ""), uid=str(about.get("uid") or ""), user=str(user)
     )
 

@@ -14,7 +14,7 @@ from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.decisions.dropped import Evidence
-from keda_py.operator.decisions.history import HISTORY, History, as_stored
+from keda_py.operator.decisions.history import HISTORY, DecisionHistory, as_stored
 from keda_py.operator.process.quarantine import shows_hold, work_on
 from keda_py.operator.sharding.tenures import Tenure
 
@@ -167,7 +167,7 @@ class Remembered:
     failures: tuple[str, ...] = ()
     stale: frozenset[int] = NOTHING
     troubles: frozenset[str] = NOTHING
-    history: History | None = None
+    history: DecisionHistory | None = None
     tenure: Tenure | None = None
     changed: asyncio.Future[None] | None = None
     begun: str = ""

@@ -25,7 +25,7 @@ from keda_py.operator.decisions.dropped import OWN, DroppedParts, not_kept
 from keda_py.operator.decisions.history import (
     HISTORY,
     PAUSE_SECONDS,
-    History,
+    DecisionHistory,
     is_lively,
     read_history,
     tells_the_same,
@@ -54,7 +54,7 @@ class StatusWriter:
     def note(self, state: Remembered, entry: Entry) -> None:
         """Add a decision that changed to the history, which the next writes carry."""
         if self._keep:
-            before = state.history or History(packed=pack(read_history(state.status)))
+            before = state.history or DecisionHistory(packed=pack(read_history(state.status)))
             state.history = with_entry(before, entry, self._keep)
 
     async def write_last(self, last: Iterable[tuple[Remembered, Mapping[str, Any]]]) -> None:
@@ -159,7 +159,7 @@ class StatusWriter:
         merged = {**fields, OWN: own or None}
         return {name: value for name, value in merged.items() if value is not None and name not in dropped}
 
-    def _carries(self, history: History, state: Remembered, status: Mapping[str, Any]) -> bool:
+    def _carries(self, history: DecisionHistory, state: Remembered, status: Mapping[str, Any]) -> bool:
         """Whether a write takes the history along: one that is needed anyhow, else one in a pause of five minutes."""
         if not self.is_behind(state):
             return False

@@ -40,7 +40,7 @@ Change = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class DecisionHistory:
     """The changes of one object; from `due` on (monotonic) they may cause a write of their own."""
 
     packed: bytes = NO_CHANGES
@@ -52,24 +52,24 @@ class History:
         return tuple(unpack(self.packed))
 
 
-def with_entry(history: History, entry: Entry, keep: timedelta) -> History:
+def with_entry(history: DecisionHistory, entry: Entry, keep: timedelta) -> DecisionHistory:
     """Add a change to a history; nothing is added if the first decision after a start repeats the last one."""
     change, before = compact(entry), history.changes
     if before and before[-1]["reason"] == change["reason"] and not entry.scaled:
         return history
     oldest = write_time(entry.at - keep)
     kept = [one for one in (*before, change) if one["time"] >= oldest]
-    return History(packed=pack(_bounded(kept)), due=history.due)
+    return DecisionHistory(packed=pack(_bounded(kept)), due=history.due)
 
 
-def as_stored(history: History, stored: object) -> History:
+def as_stored(history: DecisionHistory, stored: object) -> DecisionHistory:
     """The history in the bytes of the status where that tells the same, so that memory and cache hold them once."""
     if stored is history.packed or not isinstance(stored, bytes):
         return history
     return replace(history, packed=stored) if stored == history.packed or tells_the_same(history, stored) else history
 
 
-def tells_the_same(history: History, told: object) -> bool:
+def tells_the_same(history: DecisionHistory, told: object) -> bool:
     """Whether a packed list is the history in other words: an API server writes numbers in its own way."""
     return isinstance(told, bytes) and len(told) <= LONG and unpack(told) == unpack(history.packed)
 
@@ -113,7 +113,7 @@ def has_scaled(change: Change) -> bool:
     return bool(counts.get("before") != counts.get("after") or map_at(change, "jobs").get("created"))
 
 
-def is_lively(history: History, now: datetime) -> bool:
+def is_lively(history: DecisionHistory, now: datetime) -> bool:
     """Whether it changes so often that not every write carries it."""
     recent = write_time(now - timedelta(seconds=PAUSE_SECONDS))
     return len([one for one in history.changes if one["time"] > recent]) > LIVELY_CHANGES

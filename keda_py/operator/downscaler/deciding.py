@@ -13,12 +13,12 @@ from keda_py.core.environment.downscaler.decision import (
     ORIGINAL,
     PREFIX,
     Annotated,
-    Outcome,
+    DesiredFields,
+    DownscaleInputs,
     Override,
-    Surroundings,
     decide,
 )
-from keda_py.core.environment.overrides import Overrides, OverrideState, Target, Verdict
+from keda_py.core.environment.overrides import Overrides, OverrideState, Ruling, TargetKey
 from keda_py.core.values.pause import PAUSED as PAUSED_BOOL
 from keda_py.core.values.pause import PAUSED_REPLICAS, parse_bool_annotation
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
@@ -38,7 +38,7 @@ class Decided:
     """
 
     before: Annotated
-    outcome: Outcome | None = None
+    outcome: DesiredFields | None = None
     governed_by: str = ""
 
 
@@ -65,7 +65,7 @@ class Deciding:
         if governed_by:
             return Decided(before=before, governed_by=governed_by)
         override = _override(overrides.verdict(self._targets(live), now))
-        outcome = decide(before, Surroundings(annotations=around, override=override), self._parts.settings, now)
+        outcome = decide(before, DownscaleInputs(annotations=around, override=override), self._parts.settings, now)
         if self._is_scaled(live) and ORIGINAL in outcome.annotations:
             return Decided(before=before)  # only restored, never downscaled: the ScaledObject rules its count
         return Decided(before=before, outcome=outcome)
@@ -81,10 +81,10 @@ class Deciding:
         return any(name.startswith(PREFIX) for one in found for name in one)
 
     @staticmethod
-    def _targets(live: Obj) -> list[Target]:
+    def _targets(live: Obj) -> list[TargetKey]:
         """The targets by which an Override can name it: itself, and the workload of a ScaledObject."""
-        own = Target(live["kind"], name_of(live))
-        return [own, Target(*workload_of(live).split("/")[-2:])] if live["kind"] == SCALED_OBJECTS.kind else [own]
+        own = TargetKey(live["kind"], name_of(live))
+        return [own, TargetKey(*workload_of(live).split("/")[-2:])] if live["kind"] == SCALED_OBJECTS.kind else [own]
 
     def _sources(self, live: Obj) -> list[Obj]:
         """The objects whose annotations count for this one; none if its kind is excluded."""
@@ -119,7 +119,7 @@ class Deciding:
         return any(not _is_paused(one) for one in self._parts.scaled_objects.by_index(BY_TARGET, key))
 
 
-def _override(verdict: Verdict) -> Override | None:
+def _override(verdict: Ruling) -> Override | None:
     """The Override's wake or sleep. A count does not concern annotations: on a ScaledObject it is an overlay, and for a
     workload it is refused.
     """

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
-from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, Annotated, Outcome
+from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, Annotated, DesiredFields
 from keda_py.core.environment.downscaler.timespecs import LONGEST
 from keda_py.core.environment.spec import EXCLUDE
 from keda_py.core.environment.times import parse_time
@@ -123,7 +123,7 @@ def _created(live: Obj) -> datetime:
         return _LONG_AGO
 
 
-def patch_of(live: Obj, before: Annotated, outcome: Outcome) -> Obj:
+def patch_of(live: Obj, before: Annotated, outcome: DesiredFields) -> Obj:
     """Build the merge patch of an outcome, bound to the resourceVersion that was decided on."""
     spec: Obj = {}
     for name, value in _changes(before.fields, outcome.fields).items():

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 
 from keda_py.apis.foreign import map_at, name_of, namespace_of
 from keda_py.core.environment.decision.members import OverlayAsleep, OverlayReplicas
-from keda_py.core.environment.downscaler.decision import Annotated, Outcome
-from keda_py.core.environment.overrides import Overrides, Target
+from keda_py.core.environment.downscaler.decision import Annotated, DesiredFields
+from keda_py.core.environment.overrides import Overrides, TargetKey
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
@@ -130,7 +130,7 @@ class Sweep:
                 self._writing.add(key_of(live))
                 writes.create_task(self._write(live, decided.before, outcome))
 
-    def _has_turn(self, live: Obj, outcome: Outcome) -> bool:
+    def _has_turn(self, live: Obj, outcome: DesiredFields) -> bool:
         """Whether it may be written now: waking from zero takes a turn in the cluster's budget of activations
         (`on_turn`).
         """
@@ -160,7 +160,7 @@ class Sweep:
         self._changed.add(ObjectKey(NAMESPACES.kind, "", namespace))
         self._due.set()
 
-    def remembers(self, namespace: str, target: Target) -> bool:
+    def remembers(self, namespace: str, target: TargetKey) -> bool:
         """Whether annotations rule that workload and remember its count; also true while that is not known."""
         kind = DOWNSCALED_BY_KIND[target.kind]
         if kind.resource.plural not in self._parts.caches.workloads:
@@ -225,7 +225,7 @@ class Sweep:
         written = self._written.get(key_of(live))
         return written is not None and self._parts.clock.monotonic() - written < MINUTE
 
-    async def _write(self, live: Obj, before: Annotated, outcome: Outcome) -> None:
+    async def _write(self, live: Obj, before: Annotated, outcome: DesiredFields) -> None:
         resource = _resource(live["kind"])
         about = {"kind": live["kind"], "namespace": namespace_of(live), "object": name_of(live)}
         async with self._at_once:

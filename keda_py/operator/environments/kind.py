@@ -45,7 +45,7 @@ from keda_py.operator.environments.actions import Writes
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events
 from keda_py.operator.environments.job_warnings import REASON, running_jobs
-from keda_py.operator.environments.known.changes import Change, change_of, change_of_member
+from keda_py.operator.environments.known.changes import DueEnvironments, change_of, change_of_member
 from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
 from keda_py.operator.environments.known.native_hpas import NativeHpas, change_of_mark
 from keda_py.operator.environments.known.turns import Turns
@@ -64,7 +64,7 @@ LONGEST_NOTE = 1000
 BEHIND_SECONDS = 1.0
 """Pause before the next attempt while our cache does not show yet what another replica, or a person, has written."""
 
-ReadChange = Callable[[Obj | None, Obj | None], Change | None]
+ReadChange = Callable[[Obj | None, Obj | None], DueEnvironments | None]
 
 log = logging.getLogger(__name__)
 
@@ -336,14 +336,14 @@ class Environments(Kind[EnvironmentMemory]):
         for informer in caches.members.values():
             yield informer.on_restore(partial(_on_restore, controller))
 
-    def _change_of_environment(self, old: Obj | None, new: Obj | None) -> Change | None:
+    def _change_of_environment(self, old: Obj | None, new: Obj | None) -> DueEnvironments | None:
         """A change of another Environment's spec, of the members that it remembers, or, on a follower, of any stored
         status.
         """
         if old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new):
-            return Change(namespace_of(new or old))
+            return DueEnvironments(namespace_of(new or old))
         if not self._parts.acts() and old.get("status") != new.get("status"):
-            return Change(namespace_of(new))
+            return DueEnvironments(namespace_of(new))
         return None
 
     def _on_change(

@@ -12,7 +12,7 @@ from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
 from keda_py.core.environment.decision.seen import OUR_MANAGER, Heir, MemberSeen, Role, is_ready
 from keda_py.core.environment.decision.state import EnvironmentState, MemberState, Stage, key_of_workload
 from keda_py.core.environment.decision.stored import read_stored
-from keda_py.core.environment.overrides import Target
+from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
 from keda_py.core.environment.times import parse_time
 from keda_py.core.hpa.conditions import ZeroMark
@@ -82,9 +82,9 @@ class Members:
             if not count.manager and known is not None and known.stage is Stage.FALLING:
                 # The manager is unknown: most likely it is an HPA that is not deleted yet.
                 count = replace(count, manager=OUR_MANAGER)
-            targets = [Target(*key.split("/", 1))]
+            targets = [TargetKey(*key.split("/", 1))]
             if workload is not None and workload is not live:
-                targets.append(Target(workload["kind"], name_of(workload)))
+                targets.append(TargetKey(workload["kind"], name_of(workload)))
             asleep = known is not None and known.stage in _ASLEEP
             yield (
                 MemberSeen(

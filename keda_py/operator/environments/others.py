@@ -12,7 +12,7 @@ from keda_py.core.environment.decision.state import EnvironmentState, Stage
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj
 from keda_py.operator.cluster.caches import Caches
-from keda_py.operator.environments.known.further import FurtherKinds, Kind, Wanted
+from keda_py.operator.environments.known.further import CountQuery, FurtherKinds, Kind
 from keda_py.operator.environments.known.targets import is_going, workload_of
 
 _USUAL = tuple((resource.api_version, resource.kind) for resource in (DEPLOYMENTS, STATEFUL_SETS))
@@ -82,9 +82,9 @@ def _kind(workload: str) -> Kind:
     return api_version, kind
 
 
-def _wanted(workload: str, namespace: str) -> Wanted:
-    return Wanted(_kind(workload), namespace, workload.rpartition("/")[2])
+def _wanted(workload: str, namespace: str) -> CountQuery:
+    return CountQuery(_kind(workload), namespace, workload.rpartition("/")[2])
 
 
-def _text(one: Wanted) -> str:
+def _text(one: CountQuery) -> str:
     return "/".join((*one.kind, one.name))

@@ -17,7 +17,7 @@ from keda_py.apis.environments.override import OverrideStatus
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.members import OverlayAsleep
-from keda_py.core.environment.overrides import OverrideSpec, OverrideState, Standing, Target, removable_at
+from keda_py.core.environment.overrides import OverridePhase, OverrideSpec, OverrideState, TargetKey, removable_at
 from keda_py.core.environment.scaling.overlays import overlay_of
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
@@ -26,7 +26,7 @@ from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, OVERRIDES, SCALED_
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import LATE_SECONDS, Remembered
-from keda_py.operator.environments.calendar_kind import Standing as Looked
+from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.overriding import Asked
 from keda_py.operator.environments.known.turns import Turns
@@ -52,8 +52,8 @@ class OverrideMemory(Remembered):
     outside of Environments.
     """
 
-    spec: Looked | None = None
-    target: Target | None = None
+    spec: CalendarPlaceholder | None = None
+    target: TargetKey | None = None
     alone: ObjectKey | None = None
 
 
@@ -69,7 +69,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
         self._looking = Turns(LOOKED_AT_ONCE)
-        self._aimed: dict[tuple[str, Target], dict[ObjectKey, OverrideMemory]] = {}
+        self._aimed: dict[tuple[str, TargetKey], dict[ObjectKey, OverrideMemory]] = {}
 
     def allow(self, remembers: Remembers) -> None:
         """Accept workloads outside of Environments whose original count is stored elsewhere (`places.py`)."""
@@ -93,7 +93,7 @@ class OverrideObjects(Kind[OverrideMemory]):
                     await self._lay(place.alone)
 
     async def reconcile(self, state: OverrideMemory, live: Obj) -> None:
-        state.spec = Looked()
+        state.spec = CalendarPlaceholder()
         state.due.look_now()
         state.reconciled.finish(live)
 
@@ -132,7 +132,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._wait(state, min(times, default=None), now)
 
     async def _tell(
-        self, state: OverrideMemory, live: Obj, spec: OverrideSpec, standing: Standing, place: Place | None
+        self, state: OverrideMemory, live: Obj, spec: OverrideSpec, standing: OverridePhase, place: Place | None
     ) -> None:
         before = state.status.get("phase", "")
         status = OverrideStatus.model_validate(
@@ -191,7 +191,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         if not others:
             self._direct.put(state.alone, Removal(f"with {_OVER}"))
 
-    def _aim(self, state: OverrideMemory, target: Target | None) -> None:
+    def _aim(self, state: OverrideMemory, target: TargetKey | None) -> None:
         """Index the Override by its target."""
         if state.target is not None and (known := self._aimed.get((state.key.namespace, state.target))) is not None:
             known.pop(state.key, None)
@@ -238,7 +238,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         if kind in (ENVIRONMENTS.kind, SCALED_OBJECTS.kind):
             about = [state for state in self._states.values() if state.target and state.key.namespace == namespace]
         else:
-            about = [*self._aimed.get((namespace, Target(kind, name)), {}).values()]
+            about = [*self._aimed.get((namespace, TargetKey(kind, name)), {}).values()]
         for state in about:
             self._due(state)
 
@@ -266,7 +266,7 @@ class _Change:
     """Changes of Overrides in one namespace: targets of those that came, names of those that went."""
 
     keys: set[ObjectKey] = field(default_factory=set)
-    targets: set[Target | None] = field(default_factory=set)
+    targets: set[TargetKey | None] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     makes_room: bool = False
 
@@ -337,10 +337,10 @@ def _phase(live: Obj | None) -> str:
     return text_at(live or {}, "status", "phase")
 
 
-def _target_of(live: Obj) -> Target | None:
+def _target_of(live: Obj) -> TargetKey | None:
     """The written target; None if it is left out."""
     written = map_at(live, "spec", "target")
-    return Target(text_at(written, "kind"), text_at(written, "name")) if written else None
+    return TargetKey(text_at(written, "kind"), text_at(written, "name")) if written else None
 
 
 def _placing(live: Obj) -> tuple[object, ...]:

@@ -32,7 +32,7 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import LATE_SECONDS, Remembered
-from keda_py.operator.environments.calendar_kind import Standing
+from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.overlays import Laid, Removal, schedule_ruler
 from keda_py.operator.environments.wire import fields_of
@@ -48,7 +48,7 @@ class ScheduleMemory(Remembered):
     unreadable.
     """
 
-    spec: Standing | None = None
+    spec: CalendarPlaceholder | None = None
     known: ScheduleSpec | None = None
     ruled: frozenset[str] = field(default_factory=frozenset)
 
@@ -63,7 +63,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         self._states: dict[tuple[str, str], ScheduleMemory] = {}
 
     async def reconcile(self, state: ScheduleMemory, live: Obj) -> None:
-        state.spec = Standing()
+        state.spec = CalendarPlaceholder()
         state.due.look_now()
         state.reconciled.finish(live)
 

@@ -21,7 +21,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from keda_py.clock import Clock
-from keda_py.core.pacing.activations import Claim, Line
+from keda_py.core.pacing.activations import Claim, ClaimQueue
 from keda_py.core.quarantine import (
     BYSTANDER_SECONDS,
     HOLD_SECONDS,
@@ -249,7 +249,7 @@ class Lane:
     """One at a time, namespaces in turn."""
 
     def __init__(self) -> None:
-        self._line, self._numbers, self._taken = Line(), count(), False
+        self._line, self._numbers, self._taken = ClaimQueue(), count(), False
         self._waiting: dict[Hashable, asyncio.Future[None]] = {}
 
     def locked(self) -> bool:

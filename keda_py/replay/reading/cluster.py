@@ -29,7 +29,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.replay.plan import NamespacePlan
-from keda_py.replay.reading.manifests import Source, read_plans
+from keda_py.replay.reading.manifests import ManifestSource, read_plans
 
 _RULING = (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES)
 _MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
@@ -60,7 +60,7 @@ class ClusterReading:
         self.unread: list[str] = []
         self.forbidden: list[Resource] = []
 
-    async def read(self, one: Obj | None = None) -> list[Source]:
+    async def read(self, one: Obj | None = None) -> list[ManifestSource]:
         """List what is to be previewed. Raises KubeError, for ScaledObjects also if they may not be listed.
 
         With `one`, an object with its kind, ScaledObjects that cannot be listed are left out but for that one.
@@ -76,7 +76,7 @@ class ClusterReading:
                 found += await self._list(resource)
         for path in dict.fromkeys(path for body in found for path in files_of(body)):
             found += await self._file(path)
-        return [Source(body=body) for body in found]
+        return [ManifestSource(body=body) for body in found]
 
     async def _scaled_objects(self) -> list[Obj]:
         return with_kind(SCALED_OBJECTS, await self._client.list(SCALED_OBJECTS, self._namespace))
@@ -137,7 +137,7 @@ async def warnings_of(client: Lists, namespace: str, name: str, now: datetime) -
     return list(warnings_among(sources, namespace, name, now))
 
 
-def warnings_among(sources: Sequence[Source], namespace: str, name: str, now: datetime) -> Iterator[str]:
+def warnings_among(sources: Sequence[ManifestSource], namespace: str, name: str, now: datetime) -> Iterator[str]:
     """The same of what was read: those of the Environment, and of the CronJobs that it has."""
     title = f"Environment {namespace}/{name}: "
     for plan in read_plans(sources, now, now + AHEAD):

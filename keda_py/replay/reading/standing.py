@@ -12,14 +12,16 @@ from keda_py.errors import ConfigError
 from keda_py.replay.ahead import AHEAD
 from keda_py.replay.namespaces import NamespaceReplay
 from keda_py.replay.plan import EnvironmentPlan, NamespacePlan, Now
-from keda_py.replay.reading.manifests import ROLES, Source, read_plans
+from keda_py.replay.reading.manifests import ROLES, ManifestSource, read_plans
 
 Marks = tuple[Mapping[str, str], Mapping[str, str]]
 """Labels and annotations."""
 _ASLEEP = (Stage.FALLING, Stage.DOWN)
 
 
-def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None = None) -> NamespacePlan | None:
+def plan_of(
+    sources: Sequence[ManifestSource], key: str, now: datetime, seen: Now | None = None
+) -> NamespacePlan | None:
     """Read the plan for KIND/NAME; None if it cannot be read, or is not among `sources`, which are of one namespace.
 
     `seen` is what is known of the object better than the sources say it. Only with waves do other members matter.
@@ -40,7 +42,7 @@ def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None
     )
 
 
-def as_it_stands(plan: NamespacePlan, sources: Iterable[Source], now: datetime) -> NamespacePlan:
+def as_it_stands(plan: NamespacePlan, sources: Iterable[ManifestSource], now: datetime) -> NamespacePlan:
     """The whole namespace; as it is without Environments, as its workloads are not read then.
 
     What a ScaledObject scales may not be among the sources: then its count is what its schedules make of it.
@@ -69,7 +71,7 @@ def _with_activity(seen: Now, body: Obj | None, now: datetime) -> Now:
     return replace(seen, last_active=last)
 
 
-def _that_matter(sources: Sequence[Source], key: str) -> Sequence[Source]:
+def _that_matter(sources: Sequence[ManifestSource], key: str) -> Sequence[ManifestSource]:
     """Leave out other ScaledObjects and members, which matter with waves alone: a namespace may have thousands."""
     if any(source.body["kind"] == "Environment" and maps_at(source.body, "spec", "waves") for source in sources):
         return sources
@@ -99,7 +101,7 @@ def _kept_with(plan: NamespacePlan, owner: EnvironmentPlan | None, key: str) -> 
 
 
 def _counts(
-    sources: Iterable[Source], plan: NamespacePlan, remembered: Mapping[str, MemberState]
+    sources: Iterable[ManifestSource], plan: NamespacePlan, remembered: Mapping[str, MemberState]
 ) -> Iterable[tuple[str, Now]]:
     """Count members and scale targets; a target that is not seen is asleep if its Environment remembers so."""
     bodies = {_key(source.body): source.body for source in sources}

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.environment.downscaler.decision import Annotated, DownscalerSettings, Surroundings, decide
+from keda_py.core.environment.downscaler.decision import Annotated, DownscaleInputs, DownscalerSettings, decide
 from keda_py.core.environment.downscaler.timespecs import SpecDefaults, matches
 from keda_py.errors import ConfigError
 from tests.properties import examples
@@ -115,7 +115,7 @@ def decided(kind: str, fields: Any, annotations: Any, at: datetime) -> Any:
         kind=kind, namespace="shop", name="web", created=NOW - timedelta(days=1), annotations=annotations, fields=fields
     )
     try:
-        return decide(obj, Surroundings(), DownscalerSettings(), at)
+        return decide(obj, DownscaleInputs(), DownscalerSettings(), at)
     except ConfigError:
         return None
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from keda_py.core.environment.decision.members import MarkChange, Reason, SetReplicas, Want, Wish, act, observe
+from keda_py.core.environment.decision.members import MarkChange, MemberReason, SetReplicas, Want, Wish, act, observe
 from keda_py.core.environment.decision.seen import MemberSeen
 from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.hpa.conditions import ZeroMark
@@ -70,7 +70,7 @@ def test_a_count_that_the_hpa_gives_it_meanwhile_is_its_own() -> None:
 def test_an_hpa_that_has_woken_it_from_a_zero_that_is_remembered_gets_that_count_back() -> None:
     woken = seen(4, NONE, manager="kube-controller-manager")
     asleep = act(woken, observe(woken, ZERO, DOWN, NIGHT), DOWN, NIGHT)
-    assert (asleep.action, asleep.reason) == (SetReplicas(0), Reason.PUT_TO_SLEEP)
+    assert (asleep.action, asleep.reason) == (SetReplicas(0), MemberReason.PUT_TO_SLEEP)
     assert asleep.state is not None
     assert asleep.state.replicas == 4
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from keda_py.core.savings.statement import Period, Prices
+from keda_py.core.savings.statement import Prices, StatementPeriod
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS
 from keda_py.savings.pages import Found, document
 from keda_py.savings.reading import indexed, read_accounts
@@ -17,7 +17,7 @@ def savings(world: World) -> dict[str, Any]:
     now = world.clock.now()
     workloads = indexed(world.all(DEPLOYMENTS), "Deployment")
     accounts = read_accounts([], workloads, world.all(ENVIRONMENTS), now)
-    period = Period(month=f"{now:%Y-%m}", until=now)
+    period = StatementPeriod(month=f"{now:%Y-%m}", until=now)
     told = document(Found(accounts=accounts), period, Prices())["objects"]
     return {one["name"]: tuple(round(one[f"{name}Hours{rest}"], 1) for name, rest in SUMS) for one in told}
 

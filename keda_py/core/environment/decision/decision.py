@@ -11,7 +11,7 @@ from datetime import datetime
 from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.goal import Goal, NextChange, Question, State
-from keda_py.core.environment.decision.members import MemberDecision, Reason, Want, Wish, act, observe
+from keda_py.core.environment.decision.members import MemberDecision, MemberReason, Want, Wish, act, observe
 from keda_py.core.environment.decision.report import Picture, status_of
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import (
@@ -26,7 +26,7 @@ from keda_py.core.environment.decision.state import (
 )
 from keda_py.core.environment.decision.still_up import Reasons, phase_at_rest
 from keda_py.core.environment.decision.waves import advance, begin, ends_at, has_turn, under_way
-from keda_py.core.environment.overrides import Overrides, OverrideState, Verdict
+from keda_py.core.environment.overrides import Overrides, OverrideState, Ruling
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
 
 
@@ -114,7 +114,7 @@ class _Run:
         self._crowded, overrides, self._write_error = question.crowded, question.overrides, seen.write_error
         self._seen = sorted(seen.members, key=lambda member: (member.wave, member.key))
         self._verdicts = {
-            member.key: overrides.verdict(member.targets, now) if member.targets else Verdict(None)
+            member.key: overrides.verdict(member.targets, now) if member.targets else Ruling(None)
             for member in self._seen
         }
 
@@ -131,7 +131,7 @@ class _Run:
             want = wants[member.key]
             turn = self._has_turn(member, want, moved.transition, waking)
             decision = act(member, remembered, replace(want, turn=turn), self._now)
-            waking += decision.reason is Reason.WOKEN and remembered is not decision.state
+            waking += decision.reason is MemberReason.WOKEN and remembered is not decision.state
             decisions.append(decision)
         kept = {each.key: each.state for each in decisions if each.state is not None}
         return tuple(decisions), replace(moved, members=kept)

@@ -79,7 +79,7 @@ class Malformed(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class AdmissionResult:
     """The answer, and what is counted and told of it."""
 
     response: Obj
@@ -131,20 +131,20 @@ class Reviewer:
         }
         self._judges |= {one.path: _with_countries(self._judges[one.path]) for one in WITH_HOLIDAYS}
 
-    async def review(self, path: str, request: AdmissionRequest) -> Verdict:
+    async def review(self, path: str, request: AdmissionRequest) -> AdmissionResult:
         """The verdict at one of our paths. Raises what `around` raises."""
         is_ours = not (request.namespace and self._namespaces) or request.namespace in self._namespaces
         if request.new is None or not is_ours or _only_sheds_finalizers(request):
-            return Verdict(response=_response(request.uid))
+            return AdmissionResult(response=_response(request.uid))
         denial, warnings = await self._judge(path, request.new, request)
         judged = path == SCALED_OBJECT.path
         if denial is not None:
-            return Verdict(response=_response(request.uid, denial=denial), judged=judged, denied=denial.reason)
+            return AdmissionResult(response=_response(request.uid, denial=denial), judged=judged, denied=denial.reason)
         told = () if request.dry_run else tuple(one.message for one in warnings if one.recorded)
         created = path == OVERRIDE.path and request.operation == "CREATE" and not request.dry_run
         author = request.user_info.username if created else ""
         lines = [_one_line(_labelled(one))[:LONGEST_WARNING] for one in warnings]
-        return Verdict(response=_response(request.uid, warnings=lines), judged=judged, told=told, author=author)
+        return AdmissionResult(response=_response(request.uid, warnings=lines), judged=judged, told=told, author=author)
 
     async def _judge(
         self, path: str, obj: Obj, request: AdmissionRequest

@@ -37,7 +37,7 @@ Place = tuple[Kind, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CountQuery:
     """A workload whose count is needed: `live` is the watched object, None if its kind is not watched."""
 
     kind: Kind
@@ -173,23 +173,23 @@ class FurtherKinds:
         for notify in tuple(self._listeners):
             notify(old, new)
 
-    def watched(self, kinds: Iterable[Kind], namespace: str) -> list[Wanted]:
+    def watched(self, kinds: Iterable[Kind], namespace: str) -> list[CountQuery]:
         """The workloads of those kinds, as far as they can be listed.
 
         An object with a controller is left out, as a ReplicaSet of a Deployment: its controller would scale it up
         again.
         """
-        found: list[Wanted] = []
+        found: list[CountQuery] = []
         for kind in kinds:
             informer = self._informers.get(self._place(kind, namespace))
             if informer is not None and informer.synced:
                 lives = informer.objects(namespace)
                 found.extend(
-                    Wanted(kind, namespace, live["metadata"]["name"], live) for live in lives if not live["owned"]
+                    CountQuery(kind, namespace, live["metadata"]["name"], live) for live in lives if not live["owned"]
                 )
         return found
 
-    async def read(self, wanted: Iterable[Wanted], *, soon: bool) -> None:
+    async def read(self, wanted: Iterable[CountQuery], *, soon: bool) -> None:
         """Read the counts that are not known or too old. `soon`: the Environment is waking or falling asleep."""
         oldest = self._clock.monotonic() - (READ_SOON_SECONDS if soon else READ_AGAIN_SECONDS)
         async with asyncio.TaskGroup() as tasks:
@@ -217,7 +217,7 @@ class FurtherKinds:
                 problem = str(error)
         self._read[key] = _Read(version, self._clock.monotonic(), scale, problem)
 
-    def workload(self, wanted: Wanted) -> Obj | None:
+    def workload(self, wanted: CountQuery) -> Obj | None:
         """The workload as last read; None if it does not exist. Its `spec.replicas` is None if that is not known."""
         known = self._read.get((wanted.kind, wanted.namespace, wanted.name))
         informer = self._informers.get(self._place(wanted.kind, wanted.namespace))
