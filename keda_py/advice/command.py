@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from keda_py.advice.proposals.advise import Advice, Proposal, advise
+from keda_py.advice.proposals.current_hours import CurrentHours, compare
 from keda_py.advice.proposals.groups import Group, group_advices
+from keda_py.advice.proposals.manifest_workloads import Body, with_written
 from keda_py.advice.proposals.places import PlaceRule
-from keda_py.advice.proposals.standing import CurrentHours, compare
 from keda_py.advice.proposals.workload import Observed
-from keda_py.advice.proposals.written import Body, with_written
 from keda_py.advice.reports.document import document
 from keda_py.advice.reports.evidence import evidence_of, saved_of
 from keda_py.advice.reports.manifests import environment_texts, manifests_of, override_texts, patch_texts
@@ -37,7 +37,7 @@ class AdviseOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class AdviceResult:
     """All advice, and the Environments that it makes."""
 
     advices: tuple[Advice, ...]
@@ -46,15 +46,15 @@ class Found:
     """Beside what is written already; None: that was not asked."""
 
 
-def find(observed: Sequence[Observed], wanted: AdviseOptions, written: Sequence[Body] = ()) -> Found:
+def find(observed: Sequence[Observed], wanted: AdviseOptions, written: Sequence[Body] = ()) -> AdviceResult:
     """`written`: the manifests that there are. Raises ConfigError for a country that is unknown."""
     known = [with_written(each, written) for each in observed]
     groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in known], written)
     standings = tuple(compare(advices, written, wanted.most_waits)) if wanted.compares else None
-    return Found(advices=tuple(advices), groups=tuple(groups), standings=standings)
+    return AdviceResult(advices=tuple(advices), groups=tuple(groups), standings=standings)
 
 
-def tell(found: Found, wanted: AdviseOptions) -> int:
+def tell(found: AdviceResult, wanted: AdviseOptions) -> int:
     """To standard output, or to files; 1 where hours do not fit. Raises ConfigError where a file cannot be written."""
     if wanted.folder:
         write_files(found, wanted)
@@ -68,7 +68,7 @@ def tell(found: Found, wanted: AdviseOptions) -> int:
     return int(any(not each.fits for each in found.standings or ()))
 
 
-def write_files(found: Found, wanted: AdviseOptions) -> None:
+def write_files(found: AdviceResult, wanted: AdviseOptions) -> None:
     """A file for each manifest and patch. Raises ConfigError."""
     files = {
         **environment_texts(found.groups, wanted.prices),
@@ -85,19 +85,23 @@ def write_files(found: Found, wanted: AdviseOptions) -> None:
         sys.stderr.write(f"written: {path}\n")
 
 
-def _json(found: Found, wanted: AdviseOptions) -> str:
+def _json(found: AdviceResult, wanted: AdviseOptions) -> str:
     return json_of(document(found.advices, found.groups, wanted.prices, found.standings))
 
 
-def _manifest(found: Found, wanted: AdviseOptions) -> str:
+def _manifest(found: AdviceResult, wanted: AdviseOptions) -> str:
     return manifests_of(found.groups, found.advices, wanted.prices)
 
 
-def _html(found: Found, wanted: AdviseOptions) -> str:
+def _html(found: AdviceResult, wanted: AdviseOptions) -> str:
     return write_page(found.advices, wanted.prices)
 
 
-_WRITERS: Mapping[str, Callable[[Found, AdviseOptions], str]] = {"json": _json, "manifest": _manifest, "html": _html}
+_WRITERS: Mapping[str, Callable[[AdviceResult, AdviseOptions], str]] = {
+    "json": _json,
+    "manifest": _manifest,
+    "html": _html,
+}
 
 
 # Advice as a table, and what each proposal rests on below it.

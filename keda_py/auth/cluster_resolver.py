@@ -139,7 +139,7 @@ class ClusterResolver:
         if timer := self._timers.pop(user, None):
             timer.cancel()
         if lookup.valid_for < math.inf:
-            self._timers[user] = self._around.clock.call_later(lookup.valid_for, lambda: self._tell([user]))
+            self._timers[user] = self._around.clock.call_later(lookup.valid_for, lambda: self._notify_users([user]))
 
     def _tell_troubles(self, lookup: Lookup) -> None:
         before = self._troubles.pop(lookup.user, {})
@@ -159,7 +159,7 @@ class ClusterResolver:
             informer.subscribe(partial(self._on_workload, informer.spec.resource))
 
     def _on_change(self, reference: Reference) -> None:
-        self._tell(self._dependencies.users(reference))
+        self._notify_users(self._dependencies.users(reference))
 
     def _on_authentication(self, old: Obj | None, new: Obj | None) -> None:
         if old is None or new is None or old.get("spec") != new.get("spec"):
@@ -172,7 +172,7 @@ class ClusterResolver:
         if new is not None and (old is None or old[POD] != new[POD]):
             self._on_change(Reference(resource, new["metadata"]["namespace"], new["metadata"]["name"]))
 
-    def _tell(self, users: Iterable[User]) -> None:
+    def _notify_users(self, users: Iterable[User]) -> None:
         for key, index in users:
             for notify in self._subscribers:
                 notify(key, index)

@@ -55,8 +55,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "explain", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py explain [FLAGS] [[KIND/]NS/NAME]"
     )
     add = parser.add_argument
-    told = "a ScaledObject, or scaledjob/, environment/, override/, scalingschedule/, deployment/NS/NAME [all there]"
-    one = add("object", metavar="NS/NAME", nargs="?", help=told)
+    text = "a ScaledObject, or scaledjob/, environment/, override/, scalingschedule/, deployment/NS/NAME [all there]"
+    one = add("object", metavar="NS/NAME", nargs="?", help=text)
     place = add("-n", "--namespace", default="default", metavar="NS", help="where NS/ is not written [default]")
     add("-A", "--all-namespaces", action="store_true", help="every namespace, without a name")
     add("-w", "--watch", action="store_true", help="go on, and tell what changes")

@@ -14,7 +14,7 @@ from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.values.times import write_time
 from keda_py.dashboard.forecast import AHEAD, Forecasts, Place
 from keda_py.dashboard.past import BEHIND, past_of_environment, past_of_object
-from keda_py.environments.further import Key
+from keda_py.environments.further_kinds import Key
 from keda_py.environments.members import in_order
 from keda_py.environments.words import wrong_of
 from keda_py.errors import ConfigError
@@ -60,12 +60,12 @@ class EnvironmentDetails:
             return {"wrong": ["its spec cannot be read; keda-py validate says why"], "members": [], "moreMembers": 0}
         environment, spec = read
         found = in_order(environment, spec, self._specs[spec.namespace], self._lives[spec.namespace])
-        told = [
+        sentences = [
             {"member": one.key, "wave": one.wave, "state": one.state, "replicas": one.replicas, "why": one.why}
             for one in islice(found, MOST_MEMBERS)
         ]
         wrong = [complaint[:LONGEST_COMPLAINT] for complaint in wrong_of(environment.status)]
-        return {"wrong": wrong, "members": told, "moreMembers": len(found) - len(told)}
+        return {"wrong": wrong, "members": sentences, "moreMembers": len(found) - len(sentences)}
 
 
 def _read(live: Fields) -> tuple[Environment, EnvironmentSpec] | None:
@@ -170,8 +170,8 @@ def _environment(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
 def _still_up(status: Mapping[str, Any]) -> str:
     """Return the condition's message about members that are still up; "" while its waves are falling asleep."""
     asleep = [one for one in maps_at(status, "conditions") if one.get("type") == "Asleep"]
-    told = [text_at(one, "message") for one in asleep if one.get("reason") == STILL_UP]
-    return "" if map_at(status, "transition") else "".join(told[:1])
+    sentences = [text_at(one, "message") for one in asleep if one.get("reason") == STILL_UP]
+    return "" if map_at(status, "transition") else "".join(sentences[:1])
 
 
 def _override(live: Fields) -> Fields:

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.clock import Clock
-from keda_py.core.environment.decision.seen import OUR_MANAGER
+from keda_py.core.environment.decision.observation import OUR_MANAGER
 from keda_py.demo.picture import Strip, draw
 from keda_py.demo.play import Play
-from keda_py.demo.timeline import Timeline, Told
+from keda_py.demo.timeline import Announcement, Timeline
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.schema.resources import Obj
@@ -37,7 +37,7 @@ class Phases:
         self._status: Obj = {}
         self._phases: list[Phase] = []
         self._late: list[str] = []
-        self._told: list[Told] = []
+        self._announcements: list[Announcement] = []
         if name:
             store.listen(self._on_event)
 
@@ -53,11 +53,11 @@ class Phases:
             return f"put back by {writer}"
         if phase in ("", "Awake"):
             return ""
-        told = text_at(self._status, "because")
+        text = text_at(self._status, "because")
         wave = live["metadata"].get("labels", {}).get("wave", "")
         if phase not in _DOING or _rests(self._status):
-            return f"sent to sleep again: {told}"
-        return f"wave {wave} {_DOING[phase]}: {told}"
+            return f"sent to sleep again: {text}"
+        return f"wave {wave} {_DOING[phase]}: {text}"
 
     def _on_event(self, event: Event) -> None:
         if event.resource.kind != "Environment" or event.name != self._name:
@@ -69,18 +69,18 @@ class Phases:
         last = self._phases[-1] if self._phases else None
         if name and (last is None or (last.name, last.note) != (phase.name, phase.note)):
             self._phases.append(phase)
-            self._tell(f"{_said(self._status)}: {_why(self._status, phase.note)}")
+            self._announce(f"{_said(self._status)}: {_why(self._status, phase.note)}")
         late = [str(wave) for wave in list_at(self._status, "transition", "timedOut")]
         for wave in late[len(self._late) :]:
-            self._tell(f"does not wait for wave {wave} any longer: it was not ready in time")
+            self._announce(f"does not wait for wave {wave} any longer: it was not ready in time")
         self._late = late
 
-    def _tell(self, text: str) -> None:
-        self._told.append(Told(at=self._clock.now(), name=self._name, text=text))
+    def _announce(self, text: str) -> None:
+        self._announcements.append(Announcement(at=self._clock.now(), name=self._name, text=text))
 
-    def take(self) -> list[Told]:
+    def take(self) -> list[Announcement]:
         """Return the sentences since the last call."""
-        told, self._told = self._told, []
+        told, self._announcements = self._announcements, []
         return told
 
 
@@ -139,9 +139,9 @@ def draw_environment(timeline: Timeline, phases: Sequence[Phase], play: Play) ->
 
 
 def _strips(phases: Sequence[Phase]) -> Iterator[Strip]:
-    told = ""
+    message = ""
     for phase in phases:
-        text = NOTES.get(phase.note, phase.because) if phase.note and phase.note != told else ""
-        told = phase.note
+        text = NOTES.get(phase.note, phase.because) if phase.note and phase.note != message else ""
+        message = phase.note
         title = f"{phase.name}: {phase.because}"
         yield Strip(at=phase.at, until=phase.until, colour=COLOURS[phase.name], title=title, text=text)

@@ -43,8 +43,8 @@ class Recorder:
         if kind in WORKLOADS and event.object["metadata"]["name"] in self._names:
             self._on_workload(event.object)
         elif kind == "Environment":
-            for told in self._phases.take():
-                self._screen.tell(told)
+            for sentence in self._phases.take():
+                self._screen.tell(sentence)
         elif kind == "Event":
             self._on_cluster_event(event.object)
 

@@ -20,7 +20,7 @@ class TimelineChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Announcement:
     """Sentence of an Environment about itself, shown between the changes of its members."""
 
     at: datetime

@@ -11,8 +11,8 @@ from keda_py.apis.environments.environment import Environment, MemberStatus, Mem
 from keda_py.apis.foreign import map_at, text_at, texts_at
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
-from keda_py.environments.asking import list_environments, read_environment
-from keda_py.environments.further import Key, list_further
+from keda_py.environments.further_kinds import Key, list_further
+from keda_py.environments.requests import list_environments, read_environment
 from keda_py.environments.words import up_in_words
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient

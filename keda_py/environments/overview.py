@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
-from keda_py.environments.asking import read_environment
+from keda_py.environments.requests import read_environment
 from keda_py.environments.words import is_partly_up, next_in_words, phase_of, reasons_of
 from keda_py.environments.zones import CalendarZones
 from keda_py.errors import ConfigError
@@ -41,7 +41,7 @@ class EnvironmentLine:
 
     def fields(self) -> Mapping[str, Any]:
         """Return the line for programs; times are UTC, counts null until the operator has looked at it."""
-        told = self.status.model_dump(by_alias=True, exclude_defaults=True)
+        document = self.status.model_dump(by_alias=True, exclude_defaults=True)
         known = bool(self.status.phase)
         kept = ("stillUp", "nextChange", "override", "lastWake", "because", "conditions")
         found = {
@@ -52,7 +52,7 @@ class EnvironmentLine:
             "membersUp": self.status.members_up if known else None,
             "membersTotal": self.status.members_total if known else None,
         }
-        return found | {name: told[name] for name in kept if name in told}
+        return found | {name: document[name] for name in kept if name in document}
 
 
 def line_of_live(live: Obj, times: Times, zones: CalendarZones) -> EnvironmentLine:

@@ -8,10 +8,10 @@ from typing import Any
 from rich.text import Text
 
 from keda_py.clock import SystemClock
-from keda_py.environments.asking import find_environment, list_environments
 from keda_py.environments.members import judged_members
 from keda_py.environments.overview import line_of_live, overview
 from keda_py.environments.page import body_of, page
+from keda_py.environments.requests import find_environment, list_environments
 from keda_py.environments.zones import list_zones
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace

@@ -15,18 +15,18 @@ from rich.live import Live
 from rich.text import Text
 
 from keda_py.clock import SystemClock
-from keda_py.environments.asking import find_environment
 from keda_py.environments.members import judged_members
 from keda_py.environments.page import body_of, page, sentences
+from keda_py.environments.requests import find_environment
 from keda_py.environments.show import times_of
 from keda_py.environments.zones import list_zones
 from keda_py.errors import ConfigError, Unavailable
-from keda_py.explanation.asking import WORKLOADS, Named, ask_insight, get_object, list_objects, named
 from keda_py.explanation.evidence import gather, read_sources
-from keda_py.explanation.members import Told, scaling_object, tell_member
+from keda_py.explanation.members import MemberExplanation, scaling_object, tell_member
 from keda_py.explanation.night import night_lines, night_of, night_page
 from keda_py.explanation.overview import line_of, overview
 from keda_py.explanation.page import Explanation
+from keda_py.explanation.requests import WORKLOADS, NamedObject, ask_insight, get_object, list_objects, named
 from keda_py.explanation.rulers import read_rulers
 from keda_py.explanation.rules import tell_override, tell_schedule
 from keda_py.explanation.zones import zone_of_rule
@@ -104,7 +104,7 @@ async def _look_at_one(client: KubeClient, wanted: ExplainOptions) -> View:
     return View(page=partial(_lines, lines), lines=lines, body=told.body)
 
 
-def _tell_rule(about: Named, live: Obj, sources: Sequence[ManifestSource], times: Times) -> Told:
+def _tell_rule(about: NamedObject, live: Obj, sources: Sequence[ManifestSource], times: Times) -> MemberExplanation:
     """Explain an Override or a ScalingSchedule, in the zone of the Calendar that it is about."""
     times = times.of(zone_of_rule(live, sources))
     return (tell_override if about.resource is OVERRIDES else tell_schedule)(live, sources, times)
@@ -114,7 +114,7 @@ def _lines(told: Sequence[str], width: int, height: int | None) -> Text:
     return Text("\n").join(Text(line) for text in told for line in wrap_indented(text, width))
 
 
-async def _look_at_scaled(client: KubeClient, about: Named, wanted: ExplainOptions) -> View:
+async def _look_at_scaled(client: KubeClient, about: NamedObject, wanted: ExplainOptions) -> View:
     insight = await ask_insight(client, about)
     now = datetime.fromisoformat(insight["now"]["time"])
     since = parse_since(wanted.since, now) if wanted.since else None
@@ -140,7 +140,7 @@ async def _look_back(client: KubeClient, wanted: ExplainOptions) -> View:
     )
 
 
-async def _look_at_environment(client: KubeClient, about: Named) -> View:
+async def _look_at_environment(client: KubeClient, about: NamedObject) -> View:
     """Explain an Environment by its status, without the operator."""
     environment = await find_environment(client, about.namespace, about.name)
     members = await judged_members(client, environment)
@@ -155,10 +155,10 @@ async def _look_at_environment(client: KubeClient, about: Named) -> View:
 async def _look_at_all(client: KubeClient, wanted: ExplainOptions) -> View:
     rulers, times = await read_rulers(client, wanted.namespace), times_of(client)
     lines = [line_of(live, times, rulers) for live in await list_objects(client, wanted.namespace)]
-    told = [f"{line.namespace}/{line.name}  {line.state}  {line.why}" for line in lines]
+    entries = [f"{line.namespace}/{line.name}  {line.state}  {line.why}" for line in lines]
     return View(
         page=lambda width, height: overview(lines, width, height, all_namespaces=not wanted.namespace),
-        lines=told,
+        lines=entries,
         body=[line.fields() for line in lines],
     )
 

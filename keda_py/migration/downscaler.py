@@ -103,11 +103,11 @@ def _given(deployment: Obj) -> dict[str, str]:
 
 def _tell_count(bodies: Sequence[Obj]) -> Finding:
     kinds = Counter(body["kind"] for body in bodies)
-    told = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in sorted(kinds.items()))
+    text = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in sorted(kinds.items()))
     return Finding(
         severity=Severity.FINE,
         object="annotations of py-kube-downscaler",
-        message=f"stand on {told}; keda-py obeys them with --downscaler-annotations, puts a ScaledObject to sleep "
+        message=f"stand on {text}; keda-py obeys them with --downscaler-annotations, puts a ScaledObject to sleep "
         "instead of pausing it, and a workload under one through that",
     )
 

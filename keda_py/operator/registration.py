@@ -30,7 +30,7 @@ from keda_py.kube.resources import (
 )
 from keda_py.operator.admission.match_conditions import match_conditions
 from keda_py.operator.admission.webhook.paths import WEBHOOKS, Webhook
-from keda_py.serving.renewal.ca_bundles import Guarded
+from keda_py.serving.renewal.ca_bundles import CaBundleObject
 
 OWNED = {"app.kubernetes.io/managed-by": "keda-py"}
 
@@ -65,10 +65,10 @@ class Registration:
             found.append((VALIDATING_WEBHOOK_CONFIGURATIONS, {"metadata": meta, "webhooks": webhooks}))
         return [(resource, _typed(resource, body)) for resource, body in found]
 
-    def guarded(self, unchanged: set[Resource]) -> tuple[Guarded, ...]:
+    def guarded(self, unchanged: set[Resource]) -> tuple[CaBundleObject, ...]:
         """Everything that is kept right from now on, but for the kinds that another component keeps."""
         return tuple(
-            Guarded(
+            CaBundleObject(
                 resource=resource,
                 namespace=body["metadata"].get("namespace", ""),
                 name=body["metadata"]["name"],

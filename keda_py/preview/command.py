@@ -17,8 +17,8 @@ from keda_py.preview.pages.table import page
 from keda_py.preview.period import Period, earliest, period_of, refuse_past
 from keda_py.replay.previews import Preview, preview
 from keda_py.replay.reading.cluster import ClusterReading
+from keda_py.replay.reading.current_state import with_current_counts
 from keda_py.replay.reading.manifests import ManifestSource, read_plans
-from keda_py.replay.reading.standing import as_it_stands
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import json_of, printable
 from keda_py.validation.problems import Problem
@@ -84,7 +84,7 @@ def show(sources: Sequence[ManifestSource], wanted: PreviewOptions, output: str,
         console.print(page(found, period.zone, console.width), soft_wrap=True)
     else:
         sys.stdout.buffer.write(_WRITERS[output](found, period))
-        _tell(found)
+        _print_problems(found)
     return 1 if found.problems else 0
 
 
@@ -95,18 +95,18 @@ def compare(old: Sequence[ManifestSource], new: Sequence[ManifestSource], wanted
     found = differences(before, after, period.zone)
     sys.stdout.buffer.write(_dump(document_of(found)) if output == "json" else text_of(found).encode())
     for one in (before, after):
-        _tell(one)
+        _print_problems(one)
     return 1 if found or before.problems or after.problems else 0
 
 
 def _look_ahead(sources: Sequence[ManifestSource], period: Period) -> Preview:
     plans = read_plans(sources, period.begins, period.ends)
     if (present := period.present) is not None:
-        plans = [as_it_stands(plan, sources, present) for plan in plans]
+        plans = [with_current_counts(plan, sources, present) for plan in plans]
     return preview(plans, period.begins, period.ends, present)
 
 
-def _tell(found: Preview) -> None:
+def _print_problems(found: Preview) -> None:
     """Write problems and warnings to stderr: a document for a program has no place for what it lacks."""
     for problem in found.problems:
         sys.stderr.write(f"not previewed: {printable(problem)}\n")

@@ -9,7 +9,7 @@ from keda_py.core.savings.statement import Against, Prices, StatementPeriod
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj, Resource
-from keda_py.savings.pages import Found, document, statement
+from keda_py.savings.pages import ClusterAccounts, document, statement
 from keda_py.savings.reading import count_waiting, count_without_days, indexed, read_accounts, read_overrides
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import printable, write_json
@@ -40,7 +40,7 @@ async def tell_savings(kubeconfig: str, wanted: SavingsOptions) -> None:
             workloads |= indexed(await _list(client, resource, wanted.namespace), resource.kind)
         environments = await _list(client, ENVIRONMENTS, wanted.namespace)
         overrides = await _list(client, OVERRIDES, wanted.namespace)
-    found = Found(
+    found = ClusterAccounts(
         accounts=read_accounts(objects, workloads, environments, clock.now()),
         overrides=read_overrides(overrides, environments),
         waiting=count_waiting(objects, environments),

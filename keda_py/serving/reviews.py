@@ -14,8 +14,8 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, Obj, Resource
 from keda_py.kube.transport import Request
+from keda_py.serving.answer_cache import Recent
 from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, RequestAttributes
-from keda_py.serving.recent import Recent
 
 REMEMBER_SECONDS = 10.0
 REMEMBERED = 2048

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from keda_py.core.hpa.controller import choose_tolerance
 from keda_py.core.hpa.manifest import target_milli
-from keda_py.core.hpa.walk import Rescaled
+from keda_py.core.hpa.walk import RescaleDecision
 from keda_py.core.round import Judgement
 from keda_py.replay.engine.world import Cause, World
 
@@ -50,7 +50,7 @@ def _word_of(cause: Cause) -> str:
     match cause:
         case Judgement():
             return cause.decision.reason.value
-        case Rescaled():
+        case RescaleDecision():
             return cause.why
         case _:
             return cause

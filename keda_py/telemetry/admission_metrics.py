@@ -33,7 +33,7 @@ class AdmissionMetrics:
             registry=registry,
         )
 
-    def tell_by(self, exists: Callable[[str], bool]) -> None:
+    def limit_namespaces(self, exists: Callable[[str], bool]) -> None:
         """Use `exists` to decide whether a namespace is a valid label."""
         self._exists = exists
 

@@ -55,7 +55,7 @@ def _emitted(labels: Labels) -> Attributes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class ExportedMetric:
     """One OpenTelemetry name; `scale` is 1000 if KEDA counts milliseconds."""
 
     name: str
@@ -75,21 +75,27 @@ class Exported:
 
 def _gauge(
     name: str, series: str, attributes: Callable[[Labels], Attributes], description: str, unit: str = ""
-) -> Exported:
-    return Exported(name=name, series=series, kind="gauge", attributes=attributes, description=description, unit=unit)
+) -> ExportedMetric:
+    return ExportedMetric(
+        name=name, series=series, kind="gauge", attributes=attributes, description=description, unit=unit
+    )
 
 
-def _in_milliseconds(name: str, series: str, attributes: Callable[[Labels], Attributes]) -> Exported:
+def _in_milliseconds(name: str, series: str, attributes: Callable[[Labels], Attributes]) -> ExportedMetric:
     text = f"deprecated, use {name}.seconds"
-    return Exported(name=name, series=series, kind="gauge", attributes=attributes, description=text, scale=1000)
+    return ExportedMetric(name=name, series=series, kind="gauge", attributes=attributes, description=text, scale=1000)
 
 
-def _counter(name: str, series: str, description: str, attributes: Callable[[Labels], Attributes] = _same) -> Exported:
-    return Exported(name=name, series=series, kind="counter", attributes=attributes, description=description)
+def _counter(
+    name: str, series: str, description: str, attributes: Callable[[Labels], Attributes] = _same
+) -> ExportedMetric:
+    return ExportedMetric(name=name, series=series, kind="counter", attributes=attributes, description=description)
 
 
-def _up_down(name: str, series: str, description: str, attributes: Callable[[Labels], Attributes] = _same) -> Exported:
-    return Exported(name=name, series=series, kind="updown", attributes=attributes, description=description)
+def _up_down(
+    name: str, series: str, description: str, attributes: Callable[[Labels], Attributes] = _same
+) -> ExportedMetric:
+    return ExportedMetric(name=name, series=series, kind="updown", attributes=attributes, description=description)
 
 
 _LATENCY = "keda_scaler_metrics_latency_seconds"

@@ -31,7 +31,7 @@ _HERE = "these files"
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _WrittenEnvironment:
     """Environment as it is written."""
 
     spec: EnvironmentSpec
@@ -44,11 +44,13 @@ class EnvironmentsOfFiles:
     def __init__(self, bodies: Bodies, scaled: Iterable[dict[str, Any]], now: datetime) -> None:
         self._bodies, self._now = bodies, now
         self._scaled = {id(body) for body in scaled}
-        self._by_namespace: defaultdict[str, list[_Known]] = defaultdict(list)
+        self._by_namespace: defaultdict[str, list[_WrittenEnvironment]] = defaultdict(list)
         for body in bodies.get("Environment", ()):
             try:
                 wire = parse_object(Environment, body)
-                self._by_namespace[namespace_of(body)].append(_Known(build_environment(created_some_time(wire)), wire))
+                self._by_namespace[namespace_of(body)].append(
+                    _WrittenEnvironment(build_environment(created_some_time(wire)), wire)
+                )
             except ConfigError:
                 continue  # reported with the object itself
 
@@ -81,7 +83,7 @@ class EnvironmentsOfFiles:
                     yield from (found for _, found in check_jobs(known.spec, calendar, (job,), self._now))
                 return
 
-    def _calendar_of(self, known: _Known) -> Calendar | None:
+    def _calendar_of(self, known: _WrittenEnvironment) -> Calendar | None:
         """Read its calendar; None if it is unknown or refused."""
         spec, reference = known.wire.spec.calendar, known.wire.spec.calendar_ref
         try:

@@ -16,7 +16,7 @@ from keda_py.advice.proposals.places import PlaceRule
 from keda_py.advice.proposals.workload import Observed, WorkloadKey
 from keda_py.advice.sources.prometheus import RecordedWeeks
 from keda_py.advice.sources.queries import KnownQuery
-from keda_py.advice.sources.reading import Asked, read_prometheus, workload_of
+from keda_py.advice.sources.reading import HistoryQuery, read_prometheus, workload_of
 from keda_py.clock import SystemClock
 from keda_py.errors import ConfigError
 from keda_py.sdk.offline import shared_context
@@ -160,7 +160,7 @@ async def read(server: HttpServer, *queries: KnownQuery, weeks: int = 4) -> list
     async with shared_context() as lent:
         recorded_weeks = RecordedWeeks(server=PrometheusServer(url=server.url), client=lent.http)
         return await read_prometheus(
-            recorded_weeks, Asked(namespace="", weeks=weeks, queries=queries), NOW, lambda share, at: None
+            recorded_weeks, HistoryQuery(namespace="", weeks=weeks, queries=queries), NOW, lambda share, at: None
         )
 
 
@@ -230,7 +230,9 @@ async def test_a_server_that_is_too_slow_is_told(server: HttpServer) -> None:
     async with shared_context() as lent:
         slow = RecordedWeeks(server=PrometheusServer(url=server.url), client=lent.http, timeout=0.1)
         with pytest.raises(FetchError, match=r"no answer within 0.1 s; nothing is proposed on half of a history"):
-            await read_prometheus(slow, Asked(namespace="", weeks=4, queries=(OWN,)), NOW, lambda share, at: None)
+            await read_prometheus(
+                slow, HistoryQuery(namespace="", weeks=4, queries=(OWN,)), NOW, lambda share, at: None
+            )
 
 
 async def test_a_workload_with_two_series_has_a_sentence_and_no_history(server: HttpServer) -> None:

@@ -105,7 +105,7 @@ async def test_release_gives_back_what_was_taken_and_nothing_else_and_lets_a_del
     planned = await release_all(quiet.client, await find(quiet.client, "", ""), dry_run=True)
     assert (quiet.replicas("web"), len(planned)) == (0, 8)
     done = await release_all(quiet.client, await find(quiet.client, "default", "dev"))
-    assert {one.member: one.told for one in done} == {
+    assert {one.member: one.outcome for one in done} == {
         "Deployment/web": "0 -> 3",
         "Deployment/up": "is left at 5: it was scaled up meanwhile",
         "Deployment/gone": "is gone",

@@ -52,6 +52,6 @@ def read_workload(text: str, namespace: str, where: str) -> WorkloadKey:
     kind = KINDS.get(parts[1].lower(), "") if len(parts) == 3 else "Deployment"
     if len(parts) > 3 or not all(parts) or not kind:
         kinds = ", ".join(KINDS.values())
-        told = f'{where}: "{text[:80]}" names no workload'
-        raise ConfigError(f"{told}; write NAME, NAMESPACE/NAME, or NAMESPACE/KIND/NAME with one of {kinds}")
+        message = f'{where}: "{text[:80]}" names no workload'
+        raise ConfigError(f"{message}; write NAME, NAMESPACE/NAME, or NAMESPACE/KIND/NAME with one of {kinds}")
     return WorkloadKey(parts[0] if len(parts) > 1 else namespace, kind, parts[-1])

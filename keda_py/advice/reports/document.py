@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from keda_py.advice.proposals.advise import Advice, Proposal
+from keda_py.advice.proposals.current_hours import CurrentHours
 from keda_py.advice.proposals.groups import Group
-from keda_py.advice.proposals.standing import CurrentHours
 from keda_py.advice.reports.evidence import evidence_of, saved_of
 from keda_py.core.advice.usage import week_shares
 from keda_py.core.savings.statement import Prices

@@ -22,7 +22,7 @@ _RECENT = 86_400 // STEP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class HistoryQuery:
     """`namespace` "": all. `queries` () : all that are known and that the server has."""
 
     namespace: str
@@ -39,7 +39,7 @@ class _Read:
     problem: str = ""
 
 
-async def read_prometheus(recorded: RecordedWeeks, asked: Asked, now: datetime, say: Say) -> list[Observed]:
+async def read_prometheus(recorded: RecordedWeeks, asked: HistoryQuery, now: datetime, say: Say) -> list[Observed]:
     """All workloads. Raises FetchError, and ConfigError where nothing is found."""
     await recorded.check_clock(now)
     last = int(now.timestamp()) // STEP * STEP
@@ -47,8 +47,8 @@ async def read_prometheus(recorded: RecordedWeeks, asked: Asked, now: datetime, 
     queries = asked.queries or [known for known in KNOWN if await recorded.has(known.metric, weeks)]
     if not queries:
         names = ", ".join(known.name for known in KNOWN)
-        told = f"{recorded.server.shown}: has nothing of {names} in the last {asked.weeks} weeks"
-        raise ConfigError(f"{told}; give a query of your own: --query 'sum by (namespace, deployment) (rate(...[5m]))'")
+        text = f"{recorded.server.shown}: has nothing of {names} in the last {asked.weeks} weeks"
+        raise ConfigError(f"{text}; give a query of your own: --query 'sum by (namespace, deployment) (rate(...[5m]))'")
     found: defaultdict[WorkloadKey, list[_Read]] = defaultdict(list)
     for number, known in enumerate(queries):
         series: Series = {}
@@ -57,8 +57,8 @@ async def read_prometheus(recorded: RecordedWeeks, asked: Asked, now: datetime, 
         for workload, read in _by_workload(known, series, asked.namespace).items():
             found[workload].append(read)
     if not found:
-        told = f"{recorded.server.shown}: no series names a workload of {asked.namespace or 'any namespace'}"
-        raise ConfigError(f"{told}; a query has to give namespace and one of {', '.join(KNOWN_LABELS)}")
+        text = f"{recorded.server.shown}: no series names a workload of {asked.namespace or 'any namespace'}"
+        raise ConfigError(f"{text}; a query has to give namespace and one of {', '.join(KNOWN_LABELS)}")
     return [_observed(workload, reads, weeks) for workload, reads in sorted(found.items())]
 
 
@@ -76,8 +76,8 @@ def _only(known: KnownQuery, parts: Sequence[tuple[tuple[tuple[str, str], ...], 
     if len(parts) == 1:
         return _Read(known, parts[0][1])
     sets = " and ".join(str(dict(labels)) for labels, _ in parts[:2])
-    told = f"query {known.name} gives {len(parts)} series of it, {sets}"
-    return _Read(known, None, f"{told}; aggregate them: sum by (namespace, deployment) (...)")
+    text = f"query {known.name} gives {len(parts)} series of it, {sets}"
+    return _Read(known, None, f"{text}; aggregate them: sum by (namespace, deployment) (...)")
 
 
 def _observed(workload: WorkloadKey, reads: Sequence[_Read], weeks: Weeks) -> Observed:

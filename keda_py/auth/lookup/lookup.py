@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
+from keda_py.auth.lookup.credential_cache import Issued
 from keda_py.auth.lookup.dependencies import Dependencies, User
-from keda_py.auth.lookup.issued import Issued
 from keda_py.clock import Clock
 from keda_py.core.spec import TriggersSpec
 from keda_py.kube.client import KubeClient

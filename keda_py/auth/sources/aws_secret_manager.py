@@ -47,9 +47,9 @@ async def read_aws(manager: AwsSecretManager, pod: PodEnvironment | None, lookup
                 try:
                     found[secret.parameter] = await _read(client, secret, lookup)
                 except AWS_ERRORS as error:
-                    _tell(error, secret.name, lookup)
+                    _record_failure(error, secret.name, lookup)
     except AWS_ERRORS as error:
-        _tell(error, "", lookup)
+        _record_failure(error, "", lookup)
     return found
 
 
@@ -87,7 +87,7 @@ async def _identity_of(manager: AwsSecretManager, pod: PodEnvironment | None, lo
     return aws.AssumedRole(arn=role, external_id=identity.external_id, by_web_identity=True)
 
 
-def _tell(error: Exception, name: str, lookup: Lookup) -> None:
+def _record_failure(error: Exception, name: str, lookup: Lookup) -> None:
     """Record the failure. The text of an AWS error names operation and endpoint, never a credential."""
     lookup.note_trouble("secret of aws cannot be read", source=name, error=str(error))
     lookup.resolve_again_in(RETRY_SECONDS)

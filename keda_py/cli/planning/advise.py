@@ -111,7 +111,7 @@ def _observed(options: argparse.Namespace) -> "list[Observed]":
 async def _recorded(options: argparse.Namespace) -> "list[Observed]":
     from keda_py.advice.sources.prometheus import RecordedWeeks
     from keda_py.advice.sources.queries import KnownQuery
-    from keda_py.advice.sources.reading import Asked, read_prometheus
+    from keda_py.advice.sources.reading import HistoryQuery, read_prometheus
     from keda_py.answers.bounds import AnswerBounds
     from keda_py.clock import SystemClock
     from keda_py.net.http import HttpClientSpec
@@ -123,12 +123,12 @@ async def _recorded(options: argparse.Namespace) -> "list[Observed]":
         KnownQuery(name=f"--query {number}", metric="", query=text, unit=options.unit)
         for number, text in enumerate(options.query, start=1)
     )
-    asked = Asked(namespace=options.namespace, weeks=options.weeks, queries=own)
+    asked = HistoryQuery(namespace=options.namespace, weeks=options.weeks, queries=own)
     headers = bearer_headers(options.bearer_token_file)
     http = HttpClientSpec(answers=AnswerBounds(_MOST_BYTES))
-    async with shared_context(http=http) as lent:
+    async with shared_context(http=http) as shared:
         server = PrometheusServer(url=options.prometheus)
-        recorded = RecordedWeeks(server=server, client=lent.http, headers=headers)
+        recorded = RecordedWeeks(server=server, client=shared.http, headers=headers)
         with Bar("reading") as bar:
             return await read_prometheus(recorded, asked, SystemClock().now(), bar.show)
 
@@ -160,8 +160,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--out", default="", metavar="DIR", help="write the manifests there, a file each, for a merge request")
     options = parser.parse_args(arguments)
     if not (options.trace or options.prometheus):
-        told = "the operator itself keeps a day of what it decided, and a weekly habit needs three weeks"
-        parser.error(f"give one of --trace FILE and --prometheus URL: {told}")
+        text = "the operator itself keeps a day of what it decided, and a weekly habit needs three weeks"
+        parser.error(f"give one of --trace FILE and --prometheus URL: {text}")
     if options.diff and not (options.files or options.cluster):
         parser.error("--diff: compares with what there is; name manifests, or give --cluster")
     if options.prometheus and bool(options.namespace) == options.all_namespaces:

@@ -32,7 +32,7 @@ NOTES = (
 )
 
 
-class Refused(Exception):
+class InvalidManifests(Exception):
     """Manifests with errors, which are printed."""
 
 
@@ -52,12 +52,12 @@ def run(arguments: list[str]) -> int:
             sources, unread = asyncio.run(read_cluster(options.kubeconfig, namespace, hpas=options.hpa_scale_to_zero))
             return show(sources, wanted, options.output, unread)
         return show(_read(options.files, options), wanted, options.output)
-    except Refused:
+    except InvalidManifests:
         return 1
 
 
 def _read(files: Sequence[str], options: argparse.Namespace) -> "list[ManifestSource]":
-    """Read the manifests. Raises Refused."""
+    """Read the manifests. Raises InvalidManifests."""
     from keda_py.preview.command import read_sources
 
     texts = dict(read_texts(files))
@@ -65,7 +65,7 @@ def _read(files: Sequence[str], options: argparse.Namespace) -> "list[ManifestSo
     for problem in errors:
         sys.stderr.write(f"{foreign(problem.file)}:{problem.line}: error: {foreign(problem.sentence)}\n")
     if errors:
-        raise Refused
+        raise InvalidManifests
     return sources
 
 

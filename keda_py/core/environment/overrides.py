@@ -13,7 +13,7 @@ from enum import StrEnum
 from keda_py.apis.environments.override import NEXT_CHANGE, Override
 from keda_py.apis.environments.override import OverrideSpec as WireSpec
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.times import parse_duration, parse_optional_time, parse_time
 from keda_py.core.mistakes import Mistakes
 from keda_py.core.values.times import write_time
@@ -171,9 +171,9 @@ def _end_of(
 def check_override(spec: OverrideSpec, now: datetime, others: int) -> None:
     """Check a new Override for its admission. Raises ConfigError for an end in the past, and for too many `others`."""
     if spec.ends is not None and spec.ends <= max(now, spec.starts):
-        told = write_time(spec.ends)
+        message = write_time(spec.ends)
         remedy = "write a later time, or delete the Override to end it"
-        raise ConfigError(f"spec.until: {told} is over before it begins; {remedy}", field="spec.until")
+        raise ConfigError(f"spec.until: {message} is over before it begins; {remedy}", field="spec.until")
     if others >= MOST_OVERRIDES:
         text = f"the namespace has {others} Overrides that have not ended, {MOST_OVERRIDES} at most; delete some first"
         raise ConfigError(text, field="metadata.namespace")

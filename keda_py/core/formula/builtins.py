@@ -15,7 +15,7 @@ from keda_py.core.formula.syntax.limits import DATE_STEPS, DURATION_STEPS, ZONE_
 from keda_py.core.formula.times import find_zone, parse_date, parse_duration
 from keda_py.core.formula.types import ANY, ARRAY, DURATION, FLOAT, INT, MAP, TEXT, TIME, ZONE, Type, ValueKind
 from keda_py.core.formula.values import (
-    Named,
+    NamedValue,
     Number,
     Value,
     describe,
@@ -268,7 +268,7 @@ _TYPE_NAMES = {
 
 
 def _type_name(value: Value) -> str:
-    if isinstance(value, Named):
+    if isinstance(value, NamedValue):
         return "time.Weekday" if value.name.endswith("day") else "time.Month"
     return _TYPE_NAMES.get(kind_of(value), "unknown")
 

@@ -12,7 +12,7 @@ import re2
 from keda_py.apis.go_values import parse_duration as parse_go_duration
 from keda_py.core.formula.syntax.limits import FormulaError
 from keda_py.core.formula.types import BOOL, DURATION, FLOAT, INT, NAMED, TEXT, TIME, Type, ValueKind
-from keda_py.core.formula.values import Duration, Named, Value, shift
+from keda_py.core.formula.values import Duration, NamedValue, Value, shift
 
 _LONGEST = 100
 """Characters of a duration, a date, its layout, and the name of a time zone."""
@@ -131,9 +131,9 @@ def print_time(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}{fraction} {moment:%z} {moment:%Z}"
 
 
-def _weekday(moment: datetime) -> Named:
+def _weekday(moment: datetime) -> NamedValue:
     number = moment.isoweekday() % 7
-    return Named(number, _WEEKDAYS[number])
+    return NamedValue(number, _WEEKDAYS[number])
 
 
 def _unix(moment: datetime, unit: timedelta) -> int:
@@ -145,7 +145,7 @@ Method = tuple[tuple[ValueKind, ...], Type, Callable[..., Value]]
 
 _OF_TIME: dict[str, Method] = {
     "Year": ((), INT, lambda moment: moment.year),
-    "Month": ((), NAMED, lambda moment: Named(moment.month, _MONTHS[moment.month])),
+    "Month": ((), NAMED, lambda moment: NamedValue(moment.month, _MONTHS[moment.month])),
     "Day": ((), INT, lambda moment: moment.day),
     "Hour": ((), INT, lambda moment: moment.hour),
     "Minute": ((), INT, lambda moment: moment.minute),

@@ -23,7 +23,7 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedValue:
     """A month or a weekday: its number and its name."""
 
     number: int
@@ -39,9 +39,19 @@ class Key:
 
 
 Value = (
-    None | bool | int | float | str | list["Value"] | dict["MapKey", "Value"] | datetime | Duration | Named | ZoneInfo
+    None
+    | bool
+    | int
+    | float
+    | str
+    | list["Value"]
+    | dict["MapKey", "Value"]
+    | datetime
+    | Duration
+    | NamedValue
+    | ZoneInfo
 )
-MapKey = str | datetime | Duration | Named | ZoneInfo | Key | None
+MapKey = str | datetime | Duration | NamedValue | ZoneInfo | Key | None
 Number = int | float
 
 
@@ -70,7 +80,7 @@ _KINDS = {
     dict: ValueKind.MAP,
     datetime: ValueKind.TIME,
     Duration: ValueKind.DURATION,
-    Named: ValueKind.NAMED,
+    NamedValue: ValueKind.NAMED,
     ZoneInfo: ValueKind.ZONE,
 }
 

@@ -49,7 +49,7 @@ class Rhythm:
 
 
 @dataclass(frozen=True, slots=True)
-class Rescaled:
+class RescaleDecision:
     """The count that a sync asks for, and why: AboveTarget, BelowTarget, or the controller's words."""
 
     replicas: int
@@ -110,7 +110,7 @@ class Walk:
             self._passed.append((self._dozes_at, self.next - self._step))
         self._dozes_since = self._dozes_at = None
 
-    def sync(self, at: float, current: int, propose: Propose) -> Rescaled | None:
+    def sync(self, at: float, current: int, propose: Propose) -> RescaleDecision | None:
         """One sync; None: the count stays. Metrics are asked for only where they decide."""
         self.next = at + self._step
         if not needs_metrics(self._spec, current, self._history, self._rhythm.options):
@@ -142,7 +142,7 @@ class Walk:
             self._holds_until = at + self._window
         return True
 
-    def _sync_outside(self, at: float, current: int) -> Rescaled | None:
+    def _sync_outside(self, at: float, current: int) -> RescaleDecision | None:
         """At zero, or outside the bounds: decided without metrics."""
         self._catch_up()
         target = ScaleTarget(namespace="", replicas=current, status_replicas=current)
@@ -153,7 +153,7 @@ class Walk:
         self._doze(at, current == 0)
         return None
 
-    def _resize(self, at: float, current: int, count: int) -> Rescaled | None:
+    def _resize(self, at: float, current: int, count: int) -> RescaleDecision | None:
         self._catch_up()
         now, options = self._now(at), self._rhythm.options
         self._history, stable, limited = resize(self._spec, current, count, self._history, options, now)
@@ -180,10 +180,10 @@ class Walk:
             return False
         return not (is_by_policy(limited) and awaits_policies(self._history, self._spec.behavior, now))
 
-    def _rescale(self, at: float, current: int, wanted: int, why: str) -> Rescaled:
+    def _rescale(self, at: float, current: int, wanted: int, why: str) -> RescaleDecision:
         options, now = self._rhythm.options, self._now(at)
         self._history = remember_rescale(self._spec, current, wanted, self._history, options, now)
-        return Rescaled(wanted, why)
+        return RescaleDecision(wanted, why)
 
     def _doze(self, at: float, dozes: bool) -> None:
         if dozes:

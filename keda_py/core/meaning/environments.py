@@ -131,12 +131,12 @@ def describe_waves(spec: EnvironmentSpec, members: Sequence[LabelledObject]) -> 
             continue
         titles = by_wave[position]
         more = f" and {len(titles) - _MOST_LISTED} more" if len(titles) > _MOST_LISTED else ""
-        told = f"wave {spec.wave_name(position)}: {', '.join(titles[:_MOST_LISTED]) or 'no member'}{more}"
+        text = f"wave {spec.wave_name(position)}: {', '.join(titles[:_MOST_LISTED]) or 'no member'}{more}"
         if position < len(spec.waves):
             wave = spec.waves[position]
             pause = f", then {in_words(wave.pause)} of pause" if wave.pause else ""
-            told = f"{told}; the next one waits for it up to {in_words(wave.timeout)}{pause}"
-        yield told
+            text = f"{text}; the next one waits for it up to {in_words(wave.timeout)}{pause}"
+        yield text
 
 
 def describe_lead(spec: EnvironmentSpec, wakes: tuple[int, ...]) -> str:

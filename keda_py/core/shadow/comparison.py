@@ -56,7 +56,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ours:
+class OwnSide:
     """Our decision. `replicas` is the count that would result, `why` the reason and each trigger's reading.
 
     `hpa` is the manifest that we would write.
@@ -72,7 +72,7 @@ class Ours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Theirs:
+class OtherSide:
     """The other side as the API server shows it: the count, the ScaledObject's status, the HPA."""
 
     replicas: int | None
@@ -96,12 +96,12 @@ def own_replicas(spec: ScalingSpec, own: int | None, theirs: int | None) -> int 
     return own
 
 
-def compare(ours: Ours, theirs: Theirs) -> tuple[Claim, ...]:
+def compare(ours: OwnSide, theirs: OtherSide) -> tuple[Claim, ...]:
     """Compare every matter about which both sides say something."""
     return (*_replicas(ours, theirs), *_conditions(ours, theirs), *_hpa(ours, theirs), *_metrics(ours, theirs))
 
 
-def compare_broken(why: str, theirs: Theirs) -> tuple[Claim, ...]:
+def compare_broken(why: str, theirs: OtherSide) -> tuple[Claim, ...]:
     """Return the single claim about an object that we would not scale at all."""
     ready = read_condition(theirs.status.get("conditions") or (), "Ready")
     ours = Side(value="not ready", why=why[:MOST_CHARACTERS])
@@ -113,7 +113,7 @@ def claim_of(matter: Matter, ours: Side, theirs: Side) -> Claim:
     return Claim(matter=matter, ours=ours, theirs=theirs, agree=ours.value == theirs.value)
 
 
-def _replicas(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
+def _replicas(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     if ours.replicas is None or theirs.replicas is None:
         return
     active = read_condition(theirs.status.get("conditions") or (), "Active")
@@ -124,7 +124,7 @@ def _replicas(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
     yield Claim(matter=Matter.REPLICAS, ours=own, theirs=other, agree=agree)
 
 
-def _conditions(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
+def _conditions(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     listed = theirs.status.get("conditions") or ()
     active, ready, fallback = (read_condition(listed, kind) for kind in ("Active", "Ready", "Fallback"))
     decided = ours.decision
@@ -155,7 +155,7 @@ def words_of(condition: ConditionValue) -> str:
     return said[:MOST_CHARACTERS] or "its status does not say"
 
 
-def _hpa(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
+def _hpa(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     own = Side(value=_summary(ours.hpa), why="what the ScaledObject asks for")
     if theirs.hpa is None:
         yield Claim(matter=Matter.HPA, ours=own, theirs=Side(value="no HPA"), agree=False)
@@ -188,7 +188,7 @@ def _metric_words(metric: Mapping[str, Any]) -> str:
     return text_at(metric, "type")
 
 
-def _metrics(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
+def _metrics(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     """Compare the replicas for each external metric, with the HPA's own arithmetic, but without its history."""
     status = map_at(theirs.hpa, "status")
     pods = status.get("currentReplicas")

@@ -16,7 +16,7 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.admission.related_environments import RelatedEnvironments
 from keda_py.operator.admission.related_objects import RelatedObjects
 from keda_py.operator.admission.requesters import Requester, Requesters
-from keda_py.operator.admission.webhook.cautions import Cautions, Judged
+from keda_py.operator.admission.webhook.cautions import Cautions, JudgedObject
 from keda_py.operator.admission.webhook.forwarded_logs import log_forwarded
 from keda_py.operator.admission.webhook.link import Message
 from keda_py.operator.admission.webhook.orders import give_orders, to_wire
@@ -156,9 +156,9 @@ class AdmissionServer:
             log.info("object denied", extra=fields)
 
 
-def _judged(about: Message, notes: Sequence[str]) -> Judged:
+def _judged(about: Message, notes: Sequence[str]) -> JudgedObject:
     names = {name: str(about.get(name) or "") for name in ("namespace", "name", "uid")}
-    return Judged(**names, generation=about.get("generation") or 0, notes=notes)
+    return JudgedObject(**names, generation=about.get("generation") or 0, notes=notes)
 
 
 def _request(about: Message, namespace: str, user: str) -> Requester:

@@ -21,16 +21,16 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.status import merge_patch, pack, packed, patch_status
 from keda_py.operator.controller.state import NOTHING, Remembered, about, is_about
-from keda_py.operator.decisions.dropped import OWN, DroppedParts, not_kept
 from keda_py.operator.decisions.history import (
     HISTORY,
     PAUSE_SECONDS,
     DecisionHistory,
     is_lively,
+    is_same_history,
     read_history,
-    tells_the_same,
     with_entry,
 )
+from keda_py.operator.decisions.pruned_fields import OWN, DroppedParts, not_kept
 from keda_py.operator.decisions.record import Entry
 from keda_py.operator.sharding.tenures import working_under
 
@@ -83,7 +83,7 @@ class StatusWriter:
         if history is None or HISTORY in self._dropped_of(state):
             return False
         stored = self._stored(state)
-        return stored != history.packed and not tells_the_same(history, stored)
+        return stored != history.packed and not is_same_history(history, stored)
 
     def stage(self, state: Remembered, wanted: Mapping[str, Any]) -> None:
         """Add fields to the next write; `state.status` has them from now on."""

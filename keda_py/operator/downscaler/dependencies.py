@@ -16,7 +16,7 @@ from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.activations import Activations
 from keda_py.operator.downscaler.caches import DownscalerCaches
 from keda_py.operator.downscaler.objects import annotations_of
-from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 
@@ -63,7 +63,7 @@ class Problems:
 
     def __init__(self, parts: DownscalerDependencies) -> None:
         self._parts = parts
-        self._told: dict[ObjectKey, str] = {}
+        self._reported: dict[ObjectKey, str] = {}
 
     def refuse(self, live: Obj, error: ConfigError) -> None:
         """Record that an annotation of the object, or of its namespace, which many objects share, cannot be read.
@@ -71,12 +71,12 @@ class Problems:
         An annotation that a ScaledObject inherits from its workload is recorded on the workload.
         """
         field = error.field.removesuffix(" of the namespace")
-        self._tell(self._carrier(live, field), INVALID, f"{error}; nothing is scaled by it")
+        self._record(self._carrier(live, field), INVALID, f"{error}; nothing is scaled by it")
 
     def ignore(self, live: Obj, environment: str) -> None:
         """Record that the annotations have no effect, because an Environment rules the object."""
         note = f"Environment {environment} rules it; take the downscaler annotations off, or exclude it there"
-        self._tell(self._carrier(live, PREFIX), IGNORED, note)
+        self._record(self._carrier(live, PREFIX), IGNORED, note)
 
     def _carrier(self, live: Obj, field: str) -> Obj | None:
         """The object itself or its namespace, whichever has such an annotation; None: neither."""
@@ -85,11 +85,11 @@ class Problems:
         found = (live, self._parts.caches.namespace(namespace_of(live)))
         return next((one for one in found if one and any(name.startswith(field) for name in annotations_of(one))), None)
 
-    def _tell(self, live: Obj | None, reason: str, note: str) -> None:
-        if live is not None and self._parts.acts() and self._told.get(key := key_of(live)) != note:
-            self._told[key] = note
+    def _record(self, live: Obj | None, reason: str, note: str) -> None:
+        if live is not None and self._parts.acts() and self._reported.get(key := key_of(live)) != note:
+            self._reported[key] = note
             self._parts.events.record(live, "Warning", reason, note)
 
     def clear(self, live: Obj) -> None:
         """Forget the problem of an object that has none any more, or is deleted."""
-        self._told.pop(key_of(live), None)
+        self._reported.pop(key_of(live), None)

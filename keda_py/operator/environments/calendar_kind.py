@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.apis.environments.calendar import CalendarStatus
-from keda_py.core.environment.calendar.questions import invalid_status, moment_of, status_of
+from keda_py.core.environment.calendar.queries import invalid_status, moment_of, status_of
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj

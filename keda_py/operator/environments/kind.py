@@ -23,8 +23,8 @@ from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.members import SetReplicas
+from keda_py.core.environment.decision.observation import EnvironmentSeen, Role
 from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, held_up
-from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState
 from keda_py.core.environment.decision.stored import StoredState, read_stored
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
@@ -46,14 +46,14 @@ from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events
 from keda_py.operator.environments.job_warnings import REASON, running_jobs
 from keda_py.operator.environments.known.changes import DueEnvironments, change_of, change_of_member
-from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
+from keda_py.operator.environments.known.further_kinds import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
 from keda_py.operator.environments.known.native_hpas import NativeHpas, change_of_mark
 from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.members import Members
-from keda_py.operator.environments.others import find_others, is_moving
+from keda_py.operator.environments.other_workloads import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.savings import account, stored_accounts
-from keda_py.operator.environments.state import EnvironmentMemory, Read
+from keda_py.operator.environments.state import EnvironmentMemory, ParsedEnvironment
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
@@ -99,7 +99,7 @@ class Environments(Kind[EnvironmentMemory]):
         # Overlays that were restored from the stored status count as laid, so that the next look removes those of
         # objects that are gone.
         state.laid |= self._parts.overlays.names_by(state.uid)
-        state.spec = Read(written=written, spec=spec)
+        state.spec = ParsedEnvironment(written=written, spec=spec)
         state.due.look_now()
         state.reconciled.finish(live)
 
@@ -129,7 +129,7 @@ class Environments(Kind[EnvironmentMemory]):
             raise
         spec = _releasing(live)
         decision = await self._decide(state, spec, None)
-        state.spec = Read(written=None, spec=spec)
+        state.spec = ParsedEnvironment(written=None, spec=spec)
         if not self._parts.acts():
             return
         if decision.released and await remove_finalizer(self._parts.client, ENVIRONMENTS, live):
@@ -141,14 +141,14 @@ class Environments(Kind[EnvironmentMemory]):
 
     async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
         """Report that the deletion waits because the counts cannot be read. Raises KubeError."""
-        told = f"the counts of its members cannot be read: {problem}; it is deleted as soon as that works"
-        self._tell_held_up(state, live, told)
+        text = f"the counts of its members cannot be read: {problem}; it is deleted as soon as that works"
+        self._report_held_up(state, live, text)
         listed = with_condition(
-            state.status.get("conditions") or (), RELEASED, ConditionValue("False", COUNT_UNKNOWN, told)
+            state.status.get("conditions") or (), RELEASED, ConditionValue("False", COUNT_UNKNOWN, text)
         )
         await self._parts.status.write(state, {"conditions": listed})
 
-    def _tell_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
+    def _report_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
         if not self._parts.acts():
             return  # the leader records it
         if live is not None and told and told != state.held_up:
@@ -212,11 +212,11 @@ class Environments(Kind[EnvironmentMemory]):
             stored_accounts(state.status), seen, decision.state, self._parts.clock.now(), first=not state.accounts
         )
         status = decision.status.model_copy(update={"awaiting_turn": len(waits), "savings": savings})
-        told = [
+        sentences = [
             *events_of(before, decision),
             *condition_events(state.status.get("conditions") or (), status.conditions),
             *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
-            *self._tell_lost(state, stored),
+            *self._loss_events(state, stored),
         ]
         remembers = decision.state.members != before.members
         fields = fields_of(EnvironmentStatus, status)
@@ -228,8 +228,8 @@ class Environments(Kind[EnvironmentMemory]):
         state.accounts = True
         if not self._parts.acts():
             return  # leadership was lost meanwhile: the status was not written, so nothing may be scaled
-        self._tell_held_up(state, live, held_up(decision.status))
-        for kind, reason, note in told if live is not None else ():
+        self._report_held_up(state, live, held_up(decision.status))
+        for kind, reason, note in sentences if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
@@ -238,16 +238,16 @@ class Environments(Kind[EnvironmentMemory]):
             state.due.look_now()
 
     @staticmethod
-    def _tell_lost(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
+    def _loss_events(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
         """Report once per problem what the stored status has lost; the Valid condition reports entries that stay
         unreadable.
         """
-        told = (*stored.lost, *stored.unreadable.values())
-        for problem in told if told != state.lost else ():
+        sentences = (*stored.lost, *stored.unreadable.values())
+        for problem in sentences if sentences != state.lost else ():
             log.warning("part of the stored status cannot be read", extra=about(state) | {"error": problem})
             if problem in stored.lost:
                 yield "Warning", "EnvironmentInvalid", f"{problem}; it is written anew"
-        state.lost = told
+        state.lost = sentences
 
     def _follow(
         self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen, before: EnvironmentState

@@ -31,7 +31,7 @@ _KIND = SCALED_OBJECTS.kind
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class SpecLayer:
     """An overlay, or the bounds of a schedule; `because` names who set it, for the Paused condition."""
 
     overlay: Overlay | BoundsSpec
@@ -61,7 +61,7 @@ class Overlays:
 
     def __init__(self, released: dict[ObjectKey, str] | None = None) -> None:
         self._released = {} if released is None else released
-        self._laid: dict[ObjectKey, Laid] = {}
+        self._laid: dict[ObjectKey, SpecLayer] = {}
         self._by: dict[ObjectKey, str] = {}
         self._notify: Callable[[ObjectKey], None] = lambda _: None
 
@@ -81,11 +81,11 @@ class Overlays:
             spec = replace(spec, released_by=released)
         return spec if laid is None else laid.over(spec)
 
-    def put(self, key: ObjectKey, laid: Laid | Removal | None, by: str = "") -> None:
+    def put(self, key: ObjectKey, laid: SpecLayer | Removal | None, by: str = "") -> None:
         """Set or remove an overlay on behalf of the object of uid `by`; None: the ScaledObject is deleted. Only the
         object that set an overlay can remove it.
         """
-        if not isinstance(laid, Laid):
+        if not isinstance(laid, SpecLayer):
             self._take_off(key, laid, by)
             return
         before = self._laid.get(key)
@@ -161,9 +161,9 @@ def _sleeps(member: MemberState | None) -> bool:
     return member is not None and member.stage in (Stage.FALLING, Stage.DOWN)
 
 
-def _laid(overlay: Overlay, ruler: str, member: MemberState | None) -> Laid:
+def _laid(overlay: Overlay, ruler: str, member: MemberState | None) -> SpecLayer:
     reason = "AsleepByEnvironment" if _sleeps(member) else "HeldByEnvironment"
-    return Laid(overlay, because(ruler, member), reason)
+    return SpecLayer(overlay, because(ruler, member), reason)
 
 
 def ruler_of(live: Obj) -> str:
@@ -190,7 +190,7 @@ def schedule_ruler(schedule: str, holds: InForce) -> str:
     return f"ruled by schedule {schedule}{until} (period {holds.period})"
 
 
-def laid_by(ruler: str, decision: MemberDecision, released: str) -> Laid | Removal:
+def laid_by(ruler: str, decision: MemberDecision, released: str) -> SpecLayer | Removal:
     """Turn a decision about a member into its overlay, or into a removal for the reason `released`."""
     overlay = _overlay_of(decision)
     return Removal(released) if overlay is None else _laid(overlay, ruler, decision.state)

@@ -2,7 +2,7 @@
 
 The controller of the target's Environment applies Overrides, and reads them all (`known/`). This controller writes
 their status, stores their end once (that of NextChange would move with the calendar otherwise), and wakes their
-targets. For a ScaledObject outside of Environments it also sets the overlay (`places.py`, `overlays.py`).
+targets. For a ScaledObject outside of Environments it also sets the overlay (`override_targets.py`, `overlays.py`).
 """
 
 import asyncio
@@ -28,10 +28,10 @@ from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import LATE_SECONDS, Remembered
 from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.known.overriding import Asked
+from keda_py.operator.environments.known.override_cache import CalendarAnswers
 from keda_py.operator.environments.known.turns import Turns
-from keda_py.operator.environments.overlays import Laid, Overlays, Removal
-from keda_py.operator.environments.places import Place, Places, Remembers
+from keda_py.operator.environments.overlays import Overlays, Removal, SpecLayer
+from keda_py.operator.environments.override_targets import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
@@ -72,7 +72,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._aimed: dict[tuple[str, TargetKey], dict[ObjectKey, OverrideMemory]] = {}
 
     def allow(self, remembers: Remembers) -> None:
-        """Accept workloads outside of Environments whose original count is stored elsewhere (`places.py`)."""
+        """Accept workloads outside of Environments whose original count is stored elsewhere (`override_targets.py`)."""
         self._places.allow(remembers)
 
     async def restore(self) -> None:
@@ -82,7 +82,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         """
         self._direct.clear()
         self._restored.clear()
-        asked: defaultdict[str, Asked] = defaultdict(dict)
+        asked: defaultdict[str, CalendarAnswers] = defaultdict(dict)
         for live in self.live.objects():
             with suppress(Exception):
                 self._parts.overriding.check_room(live)
@@ -126,12 +126,12 @@ class OverrideObjects(Kind[OverrideMemory]):
             await self._write(state, live, status)
             await self._lies_over(state, None)
             return
-        await self._tell(state, live, spec, standing, place)
+        await self._write_phase(state, live, spec, standing, place)
         await self._lies_over(state, None if place is None else place.alone)
         times = [at for at in (spec.starts, spec.ends, remove) if at is not None and at > now]
         self._wait(state, min(times, default=None), now)
 
-    async def _tell(
+    async def _write_phase(
         self, state: OverrideMemory, live: Obj, spec: OverrideSpec, standing: OverridePhase, place: Place | None
     ) -> None:
         before = state.status.get("phase", "")
@@ -178,7 +178,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         overlay = None if live is None or self._parts.owners.of(live) else overlay_of(verdict)
         off = Removal(f"with {verdict.because or _OVER}")
         reason = "AsleepByOverride" if isinstance(overlay, OverlayAsleep) else "HeldByOverride"
-        self._direct.put(key, off if overlay is None else Laid(overlay, f"by {verdict.because}", reason))
+        self._direct.put(key, off if overlay is None else SpecLayer(overlay, f"by {verdict.because}", reason))
 
     def forget(self, state: OverrideMemory) -> None:
         """Drop a deleted Override: another one for the same ScaledObject takes its place, or the overlay is removed."""

@@ -44,7 +44,7 @@ class Watchdog:
         self._asked: float | None = None
         """When a sign was asked for that has not come yet, by the thread's clock."""
         self._caught = ""
-        self._told: dict[str, float] = {}
+        self._reported: dict[str, float] = {}
         self._going = threading.Lock()
 
     async def run(self) -> None:
@@ -75,8 +75,8 @@ class Watchdog:
         culprit, self._caught = self._caught, ""
         self._process.record_stall(culprit)
         now = time.monotonic()
-        if now - self._told.get(culprit, float("-inf")) >= QUIET_SECONDS:
-            self._told[culprit] = now
+        if now - self._reported.get(culprit, float("-inf")) >= QUIET_SECONDS:
+            self._reported[culprit] = now
             log.warning("the event loop was blocked", extra={"culprit": culprit, "seconds": round(late, 3)})
 
     def _answer(self) -> None:

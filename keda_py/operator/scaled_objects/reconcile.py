@@ -190,7 +190,7 @@ class Reconciler:
             log_trouble(log, state, "scaledobject check failed", error)
         if isinstance(error.cause, ConfigError | TargetError):
             state.stop()
-            state.told, fields["kedaPy"] = {}, None
+            state.reason_fields, fields["kedaPy"] = {}, None
             await self._parts.readings.forget(state.key)
         self._stage(state, fields, {"Ready": value, "Active": conditions.CHECK_FAILED_ACTIVE}, spec)
         await self._parts.status.settle(state)

@@ -8,11 +8,11 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.decision import Reason
 from keda_py.core.fallback import FallbackState
-from keda_py.core.round import Settled
+from keda_py.core.round import Settlement
 from keda_py.core.savings.ledger import Ledger, is_due, write_ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.times import write_time
-from keda_py.operator.decisions.dropped import SAVINGS
+from keda_py.operator.decisions.pruned_fields import SAVINGS
 from keda_py.operator.scaled_objects.report import Before, Look
 
 NOTE_CHARACTERS = 300
@@ -69,7 +69,7 @@ def write_milli(milli: int) -> str:
     return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
 
 
-def _conditions(look: Look, settled: Settled) -> list[Mapping[str, Any]]:
+def _conditions(look: Look, settled: Settlement) -> list[Mapping[str, Any]]:
     listed = look.before.status.get("conditions") or conditions.INITIAL
     listed = with_condition(listed, "Ready", settled.ready)
     if settled.active is not None:
@@ -82,7 +82,7 @@ def _conditions(look: Look, settled: Settled) -> list[Mapping[str, Any]]:
     return list(listed)
 
 
-def _activity_fields(before: Before, settled: Settled) -> dict[str, Any]:
+def _activity_fields(before: Before, settled: Settlement) -> dict[str, Any]:
     """lastActiveTime goes to the wire when activity begins and when it ends, not with every poll."""
     was = read_condition(before.status.get("conditions") or (), "Active").status == "True"
     is_active = settled.active is not None and settled.active.status == "True"

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from keda_py.core.reading import Round
-from keda_py.core.shadow.comparison import Claim, Theirs, compare_broken
+from keda_py.core.shadow.comparison import Claim, OtherSide, compare_broken
 from keda_py.errors import ConfigError, KubeError, ScalerError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
@@ -83,7 +83,7 @@ class ShadowedKind(Kind[StateT]):
         """Decide on what was read, and compare with the other side; None without a spec. Raises KubeError."""
 
     @abstractmethod
-    def _theirs(self, state: StateT) -> Theirs:
+    def _theirs(self, state: StateT) -> OtherSide:
         """Return what the other side says of an object that we cannot follow."""
 
     async def finalize(self, state: StateT, live: Obj) -> None:

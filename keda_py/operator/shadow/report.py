@@ -73,7 +73,7 @@ def _is_here(host: str) -> bool:
 
 def _fields(one: Disagreement) -> Mapping[str, Any]:
     claim = one.claim
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "kind": one.key.kind,
         "namespace": one.key.namespace,
         "name": one.key.name,
@@ -82,7 +82,7 @@ def _fields(one: Disagreement) -> Mapping[str, Any]:
         "ours": _side(claim.ours),
         "theirs": _side(claim.theirs),
     }
-    return told | ({"metric": claim.subject} if claim.subject else {}) | _ending(one)
+    return document | ({"metric": claim.subject} if claim.subject else {}) | _ending(one)
 
 
 def _side(side: Side) -> Mapping[str, str]:

@@ -1,8 +1,8 @@
 """What this replica may write and answer, and which other one to ask.
 
-One replica, one leader among several, and several that share the work are the same here: `Whole` makes the first
-two look like a share that is everything. `assembly.py` makes the rights of a process; every part that has to know who
-leads, or who owns an object, asks them.
+One replica, one leader among several, and several that share the work are the same here: `WholeMembership` makes the
+first two look like a share that is everything. `assembly.py` makes the rights of a process; every part that has to know
+who leads, or who owns an object, asks them.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _KINDS = {resource.plural: resource.kind for resource in (SCALED_OBJECTS, SCALED
 # in which of the three ways an operator runs.
 
 
-class Alone:
+class SoleElection:
     """The election of the only replica: it leads from the start to the end."""
 
     is_leader = True
@@ -47,14 +47,14 @@ class Alone:
         """Give nothing back."""
 
 
-class Whole:
+class WholeMembership:
     """The membership of a replica that owns everything while it leads."""
 
     identity = ""
     """Shares are shown by replica; this one is no part of any."""
     share: Share | None = None
 
-    def __init__(self, election: Election | Alone) -> None:
+    def __init__(self, election: Election | SoleElection) -> None:
         self._election = election
 
     @property
@@ -98,8 +98,8 @@ class Rights:
     `shares` are the tenures of the objects that replicas share, `leads_all` those of what only the leader writes about.
     """
 
-    election: Election | Alone
-    membership: Membership | Whole
+    election: Election | SoleElection
+    membership: Membership | WholeMembership
     shares: Tenures
     leads_all: Tenures
 
@@ -110,7 +110,7 @@ class Rights:
     @property
     def is_alone(self) -> bool:
         """Whether no other replica waits for what is ours."""
-        return isinstance(self.election, Alone)
+        return isinstance(self.election, SoleElection)
 
     def owns(self, key: ObjectKey) -> bool:
         """Whether we work on an object now."""
@@ -136,7 +136,7 @@ class Rights:
 
     async def work(self, work: Work, address: str) -> None:
         """Campaign and work until cancelled; `address` is where this replica serves."""
-        if isinstance(self.membership, Whole):
+        if isinstance(self.membership, WholeMembership):
             await self.election.run(partial(self._do_all, work), address)
             return
         await work.prepare()
@@ -166,8 +166,8 @@ async def _lead(work: Work) -> None:
 def rights_of(client: KubeClient, lease: LeaseSpec, *, elects: bool) -> Rights:
     """The rights that the settings ask for; without an election this replica is the only one."""
     election = Election(client, lease) if elects else None
-    leading, shares = election or Alone(), Tenures()
-    membership = Membership(client, lease, shares.is_quiet) if lease.shards else Whole(leading)
+    leading, shares = election or SoleElection(), Tenures()
+    membership = Membership(client, lease, shares.is_quiet) if lease.shards else WholeMembership(leading)
     if election is not None:  # a replica that is alone never has to ask
         shares.follow(membership.owns, lambda: membership.is_live)
     if isinstance(membership, Membership):

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from rich.text import Text
 
-from keda_py.preview.pages.following import drawn, followers, most
+from keda_py.preview.pages.followers import drawn, followers, most
 from keda_py.replay.days import BLOCKS, Day, days_of
 from keda_py.replay.previews import Preview, Subject
 from keda_py.replay.timeline import WEEK_SECONDS, Step, Timeline
@@ -117,9 +117,9 @@ def _members(environment: Subject, others: Sequence[Subject]) -> Iterator[str]:
     """Name the objects that go with it, with their own remarks."""
     following = followers(environment, others)
     if following:
-        told = [f"{one.kind} {one.name}{f' ({most(one.timeline)})' if one.has_count else ''}" for one in following]
-        more = f" and {len(told) - _MOST_MEMBERS} more" if len(told) > _MOST_MEMBERS else ""
-        yield f"up while it is awake: {', '.join(told[:_MOST_MEMBERS])}{more}"
+        sentences = [f"{one.kind} {one.name}{f' ({most(one.timeline)})' if one.has_count else ''}" for one in following]
+        more = f" and {len(sentences) - _MOST_MEMBERS} more" if len(sentences) > _MOST_MEMBERS else ""
+        yield f"up while it is awake: {', '.join(sentences[:_MOST_MEMBERS])}{more}"
     for one in following[:_MOST_MEMBERS]:
         yield from (f"{one.kind} {one.name}: {remark}" for remark in one.remarks)
 

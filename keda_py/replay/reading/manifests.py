@@ -21,7 +21,7 @@ from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
 from keda_py.apis.parsing import parse_object
 from keda_py.core.admission.codes import ignored_codes, without_ignored
 from keda_py.core.admission.findings import AdmissionWarning
-from keda_py.core.environment.decision.seen import Role
+from keda_py.core.environment.decision.observation import Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.scaling.overlays import paused_by_owner

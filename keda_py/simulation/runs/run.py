@@ -136,8 +136,8 @@ def carry_out_all(runs: Sequence[Run], processes: int) -> list[Result]:
 async def _build(body: Mapping[str, Any], clock: SimulatedClock) -> SimulatedObject:
     if is_native(body):
         return build_native(body)
-    async with shared_context(clock=clock) as lent:
-        return build_object(body, lent)
+    async with shared_context(clock=clock) as shared:
+        return build_object(body, shared)
 
 
 def _needs(built: SimulatedObject, clock: SimulatedClock) -> tuple[Need, ...]:

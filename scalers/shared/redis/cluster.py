@@ -11,7 +11,7 @@ from redis.exceptions import AskError, MovedError, RedisError
 
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ScalerError
-from scalers.shared.redis.asking import Command, ask_all, in_time, unreachable
+from scalers.shared.redis.commands import Command, ask_all, in_time, unreachable
 from scalers.shared.redis.server import RedisServer, client_for
 
 _MOST_NODES = 512

@@ -8,7 +8,7 @@ from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import read_calendar
-from keda_py.core.environment.decision.seen import MemberSeen, Role
+from keda_py.core.environment.decision.observation import MemberSeen, Role
 from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.environment.overrides import OverrideSpec, TargetKey, read_override
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment

@@ -20,7 +20,7 @@ from keda_py.core.environment.decision.members import (
     SetReplicas,
     Suspend,
 )
-from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen, Role, is_ready
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, Role, is_ready
 from keda_py.core.environment.decision.state import Stage, read_state
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, TargetKey
 from keda_py.core.environment.spec import EnvironmentSpec

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from keda_py.apis.environments.calendar import CalendarSpec
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.calendar.reading import read_calendar
-from keda_py.core.environment.decision.seen import Role
+from keda_py.core.environment.decision.observation import Role
 from keda_py.core.environment.overrides import OverrideSpec, OverrideState, TargetKey
 
 START = datetime(2026, 3, 9, tzinfo=UTC)

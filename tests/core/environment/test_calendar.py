@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keda_py.apis.environments.calendar import CalendarSpec
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import (
+from keda_py.core.environment.calendar.queries import (
     hours_a_week,
     invalid_status,
     moment_of,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.decision import goal as goals
 from keda_py.core.environment.decision import members
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
@@ -21,8 +21,8 @@ from keda_py.core.environment.decision.members import (
     SetReplicas,
     Suspend,
 )
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, Writer, is_ready, writer_of
 from keda_py.core.environment.decision.report import held_up
-from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen, Writer, is_ready, writer_of
 from keda_py.core.environment.decision.state import (
     EnvironmentState,
     MemberState,

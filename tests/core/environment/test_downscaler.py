@@ -12,7 +12,7 @@ import pytest
 
 from keda_py.core.environment.downscaler.decision import (
     PAUSED,
-    Annotated,
+    AnnotatedObject,
     DesiredFields,
     DownscaleInputs,
     DownscalerSettings,
@@ -61,8 +61,8 @@ def settings(given: Mapping[str, Any]) -> DownscalerSettings:
     )
 
 
-def annotated(kind: str, obj: Mapping[str, Any]) -> Annotated:
-    return Annotated(
+def annotated(kind: str, obj: Mapping[str, Any]) -> AnnotatedObject:
+    return AnnotatedObject(
         kind=kind,
         namespace=obj["namespace"],
         name=obj["name"],

@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 
 from hypothesis import given
 
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.members import Keep, MemberReason
-from keda_py.core.environment.decision.seen import Role
+from keda_py.core.environment.decision.observation import Role
 from keda_py.core.environment.overrides import Overrides, OverrideState, TargetKey
 from tests.core.environment.builders import environment
 from tests.core.environment.model import ARGO, PERSON, NamespaceModel, Thing

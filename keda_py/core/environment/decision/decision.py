@@ -11,9 +11,9 @@ from datetime import datetime
 from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.goal import Goal, NextChange, Question, State
-from keda_py.core.environment.decision.members import MemberDecision, MemberReason, Want, Wish, act, observe
+from keda_py.core.environment.decision.members import MemberDecision, MemberGoal, MemberReason, Wish, act, observe
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.report import Picture, status_of
-from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import (
     MOST_WAKES,
     EnvironmentState,
@@ -164,8 +164,8 @@ class _Run:
     def _known(self, member: MemberSeen) -> MemberState | None:
         return self._state.members.get(member.key) or member.inherited
 
-    def _want(self, member: MemberSeen) -> Want:
-        base = Want(
+    def _want(self, member: MemberSeen) -> MemberGoal:
+        base = MemberGoal(
             wish=_WISHES[self._goal.state],
             young_until=member.created + self._spec.grace if self._is_young(member) else None,
             triggers_wake=self._spec.triggers_wake,
@@ -188,7 +188,7 @@ class _Run:
             case _:
                 return base
 
-    def _has_turn(self, member: MemberSeen, want: Want, transition: Transition | None, waking: int) -> bool:
+    def _has_turn(self, member: MemberSeen, want: MemberGoal, transition: Transition | None, waking: int) -> bool:
         if member.released or self._spec.deleting:
             return True
         if want.wish is Wish.UP and waking >= self._spec.max_parallel:

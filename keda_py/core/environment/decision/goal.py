@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.decision.state import EnvironmentState, Phase
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec

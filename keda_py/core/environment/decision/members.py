@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from keda_py.core.environment.decision.seen import Heir, MemberSeen, Role, Writer, writer_of
+from keda_py.core.environment.decision.observation import Heir, MemberSeen, Role, Writer, writer_of
 from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.hpa.conditions import ZeroMark
 
@@ -48,7 +48,7 @@ class Wish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Want:
+class MemberGoal:
     """The wish, whether it is the member's turn, and for an exact count that count."""
 
     wish: Wish
@@ -129,7 +129,7 @@ class MemberDecision:
     mark: MarkChange | None = None
 
 
-def observe(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberState | None:
+def observe(member: MemberSeen, state: MemberState | None, want: MemberGoal, now: datetime) -> MemberState | None:
     """Update the state by what is seen; None: its count is given back, or was never taken."""
     count = member.count
     if state is None or count is None:
@@ -138,9 +138,9 @@ def observe(member: MemberSeen, state: MemberState | None, want: Want, now: date
         case Stage.FALLING if count == 0:
             return replace(state, stage=Stage.DOWN, start=0, since=now)
         case Stage.FALLING if count != state.start:
-            return _put_up(member, state, want, now)
+            return _react_to_wake(member, state, want, now)
         case Stage.DOWN if count > 0 and want.wish is Wish.DOWN:
-            return _put_up(member, state, want, now)
+            return _react_to_wake(member, state, want, now)
         case Stage.RISING if _is_back(member, state, count):
             return None
         case Stage.KEPT | Stage.CONTESTED if count == 0:
@@ -158,7 +158,7 @@ def _is_back(member: MemberSeen, state: MemberState, count: int) -> bool:
     return count == state.replicas and member.zero_mark is not ZeroMark.HELD
 
 
-def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -> MemberState:
+def _react_to_wake(member: MemberSeen, state: MemberState, want: MemberGoal, now: datetime) -> MemberState:
     """React to a member that is up though we did not scale it: a person or another controller did."""
     count = member.count or 0
     if want.triggers_wake and member.triggers_active:
@@ -178,13 +178,13 @@ def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -
             return replace(back, by=member.manager, put_backs=put_backs)
 
 
-def act(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def act(member: MemberSeen, state: MemberState | None, want: MemberGoal, now: datetime) -> MemberDecision:
     """Decide what is done now, by the first row that fits; `state` is what `observe` gave."""
     decision = _act(member, state, want, now)
     return replace(decision, mark=_change_mark(member, decision.state, want))
 
 
-def _change_mark(member: MemberSeen, state: MemberState | None, want: Want) -> MarkChange | None:
+def _change_mark(member: MemberSeen, state: MemberState | None, want: MemberGoal) -> MarkChange | None:
     """The mark follows the stage, whatever brought it about: held while the member is to be at zero, else given back.
 
     A count that is to be given back comes first: until then the mark would let the HPA give it one of its own.
@@ -201,7 +201,7 @@ def _change_mark(member: MemberSeen, state: MemberState | None, want: Want) -> M
 _TO_ZERO = (Stage.FALLING, Stage.DOWN)
 
 
-def _act(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def _act(member: MemberSeen, state: MemberState | None, want: MemberGoal, now: datetime) -> MemberDecision:
     if member.owned_by:
         because = f"Environment {member.owned_by} has it"
         return _decide(member, None, MemberReason.OWNED_BY_ANOTHER, because)
@@ -220,7 +220,9 @@ def _act(member: MemberSeen, state: MemberState | None, want: Want, now: datetim
             return _lower(member, member.count, state, want, now)
 
 
-def _raise(member: MemberSeen, count: int, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def _raise(
+    member: MemberSeen, count: int, state: MemberState | None, want: MemberGoal, now: datetime
+) -> MemberDecision:
     if state is None:
         return _decide(member, None, MemberReason.AWAKE if member.ready else MemberReason.NOT_READY)
     if state.stage is Stage.RISING:
@@ -240,7 +242,9 @@ def _raise(member: MemberSeen, count: int, state: MemberState | None, want: Want
     return _decide(member, rising, MemberReason.WOKEN, "", want)
 
 
-def _lower(member: MemberSeen, count: int, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def _lower(
+    member: MemberSeen, count: int, state: MemberState | None, want: MemberGoal, now: datetime
+) -> MemberDecision:
     if state is None:
         if want.crowded:
             return _decide(
@@ -277,7 +281,7 @@ def _lower(member: MemberSeen, count: int, state: MemberState | None, want: Want
 _REMEDY = "let it ignore the count (Argo CD: ignoreDifferences on /spec/replicas), or exclude the member"
 
 
-def _pin(member: MemberSeen, count: int, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def _pin(member: MemberSeen, count: int, state: MemberState | None, want: MemberGoal, now: datetime) -> MemberDecision:
     if member.role is Role.SCALED_OBJECT:
         return MemberDecision(key=member.key, action=OverlayReplicas(want.replicas), reason=MemberReason.PINNED)
     wanted = min(want.replicas, 1) if member.role is Role.CRON_JOB else want.replicas
@@ -291,7 +295,11 @@ def _pin(member: MemberSeen, count: int, state: MemberState | None, want: Want, 
 
 
 def _decide(
-    member: MemberSeen, state: MemberState | None, reason: MemberReason, because: str = "", want: Want | None = None
+    member: MemberSeen,
+    state: MemberState | None,
+    reason: MemberReason,
+    because: str = "",
+    want: MemberGoal | None = None,
 ) -> MemberDecision:
     action: Action = Keep()
     if member.role is Role.SCALED_OBJECT:
@@ -301,7 +309,7 @@ def _decide(
     return MemberDecision(key=member.key, action=action, reason=reason, because=because, state=state)
 
 
-def _overlay(state: MemberState | None, want: Want | None) -> Action:
+def _overlay(state: MemberState | None, want: MemberGoal | None) -> Action:
     """Return what a stage means for a ScaledObject; it holds also while the count is not known."""
     if state is None:
         return OverlayHold() if want is not None and want.held else Keep()

@@ -8,7 +8,7 @@ from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp, O
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.goal import TOO_MANY, Goal, GoalReason, NextChange
 from keda_py.core.environment.decision.members import MemberDecision, MemberReason
-from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import (
     EnvironmentState,
     Phase,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from keda_py.apis.environments.environment import MemberUp
 from keda_py.core.environment.decision.members import MemberDecision, MemberReason
-from keda_py.core.environment.decision.seen import MemberSeen, Role
+from keda_py.core.environment.decision.observation import MemberSeen, Role
 from keda_py.core.environment.decision.state import Phase, Transition
 from keda_py.core.environment.overrides import OverrideState, Ruling
 from keda_py.core.environment.spec import EnvironmentSpec
@@ -116,7 +116,7 @@ def in_words(up: MemberUp, *, at: Callable[[str], str], ago: Callable[[str], str
 
 def still_up_in_words(count: int, found: Sequence[MemberUp]) -> str:
     """Write `2 still up: Deployment/web: created at ...` for Events and conditions, with the times of the status."""
-    told = [f"{up.member}: {in_words(up, at=str, ago=lambda text: f'at {text}')}" for up in found[:_MOST_NAMED]]
-    more = len(found) - len(told)
+    sentences = [f"{up.member}: {in_words(up, at=str, ago=lambda text: f'at {text}')}" for up in found[:_MOST_NAMED]]
+    more = len(found) - len(sentences)
     head = f"{count} still up" if count else f"{len(found)} not known to be asleep"
-    return f"{head}: {'; '.join(told)}{f'; and {more} more' if more > 0 else ''}"
+    return f"{head}: {'; '.join(sentences)}{f'; and {more} more' if more > 0 else ''}"

@@ -49,7 +49,7 @@ class DownscalerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Annotated:
+class AnnotatedObject:
     """An object with the fields that `kinds.py` names."""
 
     kind: str
@@ -95,7 +95,7 @@ def is_forcing(phase: str, annotations: Annotations) -> bool:
     return phase not in _OVER and annotations.get(f"{PREFIX}force-uptime", "").lower() == "true"
 
 
-def decide(obj: Annotated, around: DownscaleInputs, settings: DownscalerSettings, now: datetime) -> DesiredFields:
+def decide(obj: AnnotatedObject, around: DownscaleInputs, settings: DownscalerSettings, now: datetime) -> DesiredFields:
     """Decide what is to be written. Raises ConfigError for an unreadable annotation: then nothing is written."""
     unchanged = DesiredFields(fields=obj.fields, annotations=obj.annotations)
     if _is_out_of_sight(obj, settings):
@@ -115,7 +115,7 @@ def decide(obj: Annotated, around: DownscaleInputs, settings: DownscalerSettings
     return run.up("uptime") if wanted else run.down()
 
 
-def _is_out_of_sight(obj: Annotated, settings: DownscalerSettings) -> bool:
+def _is_out_of_sight(obj: AnnotatedObject, settings: DownscalerSettings) -> bool:
     known = obj.kind in RULES or obj.kind == "ScaledObject"
     if not known or (settings.include_kinds and obj.kind not in settings.include_kinds):
         return True
@@ -137,7 +137,9 @@ def _pattern(text: str) -> "re2._Regexp[str]":
 class _Run:
     """One object's annotations, asked in the program's order."""
 
-    def __init__(self, obj: Annotated, around: DownscaleInputs, settings: DownscalerSettings, now: datetime) -> None:
+    def __init__(
+        self, obj: AnnotatedObject, around: DownscaleInputs, settings: DownscalerSettings, now: datetime
+    ) -> None:
         self._obj, self._around, self._settings, self._now = obj, around, settings, now
         self._downtime = self._night = Amount(0)
         self._original: Amount | None = None

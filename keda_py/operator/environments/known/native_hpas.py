@@ -19,7 +19,7 @@ from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, target_key, unpack_hpa
 from keda_py.operator.environments.known.changes import DueEnvironments
-from keda_py.operator.environments.known.further import TARGET
+from keda_py.operator.environments.known.further_kinds import TARGET
 
 MOST_HPAS: Final = 5
 """Of one workload that are looked at. The controller stops all of a workload that has two."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, TargetKey
 from keda_py.kube.client import PatchKind

@@ -47,7 +47,7 @@ class CountQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ScaleAnswer:
     """The answer of /scale. `scale` None: the object does not exist. `error`: the count is not known."""
 
     version: str
@@ -86,7 +86,7 @@ class FurtherKinds:
         self._tasks: dict[Place, asyncio.Task[None]] = {}
         self._begun: asyncio.Queue[Place] = asyncio.Queue()
         self._listeners: list[Notify] = []
-        self._read: dict[tuple[Kind, str, str], _Read] = {}
+        self._read: dict[tuple[Kind, str, str], _ScaleAnswer] = {}
         self._targets: dict[Kind, ScaleTarget] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
@@ -162,11 +162,11 @@ class FurtherKinds:
         if place not in self._informers:  # another look may have added it during the await
             spec = InformerSpec(resource=served.resource, namespaces=(namespace,), transform=keep_further)
             informer = self._informers[place] = Informer(self._client, spec)
-            informer.subscribe(partial(self._tell, kind))
+            informer.subscribe(partial(self._notify, kind))
             self._begun.put_nowait(place)
         return self._informers[place]
 
-    def _tell(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
+    def _notify(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
         if new is None and old is not None:
             meta = old["metadata"]
             self._read.pop((kind, meta["namespace"], meta["name"]), None)
@@ -215,7 +215,7 @@ class FurtherKinds:
                 pass
             except (ConfigError, KubeError) as error:
                 problem = str(error)
-        self._read[key] = _Read(version, self._clock.monotonic(), scale, problem)
+        self._read[key] = _ScaleAnswer(version, self._clock.monotonic(), scale, problem)
 
     def workload(self, wanted: CountQuery) -> Obj | None:
         """The workload as last read; None if it does not exist. Its `spec.replicas` is None if that is not known."""

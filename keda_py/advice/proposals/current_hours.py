@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from keda_py.advice.proposals.advise import Advice, Proposal
+from keda_py.advice.proposals.manifest_workloads import Body
 from keda_py.advice.proposals.proof import Proof, prove_manifests
-from keda_py.advice.proposals.written import Body
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
 from keda_py.errors import ConfigError
 
