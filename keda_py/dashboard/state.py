@@ -60,12 +60,12 @@ class EnvironmentDetails:
             return {"wrong": ["its spec cannot be read; keda-py validate says why"], "members": [], "moreMembers": 0}
         environment, spec = read
         found = in_order(environment, spec, self._specs[spec.namespace], self._lives[spec.namespace])
-        sentences = [
+        members = [
             {"member": one.key, "wave": one.wave, "state": one.state, "replicas": one.replicas, "why": one.why}
             for one in islice(found, MOST_MEMBERS)
         ]
         wrong = [complaint[:LONGEST_COMPLAINT] for complaint in wrong_of(environment.status)]
-        return {"wrong": wrong, "members": sentences, "moreMembers": len(found) - len(sentences)}
+        return {"wrong": wrong, "members": members, "moreMembers": len(found) - len(members)}
 
 
 def _read(live: Fields) -> tuple[Environment, EnvironmentSpec] | None:

@@ -139,9 +139,9 @@ def draw_environment(timeline: Timeline, phases: Sequence[Phase], play: Play) ->
 
 
 def _strips(phases: Sequence[Phase]) -> Iterator[Strip]:
-    message = ""
+    last_note = ""
     for phase in phases:
-        text = NOTES.get(phase.note, phase.because) if phase.note and phase.note != message else ""
-        message = phase.note
+        text = NOTES.get(phase.note, phase.because) if phase.note and phase.note != last_note else ""
+        last_note = phase.note
         title = f"{phase.name}: {phase.because}"
         yield Strip(at=phase.at, until=phase.until, colour=COLOURS[phase.name], title=title, text=text)

@@ -54,7 +54,7 @@ def page(environment: Environment, members: Members, times: Times, width: int) -
 def body_of(environment: Environment, members: Members, times: Times) -> dict[str, Any]:
     """Build the page's document for programs; times are UTC."""
     universal = Times(now=times.now)
-    lines = [
+    rows = [
         {
             "member": one.key,
             "wave": one.wave,
@@ -66,7 +66,7 @@ def body_of(environment: Environment, members: Members, times: Times) -> dict[st
     ]
     return {
         **line_of(environment, times).fields(),
-        "members": lines,
+        "members": rows,
         "unread": list(members.unread),
         "warnings": list(members.warnings),
     }

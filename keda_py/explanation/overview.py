@@ -50,32 +50,32 @@ class ObjectLine:
         """Return the line for programs; times are UTC."""
         found = {"kind": self.kind, "namespace": self.namespace, "name": self.name, "state": self.state}
         times = {"since": self.since, "nextChange": self.next}
-        document = {name: at.isoformat().replace("+00:00", "Z") for name, at in times.items() if at is not None}
-        return {**found, "reason": self.reason, **document, "why": self.why, "values": dict(self.values)}
+        moments = {name: at.isoformat().replace("+00:00", "Z") for name, at in times.items() if at is not None}
+        return {**found, "reason": self.reason, **moments, "why": self.why, "values": dict(self.values)}
 
 
 def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> ObjectLine:
     """Build the line of a ScaledObject or ScaledJob as it is in the cluster."""
     meta, status = live["metadata"], live.get("status") or {}
-    document, conditions = status.get("kedaPy") or {}, status.get("conditions") or ()
+    reason_fields, conditions = status.get("kedaPy") or {}, status.get("conditions") or ()
     ready, paused = read_condition(conditions, "Ready"), read_condition(conditions, "Paused").status == "True"
     ruler = rulers.of(dict(live)) if live.get("kind", "ScaledObject") == "ScaledObject" else None
     times = times.of(zone_of(live) or (ruler.zone if ruler is not None else None))
-    active, why = read_condition(conditions, "Active").status, _why(ready.status, ready.message, document)
-    state = _state(live, ready.status, paused, active, document)
-    goes, upcoming = _next(document, ruler if _changes(ruler, state) else None, times.now)
+    active, why = read_condition(conditions, "Active").status, _why(ready.status, ready.message, reason_fields)
+    state = _state(live, ready.status, paused, active, reason_fields)
+    goes, upcoming = _next(reason_fields, ruler if _changes(ruler, state) else None, times.now)
     return ObjectLine(
         kind=live.get("kind", "ScaledObject"),
         namespace=meta.get("namespace", ""),
         name=meta["name"],
         state=state,
-        reason=document.get("reason", ""),
-        since=_time(document.get("since")),
+        reason=reason_fields.get("reason", ""),
+        since=_time(reason_fields.get("since")),
         next=upcoming,
         goes=goes,
         why=times.localised(why),
         brief=_without_end(why),
-        values=document.get("values") or {},
+        values=reason_fields.get("values") or {},
         times=times,
     )
 

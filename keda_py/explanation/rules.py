@@ -100,8 +100,8 @@ def _bounds(schedule: ScalingSchedule) -> str:
     bounds: Bounds | None = named.get(schedule.status.period, schedule.spec.otherwise)
     if bounds is None:
         return "the manifests hold"
-    document = {"replicas": bounds.replicas, "minReplicas": bounds.min_replicas, "maxReplicas": bounds.max_replicas}
-    words = [f"{name} {count}" for name, count in document.items() if count is not None]
+    counts = {"replicas": bounds.replicas, "minReplicas": bounds.min_replicas, "maxReplicas": bounds.max_replicas}
+    words = [f"{name} {count}" for name, count in counts.items() if count is not None]
     words += ["triggers are not asked"] if bounds.triggers else []
     return ", ".join(words)
 

@@ -175,11 +175,11 @@ def _sums(rows: Sequence[tuple[Account, Saved]], by: str) -> list[tuple[str, Sav
 
 def _line(title: str, saved: Saved, prices: Prices, *, priced: bool) -> list[str]:
     numbers = [saved.asleep, saved.used, saved.saved, saved.cpu, saved.memory]
-    sentences = [f"{number:.1f}" for number in numbers]
+    cells = [f"{number:.1f}" for number in numbers]
     for at, lacks, known in ((3, saved.lack_cpu, saved.cpu), (4, saved.lack_memory, saved.memory)):
         if lacks:
-            sentences[at] = f"{sentences[at]}?" if known else "?"
-    return [printable(title), *sentences, *([f"{saved.money(prices):.2f}"] if priced else [])]
+            cells[at] = f"{cells[at]}?" if known else "?"
+    return [printable(title), *cells, *([f"{saved.money(prices):.2f}"] if priced else [])]
 
 
 def _fields(saved: Saved, prices: Prices) -> dict[str, Any]:

@@ -91,11 +91,11 @@ class ExternalScalers:
 
     async def specs(self, question: Any) -> Any:
         """Answer GetMetricSpec with the scaler's specs."""
-        sentences = [
+        specs = [
             {"metricName": spec.name, "targetSize" if isinstance(spec.target, int) else "targetSizeFloat": spec.target}
             for spec in (await self._of(question)).specs
         ]
-        return protocol.messages()["GetMetricSpecResponse"](metricSpecs=sentences)
+        return protocol.messages()["GetMetricSpecResponse"](metricSpecs=specs)
 
     async def metrics(self, question: Any) -> Any:
         """Answer GetMetrics with one reading. Raises ConfigError for a metric that the scaler does not have."""

@@ -45,20 +45,20 @@ class Group:
 def group_advices(advices: Iterable[Advice], written: Sequence[Body]) -> tuple[list[Group], list[Advice]]:
     """The groups, and all advices in their order, those in a group proven with its hours. `written`: what there is."""
     groups: list[Group] = []
-    sentences: list[Advice] = []
+    all_advices: list[Advice] = []
     ordered = sorted(advices, key=lambda each: each.observed.workload)
     for namespace, members in groupby(ordered, key=lambda each: each.observed.workload.namespace):
         of_namespace = list(members)
         parts = _parts([each for each in of_namespace if isinstance(each, Proposal) and each.candidate.hours])
         grouped = {id(each) for part in parts for each in part}
-        sentences += [each for each in of_namespace if id(each) not in grouped]
+        all_advices += [each for each in of_namespace if id(each) not in grouped]
         asleep = [each.observed.workload for part in parts for each in part]
         whole = len(parts) == 1 and len(asleep) == len(of_namespace) and are_all(asleep, namespace, written)
         for number, part in enumerate(parts, start=1):
             name = "hours" if len(parts) == 1 else f"hours-{number}"
             groups.append(_group(namespace, name, part, whole=whole))
-            sentences += groups[-1].advices
-    return groups, sorted(sentences, key=lambda each: each.observed.workload)
+            all_advices += groups[-1].advices
+    return groups, sorted(all_advices, key=lambda each: each.observed.workload)
 
 
 def _parts(advices: Sequence[Proposal]) -> list[list[Proposal]]:

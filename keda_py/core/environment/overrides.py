@@ -171,9 +171,9 @@ def _end_of(
 def check_override(spec: OverrideSpec, now: datetime, others: int) -> None:
     """Check a new Override for its admission. Raises ConfigError for an end in the past, and for too many `others`."""
     if spec.ends is not None and spec.ends <= max(now, spec.starts):
-        message = write_time(spec.ends)
+        until = write_time(spec.ends)
         remedy = "write a later time, or delete the Override to end it"
-        raise ConfigError(f"spec.until: {message} is over before it begins; {remedy}", field="spec.until")
+        raise ConfigError(f"spec.until: {until} is over before it begins; {remedy}", field="spec.until")
     if others >= MOST_OVERRIDES:
         text = f"the namespace has {others} Overrides that have not ended, {MOST_OVERRIDES} at most; delete some first"
         raise ConfigError(text, field="metadata.namespace")

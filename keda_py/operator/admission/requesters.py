@@ -81,9 +81,9 @@ class Requesters:
         """Write authors until cancelled; an Override that cannot be written has no author."""
         while True:
             live, user = await self._found.get()
-            document = {**(live.get("status") or {}), "requestedBy": user}
+            changed = {**(live.get("status") or {}), "requestedBy": user}
             try:
-                await patch_status(self._client, OVERRIDES, live, document)
+                await patch_status(self._client, OVERRIDES, live, changed)
             except KubeError as error:
                 fields = {"namespace": live["metadata"]["namespace"], "override": live["metadata"]["name"]}
                 log.warning("author of an override was not recorded", extra=fields | {"error": str(error)})

@@ -60,9 +60,9 @@ class Writes:
             for decision in decisions:
                 if decision.mark is not None or isinstance(decision.action, SetReplicas | Suspend | Resume):
                     tasks.create_task(one(decision))
-        sentences = [error for error in self.errors if not isinstance(error, Conflict)]
-        self.state.write_error = (self.state.write_error or str(sentences[0])) if sentences else ""
-        for error in (*sentences, *self.errors):
+        lasting = [error for error in self.errors if not isinstance(error, Conflict)]
+        self.state.write_error = (self.state.write_error or str(lasting[0])) if lasting else ""
+        for error in (*lasting, *self.errors):
             raise error
 
     async def _change_mark(self, change: MarkChange, key: str) -> bool:

@@ -212,7 +212,7 @@ class Environments(Kind[EnvironmentMemory]):
             stored_accounts(state.status), seen, decision.state, self._parts.clock.now(), first=not state.accounts
         )
         status = decision.status.model_copy(update={"awaiting_turn": len(waits), "savings": savings})
-        sentences = [
+        events = [
             *events_of(before, decision),
             *condition_events(state.status.get("conditions") or (), status.conditions),
             *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
@@ -229,7 +229,7 @@ class Environments(Kind[EnvironmentMemory]):
         if not self._parts.acts():
             return  # leadership was lost meanwhile: the status was not written, so nothing may be scaled
         self._report_held_up(state, live, held_up(decision.status))
-        for kind, reason, note in sentences if live is not None else ():
+        for kind, reason, note in events if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
@@ -242,12 +242,12 @@ class Environments(Kind[EnvironmentMemory]):
         """Report once per problem what the stored status has lost; the Valid condition reports entries that stay
         unreadable.
         """
-        sentences = (*stored.lost, *stored.unreadable.values())
-        for problem in sentences if sentences != state.lost else ():
+        losses = (*stored.lost, *stored.unreadable.values())
+        for problem in losses if losses != state.lost else ():
             log.warning("part of the stored status cannot be read", extra=about(state) | {"error": problem})
             if problem in stored.lost:
                 yield "Warning", "EnvironmentInvalid", f"{problem}; it is written anew"
-        state.lost = sentences
+        state.lost = losses
 
     def _follow(
         self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen, before: EnvironmentState

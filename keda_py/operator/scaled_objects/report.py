@@ -198,12 +198,12 @@ def events_of(look: Look) -> Iterator[EventNote]:
 def log_lines_of(look: Look) -> Iterator[LogLine]:
     """A line when something begins, and one when it ends."""
     if look.scaled_to is not None and look.outcome is not None:
-        document: dict[str, object] = {
+        fields: dict[str, object] = {
             "from": look.outcome.before,
             "to": look.scaled_to,
             "reason": look.decision.reason.value,
         }
-        yield logging.INFO, "scaled target", document
+        yield logging.INFO, "scaled target", fields
     if look.tells_fallback and look.in_fallback:
         yield logging.WARNING, "fallback is active", {}
     elif look.tells_fallback:

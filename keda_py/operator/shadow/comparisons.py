@@ -35,8 +35,8 @@ class Comparisons:
         now = self.clock.now()
         for claim in self.ledger.note(state.key, claims, now, patience):
             self.metrics.record_found(claim.matter.value)
-            document = {"matter": claim.matter.value, "ours": claim.ours.value, "theirs": claim.theirs.value}
-            log.warning("the sides disagree", extra=about(state) | document | {"metric": claim.subject})
+            sides = {"matter": claim.matter.value, "ours": claim.ours.value, "theirs": claim.theirs.value}
+            log.warning("the sides disagree", extra=about(state) | sides | {"metric": claim.subject})
         if seen is not None:
             self.recorded.note(state.key, seen, now)
         self._show(state)

@@ -117,9 +117,9 @@ def _members(environment: Subject, others: Sequence[Subject]) -> Iterator[str]:
     """Name the objects that go with it, with their own remarks."""
     following = followers(environment, others)
     if following:
-        sentences = [f"{one.kind} {one.name}{f' ({most(one.timeline)})' if one.has_count else ''}" for one in following]
-        more = f" and {len(sentences) - _MOST_MEMBERS} more" if len(sentences) > _MOST_MEMBERS else ""
-        yield f"up while it is awake: {', '.join(sentences[:_MOST_MEMBERS])}{more}"
+        names = [f"{one.kind} {one.name}{f' ({most(one.timeline)})' if one.has_count else ''}" for one in following]
+        more = f" and {len(names) - _MOST_MEMBERS} more" if len(names) > _MOST_MEMBERS else ""
+        yield f"up while it is awake: {', '.join(names[:_MOST_MEMBERS])}{more}"
     for one in following[:_MOST_MEMBERS]:
         yield from (f"{one.kind} {one.name}: {remark}" for remark in one.remarks)
 

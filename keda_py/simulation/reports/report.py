@@ -96,13 +96,13 @@ def _one(report: Report, result: Result, most_changes: int) -> str:
     head = f"{name_of(result)}: {report.moment(0)} to {report.moment(figures.seconds)} UTC, {report.load}"
     lines = [head, "", f"  {_picture(result)}  (blocks of {figures.seconds / _BUCKETS / 60:.0f} min)", ""]
     lines += [f"  {label:24}{text}" for label, text in report.rows(figures)]
-    sentences = [change for change in figures.changes if change.why != POD_READY]
+    scalings = [change for change in figures.changes if change.why != POD_READY]
     lines += ["", f"  {'when (UTC)':21}{'replicas':>8}{'ready':>7}  why"]
     lines += [
         f"  {report.moment(change.at):21}{change.replicas:>8}{change.ready:>7}  {change.why}"
-        for change in sentences[:most_changes]
+        for change in scalings[:most_changes]
     ]
-    left = len(sentences) - most_changes
+    left = len(scalings) - most_changes
     lines += [f"  ... and {left} more: -o csv has all"] if left > 0 else []
     return "\n".join([*lines, ""])
 
