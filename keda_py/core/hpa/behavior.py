@@ -25,7 +25,7 @@ class PolicyType(StrEnum):
 
 
 class SelectPolicy(StrEnum):
-    """Values of `selectPolicy`."""
+    """Which of several policies of one direction applies; Disabled forbids that direction."""
 
     MAX = "Max"
     MIN = "Min"
