@@ -125,10 +125,10 @@ class Dashboard:
             except TimeoutError:
                 pass
         version = self._version
-        state = {"version": version, "unread": self._unread(), **self._seen()}
+        state = {"version": version, "unread": self._unread(), **self._page_state()}
         return web.Response(body=orjson.dumps(printable_values(state)), content_type="application/json")
 
-    def _seen(self) -> dict[str, Any]:
+    def _page_state(self) -> dict[str, Any]:
         objects = [one for kind in (SCALED_OBJECTS, SCALED_JOBS) for one in self._informers[kind].objects()]
         environments, overrides = (self._informers[kind].objects() for kind in (ENVIRONMENTS, OVERRIDES))
         workloads = [one for kind in MEMBERS for one in self._informers[kind].objects()]

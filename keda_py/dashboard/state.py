@@ -112,7 +112,7 @@ def _object(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
         "replicas": _replicas(changes),
         "changes": [*before, *(one for one in changes if one["time"] >= recent)],
         "past": past_of_object(live, changes, now),
-        **_ahead(place, forecasts, now),
+        **_forecast_fields(place, forecasts, now),
     }
 
 
@@ -121,7 +121,7 @@ def _replicas(changes: Iterable[Fields]) -> int | None:
     return counts[-1] if counts else None
 
 
-def _ahead(place: Place, forecasts: Forecasts, now: datetime) -> Fields:
+def _forecast_fields(place: Place, forecasts: Forecasts, now: datetime) -> Fields:
     """Return what schedules will do; "foreseen" is false if that is unknown, or not computed yet."""
     subject = forecasts.find(place)
     if subject is None:
@@ -163,7 +163,7 @@ def _environment(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
         "next": {field: text_at(change, field) for field in ("to", "at")},
         "override": text_at(status, "override", "summary"),
         "past": past_of_environment(live, now),
-        **_ahead(("Environment", *_place(live)), forecasts, now),
+        **_forecast_fields(("Environment", *_place(live)), forecasts, now),
     }
 
 

@@ -69,7 +69,7 @@ class Phases:
         last = self._phases[-1] if self._phases else None
         if name and (last is None or (last.name, last.note) != (phase.name, phase.note)):
             self._phases.append(phase)
-            self._announce(f"{_said(self._status)}: {_why(self._status, phase.note)}")
+            self._announce(f"{_phase_sentence(self._status)}: {_why(self._status, phase.note)}")
         late = [str(wave) for wave in list_at(self._status, "transition", "timedOut")]
         for wave in late[len(self._late) :]:
             self._announce(f"does not wait for wave {wave} any longer: it was not ready in time")
@@ -96,7 +96,7 @@ def _rests(status: Obj) -> bool:
     return text_at(status, "phase") == "FallingAsleep" and not map_at(status, "transition")
 
 
-def _said(status: Obj) -> str:
+def _phase_sentence(status: Obj) -> str:
     if _rests(status):
         return f"is asleep, {status.get('membersUp', 0)} still up"
     phase = text_at(status, "phase")

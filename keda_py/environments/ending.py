@@ -96,17 +96,17 @@ class _OverridesToEnd:
         return (f"{place}{line}" for line in _sentences(self.ending, self.known, times, done=done))
 
 
-async def _known(client: KubeClient, namespace: str, times: Times) -> list[Override]:
+async def _existing_overrides(client: KubeClient, namespace: str, times: Times) -> list[Override]:
     return [one for one in await _read(client, namespace) if not _is_over(one, times)]
 
 
 async def _of_one(client: KubeClient, namespace: str, wish: Ending, times: Times) -> _OverridesToEnd:
-    known = await _known(client, namespace, times)
+    known = await _existing_overrides(client, namespace, times)
     return _OverridesToEnd(namespace=namespace, ending=_named(known, wish, namespace, times), known=known)
 
 
 def _named(known: Sequence[Override], wish: Ending, namespace: str, times: Times) -> list[Override]:
-    meant = _meant(known, wish.name, namespace)
+    meant = _matching(known, wish.name, namespace)
     if len(meant) > 1 and not wish.everything:
         listed = "; ".join(f"{PREFIX}{_name(one)}: {override_asked(one, times)}" for one in meant[:_MOST_NAMED])
         raise ConfigError(f"{len(meant)} Overrides are meant, name one of them, or give --all: {listed}", field="NAME")
@@ -115,7 +115,7 @@ def _named(known: Sequence[Override], wish: Ending, namespace: str, times: Times
 
 async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Choice, times: Times) -> _OverridesToEnd:
     """Find the Overrides of several names: one each, or with --all any number. Raises ConfigError with all mistakes."""
-    known, found, wrong = await _known(client, namespace, times), set[str](), list[str]()
+    known, found, wrong = await _existing_overrides(client, namespace, times), set[str](), list[str]()
     for name in choice.names:
         try:
             found |= {_name(one) for one in _named(known, replace(wish, name=name), namespace, times)}
@@ -128,7 +128,7 @@ async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Ch
 
 async def _of_many(client: KubeClient, namespace: str, choice: Choice, times: Times) -> list[_OverridesToEnd]:
     """Find Overrides by namespace: all with `-A`; with `-l` those about Environments that have these labels."""
-    known = await _known(client, "" if choice.everywhere else namespace, times)
+    known = await _existing_overrides(client, "" if choice.everywhere else namespace, times)
     labelled = None
     if choice.selector:
         lives = await chosen_environments(client, namespace, choice)
@@ -204,7 +204,7 @@ async def _read(client: KubeClient, namespace: str) -> list[Override]:
     return sorted(found, key=lambda one: (one.metadata.creation_timestamp, one.metadata.name))
 
 
-def _meant(known: Sequence[Override], text: str, namespace: str) -> list[Override]:
+def _matching(known: Sequence[Override], text: str, namespace: str) -> list[Override]:
     name = text.removeprefix(PREFIX)
     if text.startswith(PREFIX):
         found = [one for one in known if _name(one) == name]

@@ -105,8 +105,8 @@ class Releasing:
             raise ConfigError(f"{key}: kind {kind!r} is not in spec.kinds any more; scale it to {remembered.replicas}")
         target = await self._discovery.scale_target(api_version, kind)
         # A status write of the workload between our read and our write is a Conflict: the new count is judged afresh.
-        outcome = await _again(lambda: self._scale(target, namespace, name, remembered))
-        marked = await _again(lambda: self._mark_zero(namespace, (api_version, kind, name)))
+        outcome = await _retry_on_conflict(lambda: self._scale(target, namespace, name, remembered))
+        marked = await _retry_on_conflict(lambda: self._mark_zero(namespace, (api_version, kind, name)))
         return f"{outcome}; {marked}" if marked else outcome
 
     async def _mark_zero(self, namespace: str, workload: tuple[str, str, str]) -> str:
@@ -165,7 +165,7 @@ class Releasing:
         await self._client.send(request)
 
 
-async def _again(write: Callable[[], Awaitable[str]]) -> str:
+async def _retry_on_conflict(write: Callable[[], Awaitable[str]]) -> str:
     """Return the answer of `write`, which reads and writes once more after a Conflict. Raises KubeError."""
     for _ in range(ATTEMPTS - 1):
         try:

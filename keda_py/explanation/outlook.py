@@ -141,7 +141,7 @@ def foretell(scene: Scene) -> Iterator[str]:
         is_up = count > 0 if scene.spec.idle_replicas is None else count > scene.spec.idle_replicas
         yield from _going_down(scene, count) if is_up else _coming_up(scene, count)
     for window in scene.windows:
-        yield f"window {window_words(window)}: {_standing(scene, window)}"
+        yield f"window {window_words(window)}: {_window_in_words(scene, window)}"
 
 
 def window_words(window: CronWindow) -> str:
@@ -165,9 +165,9 @@ def _going_down(scene: Scene, count: int) -> Iterator[str]:
     if own.sentence and (ruled is None or own.depends or (own.at is not None and own.at < ruled.at)):
         yield own.sentence
         if ruled is not None:
-            yield f"{_goes(ruled.replicas)} at the latest {_at(scene, ruled)}"
+            yield f"{_count_in_words(ruled.replicas)} at the latest {_at(scene, ruled)}"
     elif ruled is not None:
-        yield f"{_goes(ruled.replicas)} {_at(scene, ruled)}"
+        yield f"{_count_in_words(ruled.replicas)} {_at(scene, ruled)}"
     if scene.resources and (own.at or own.depends):
         names = _listed(scene.resources)
         scale, do = ("scales", "does") if len(scene.resources) == 1 else ("scale", "do")
@@ -211,7 +211,7 @@ def _own_sleep(scene: Scene) -> _OwnForecast:
 def _timed_sleep(scene: Scene) -> _OwnForecast:
     busy = [_name(one) for one in scene.polled if one.get("active") or one.get("fallback")]
     is_cooling = scene.last.get("reason") == Reason.COOLING_DOWN
-    goes = _goes(scene.lowest)
+    goes = _count_in_words(scene.lowest)
     if not is_cooling and not any(is_open(window, scene.now) for window in scene.windows):
         what = f"{_listed(busy)} {_has(busy)} nothing to do" if busy else "there is nothing to do"
         return _OwnForecast(f"{goes} once {what} for {spoken_duration(scene.spec.cooldown)}", depends=True)
@@ -223,7 +223,7 @@ def _timed_sleep(scene: Scene) -> _OwnForecast:
     return _OwnForecast(f"{goes} {_at(scene, found.step)}{_unless(scene)}", at=found.step.at)
 
 
-def _goes(count: int) -> str:
+def _count_in_words(count: int) -> str:
     return "sleeps" if count == 0 else f"goes down to {count}"
 
 
@@ -271,7 +271,7 @@ def _rule_ends(scene: Scene) -> Iterator[str]:
             yield f"{wakes} from {scene.times.spoken(step.at)} on, in {scene.times.until(step.at)}, {by}"
 
 
-def _standing(scene: Scene, window: CronWindow) -> str:
+def _window_in_words(scene: Scene, window: CronWindow) -> str:
     if is_open(window, scene.now):
         end = next_change(window, scene.now)
         return "open" if end is None else f"open until {scene.times.spoken(end)}"

@@ -47,7 +47,7 @@ def _ends(override: Override, sources: Sequence[ManifestSource], times: Times) -
     step = _step_of_target(override, sources, times)
     yield f"next: ends {times.moment(ends)}, in {times.until(ends)}"
     if step is not None:
-        yield f"  what it is about {_goes(step)} {times.moment(step.at)}, {times.localised(step.because)}"
+        yield f"  what it is about {_count_in_words(step)} {times.moment(step.at)}, {times.localised(step.because)}"
 
 
 def _step_of_target(override: Override, sources: Sequence[ManifestSource], times: Times) -> Step | None:
@@ -59,7 +59,7 @@ def _step_of_target(override: Override, sources: Sequence[ManifestSource], times
     return None if plan is None else next_step(plan, f"{target.kind}/{target.name}", times.now, lambda _: True).step
 
 
-def _goes(step: Step) -> str:
+def _count_in_words(step: Step) -> str:
     return "sleeps" if not step.replicas else "wakes" if not step.before else f"goes to {step.replicas}"
 
 

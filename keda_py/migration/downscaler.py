@@ -56,7 +56,7 @@ def _is_program(deployment: Obj) -> bool:
 
 def _check_program(deployment: Obj) -> Iterator[Finding]:
     name, namespace = name_of(deployment), namespace_of(deployment)
-    given = _given(deployment)
+    given = _flags_of(deployment)
     included = [word.strip() for word in given.get(_INCLUDE, "deployments").split(",") if word.strip()]
     here = [word for word in included if word in DOWNSCALER_RESOURCES]
     yield Finding(
@@ -85,7 +85,7 @@ def _instead(flag: str) -> str:
     return "time zone and days into each window" if word in ("timezone", "weekframe") else "annotations instead"
 
 
-def _given(deployment: Obj) -> dict[str, str]:
+def _flags_of(deployment: Obj) -> dict[str, str]:
     """Return flags and their values, in both forms, and the values of its environment variables."""
     found: dict[str, str] = {}
     for container in maps_at(deployment, "spec", "template", "spec", "containers"):

@@ -130,7 +130,7 @@ def correct(wanted_for: Callable[[bytes], Obj], live: Obj | None, ca: bytes) -> 
             f"ask us; set it to {value!r} to have it put right, or start without --register"
         )
         raise ConfigError(message, field="metadata.labels")
-    return None if _says(wanted, live) else _overlaid(live, wanted)
+    return None if _matches(wanted, live) else _overlaid(live, wanted)
 
 
 async def _ensure(client: KubeClient, resource: Resource, wanted: Obj) -> None:
@@ -141,7 +141,7 @@ async def _ensure(client: KubeClient, resource: Resource, wanted: Obj) -> None:
     except NotFound:
         await client.create(resource, wanted)
     else:
-        if not _says(wanted, live):
+        if not _matches(wanted, live):
             await client.update(path, _overlaid(live, wanted))
 
 
@@ -151,12 +151,12 @@ def _overlaid(live: Obj, wanted: Obj) -> Obj:
     return live | wanted | {"metadata": meta | {"labels": (meta.get("labels") or {}) | OWNED}}
 
 
-def _says(wanted: Any, live: Any) -> bool:
+def _matches(wanted: Any, live: Any) -> bool:
     """Whether `live` is as wanted, defaults that the API server filled in aside; absent is as good as empty."""
     if isinstance(wanted, dict) and isinstance(live, dict):
-        return all(_says(value, live.get(name)) for name, value in wanted.items())
+        return all(_matches(value, live.get(name)) for name, value in wanted.items())
     if isinstance(wanted, list) and isinstance(live, list):
-        return len(wanted) == len(live) and all(map(_says, wanted, live))
+        return len(wanted) == len(live) and all(map(_matches, wanted, live))
     return bool(wanted == live or not (wanted or live))
 
 

@@ -37,7 +37,7 @@ class NamespaceReplay:
         self._schedules, self._overrides = plan.schedules, Overrides(plan.overrides)
         known = plan.now or {}
         self.objects = [
-            Governed(ScaledObjectReplay(one.spec, _standing(one.spec, known), self.start, ends - self.start))
+            Governed(ScaledObjectReplay(one.spec, _current_state(one.spec, known), self.start, ends - self.start))
             for one in plan.objects
         ]
         self.members = [
@@ -186,5 +186,5 @@ class NamespaceReplay:
         return changed
 
 
-def _standing(spec: ScalingSpec, known: Mapping[str, CurrentState]) -> CurrentState:
+def _current_state(spec: ScalingSpec, known: Mapping[str, CurrentState]) -> CurrentState:
     return known.get(f"ScaledObject/{spec.name}", CurrentState(replicas=first_count(spec)))

@@ -85,7 +85,7 @@ class AccessReviews:
             return AccessDecision(allowed=True)
         if (
             wanted.resource
-            and (await self._verdict(caller, _all_of(wanted.verb, wanted.group, wanted.version))).allowed
+            and (await self._verdict(caller, _read_all(wanted.verb, wanted.group, wanted.version))).allowed
         ):
             return AccessDecision(allowed=True)
         return await self._verdict(caller, wanted)
@@ -103,7 +103,7 @@ class AccessReviews:
 
 
 @lru_cache(maxsize=64)
-def _all_of(verb: str, group: str, version: str) -> RequestAttributes:
+def _read_all(verb: str, group: str, version: str) -> RequestAttributes:
     """Return the right to read all resources of the group in all namespaces, which the HPA controller has."""
     return RequestAttributes(verb=verb, group=group, version=version, resource="*")
 

@@ -87,16 +87,16 @@ def _kind(advice: Proposal) -> tuple[object, ...]:
 
 
 def _asleep(advices: Iterable[Proposal]) -> float:
-    return asleep_hours(_together(advices))
+    return asleep_hours(_joint_hours(advices))
 
 
-def _together(advices: Iterable[Proposal]) -> tuple[AwakeHours, ...]:
+def _joint_hours(advices: Iterable[Proposal]) -> tuple[AwakeHours, ...]:
     return union_of(*(each.candidate.hours for each in advices))
 
 
 def _group(namespace: str, name: str, part: Sequence[Proposal], *, whole: bool) -> Group:
     first = part[0]
-    candidate = Candidate(hours=_together(part), closed=first.candidate.closed)
+    candidate = Candidate(hours=_joint_hours(part), closed=first.candidate.closed)
     advices = tuple(_proven(each, candidate) for each in sorted(part, key=lambda each: each.observed.workload))
     return Group(namespace=namespace, name=name, place=first.place, candidate=candidate, advices=advices, whole=whole)
 

@@ -43,11 +43,11 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     from keda_py.advice.command import find, tell  # heavy: not for --help
 
-    wanted = _wanted(options)
-    return tell(find(_observed(options), wanted, _written(options)), wanted)
+    wanted = _options_of(options)
+    return tell(find(_observed(options), wanted, _chosen_manifests(options)), wanted)
 
 
-def _written(options: argparse.Namespace) -> "list[dict[str, Any]]":
+def _chosen_manifests(options: argparse.Namespace) -> "list[dict[str, Any]]":
     """The manifests that there are."""
     if options.cluster:
         return asyncio.run(_of_cluster(options))
@@ -74,7 +74,7 @@ async def _of_cluster(options: argparse.Namespace) -> "list[dict[str, Any]]":
         return found
 
 
-def _wanted(options: argparse.Namespace) -> "AdviseOptions":
+def _options_of(options: argparse.Namespace) -> "AdviseOptions":
     from keda_py.advice.command import AdviseOptions
     from keda_py.advice.proposals.places import PlaceRule
     from keda_py.calendars.countries import country_holidays

@@ -53,7 +53,7 @@ _FIRST_CHANGES = 20
 def run(arguments: list[str]) -> int:
     """Print the report."""
     options = _parse(arguments)
-    sys.stdout.write(_written(_report(options), options))
+    sys.stdout.write(_report_text(_report(options), options))
     return 0
 
 
@@ -234,7 +234,7 @@ def _described(options: argparse.Namespace) -> str:
     return f"profile {options.profile}" if options.profile else "metrics of a Prometheus"
 
 
-def _written(report: "Report", options: argparse.Namespace) -> str:
+def _report_text(report: "Report", options: argparse.Namespace) -> str:
     from keda_py.simulation.reports.page import write_page
     from keda_py.simulation.reports.report import write_csv, write_json, write_text
     from keda_py.terminal.console import console_of

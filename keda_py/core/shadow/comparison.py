@@ -161,10 +161,10 @@ def _hpa(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
         yield Claim(matter=Matter.HPA, ours=own, theirs=Side(value="no HPA"), agree=False)
         return
     there = Side(value=_summary(theirs.hpa), why=f"HPA {text_at(theirs.hpa, 'metadata', 'name')} as it is")
-    yield Claim(matter=Matter.HPA, ours=own, theirs=there, agree=_same(ours.hpa, theirs.hpa))
+    yield Claim(matter=Matter.HPA, ours=own, theirs=there, agree=_hpa_matches(ours.hpa, theirs.hpa))
 
 
-def _same(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
+def _hpa_matches(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
     """Compare only what an HPA does; owners and labels differ by nature."""
     metadata = {"labels": {}, "annotations": {}, "ownerReferences": [{"uid": ""}]}
     return not differs({**desired, "metadata": metadata}, {**live, "metadata": metadata})
@@ -203,12 +203,12 @@ def _metrics(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
         if possible is not None:
             lowest, highest = possible
             seen = min(max(values[name], lowest), highest)
-            own, other = (_asked(ours.spec, target, milli, pods) for milli in (values[name], seen))
-            told = Side(value=_asks(seen, other), why="the HPA's status")
+            own, other = (_replicas_for(ours.spec, target, milli, pods) for milli in (values[name], seen))
+            told = Side(value=_replicas_in_words(seen, other), why="the HPA's status")
             yield Claim(
                 matter=Matter.METRIC,
                 subject=name,
-                ours=Side(value=_asks(values[name], own), why=ours.why),
+                ours=Side(value=_replicas_in_words(values[name], own), why=ours.why),
                 theirs=told,
                 agree=own == other,
             )
@@ -237,7 +237,7 @@ def _value_of(current: Sequence[Any], name: str, pods: int) -> tuple[int, int] |
     return None
 
 
-def _asked(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> int:
+def _replicas_for(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> int:
     """Compute the replicas. A Value is multiplied by the ready pods, which only the HPA controller knows: assume all,
     for both sides.
     """
@@ -245,7 +245,7 @@ def _asked(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> in
     return min(max(replicas, spec.min_replicas, 1), spec.max_replicas)
 
 
-def _asks(milli: int, replicas: int) -> str:
+def _replicas_in_words(milli: int, replicas: int) -> str:
     return f"{milli / 1000:g} asks for {replicas} replicas"
 
 

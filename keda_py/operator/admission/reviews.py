@@ -80,7 +80,7 @@ class AdmissionServer:
     def show(self, certificate: ServingCertificate) -> None:
         """Serve with another certificate."""
         self._certificate = certificate
-        self.process.tell(_shown(certificate))
+        self.process.tell(_serving_part(certificate))
 
     def leave(self) -> None:
         """Go on answering, but let clients know that they have to connect elsewhere."""
@@ -102,7 +102,7 @@ class AdmissionServer:
         )
         yield {"begin": to_wire(orders)}
         if self._certificate is not None:
-            yield _shown(self._certificate)
+            yield _serving_part(self._certificate)
         if self._leaving:
             yield {"leave": True}
 
@@ -167,7 +167,7 @@ def _request(about: Message, namespace: str, user: str) -> Requester:
     )
 
 
-def _shown(certificate: ServingCertificate) -> Message:
+def _serving_part(certificate: ServingCertificate) -> Message:
     """The certificate without the authority's key, which signs and does not serve."""
     texts = {"ca": certificate.ca, "certificate": certificate.certificate, "key": certificate.key}
     return {"certificate": {name: text.decode() for name, text in texts.items()}}

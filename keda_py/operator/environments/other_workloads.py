@@ -38,9 +38,9 @@ async def find_others(
     """Read the counts of all further workloads that are not known yet."""
     error = await further.prepare(spec.uid, spec.namespace, spec.kinds)
     watched = {_text(one): one for one in further.watched(spec.kinds, spec.namespace)}
-    targets = {text: _wanted(text, spec.namespace) for text in _targets(cluster, spec, state)}
+    targets = {text: _query_of(text, spec.namespace) for text in _targets(cluster, spec, state)}
     remembered = {
-        one.workload: _wanted(one.workload, spec.namespace)
+        one.workload: _query_of(one.workload, spec.namespace)
         for one in state.members.values()
         if one.workload and _kind(one.workload) not in _USUAL
     }
@@ -84,7 +84,7 @@ def _kind(workload: str) -> Kind:
     return api_version, kind
 
 
-def _wanted(workload: str, namespace: str) -> CountQuery:
+def _query_of(workload: str, namespace: str) -> CountQuery:
     return CountQuery(_kind(workload), namespace, workload.rpartition("/")[2])
 
 

@@ -49,7 +49,7 @@ class Places:
     def find(self, namespace: str, target: TargetKey) -> Place:
         """Find the target. Raises ConfigError if an Override of it could have no effect."""
         if target.kind == ENVIRONMENTS.kind:
-            return Place(self._there(target, self._caches.environments.get(namespace, target.name)))
+            return Place(self._existing(target, self._caches.environments.get(namespace, target.name)))
         if target.kind == SCALED_OBJECTS.kind:
             return self._scaled_object(target, self._cluster.scaled_objects.get(namespace, target.name))
         resource = _WORKLOADS[target.kind]
@@ -57,7 +57,7 @@ class Places:
         for scaled_object in self._cluster.scaled_objects.by_index(BY_TARGET, index):
             if not paused_by_owner(scaled_object):
                 return self._scaled_object(target, scaled_object)
-        live = self._there(target, self._cluster.workloads[resource.plural].get(namespace, target.name))
+        live = self._existing(target, self._cluster.workloads[resource.plural].get(namespace, target.name))
         member = self._caches.members[resource.kind].get(namespace, target.name)
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **live}
         self._refuse_own(target, whole)
@@ -71,7 +71,7 @@ class Places:
         return Place(whole)
 
     def _scaled_object(self, target: TargetKey, found: Obj | None) -> Place:
-        live = self._there(target, found)
+        live = self._existing(target, found)
         self._refuse_own(target, live)
         if self._owners.of(live):
             return Place(live)
@@ -86,7 +86,7 @@ class Places:
             )
 
     @staticmethod
-    def _there(target: TargetKey, live: Obj | None) -> Obj:
+    def _existing(target: TargetKey, live: Obj | None) -> Obj:
         if live is None:
             raise _error(f"there is no {_named(target)}; create it, or correct the name")
         return live

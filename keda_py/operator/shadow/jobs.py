@@ -86,5 +86,5 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
         state.missing = MissingJobs(wanted=look.decision.create, there=there)
         return claims
 
-    def _theirs(self, state: ShadowJobState) -> OtherSide:
+    def _other_side(self, state: ShadowJobState) -> OtherSide:
         return OtherSide(replicas=None, status=state.status, hpa=None)

@@ -67,7 +67,7 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
         look, replicas = await self._decide(state, spec, readings)
         return ShadowLook(
             entry=entry_of(look),
-            claims=compare(self._ours(state, look), self._theirs(state, replicas)),
+            claims=compare(self._own_side(state, look), self._other_side(state, replicas)),
             patience=spec.polling_interval + SLACK,
             idle=look.idle,
             look_again_at=look.decision.look_again_at,
@@ -85,7 +85,7 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
         state.own = judgement.seen.replicas if look.scaled_to is None else look.scaled_to
         return look, judgement.facts.replicas
 
-    def _ours(self, state: ShadowState, look: Look) -> OwnSide:
+    def _own_side(self, state: ShadowState, look: Look) -> OwnSide:
         said = [f"{one.metric} {one.error or f'{one.value:g}'}" for one in entry_of(look).triggers]
         return OwnSide(
             spec=look.spec,
@@ -97,7 +97,7 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
             why="; ".join((look.decision.reason.value, *said))[:300],
         )
 
-    def _theirs(self, state: ShadowState, replicas: int | None = None) -> OtherSide:
+    def _other_side(self, state: ShadowState, replicas: int | None = None) -> OtherSide:
         """The status is the other side's; its HPA is the one that the status names, else the one that we would make."""
         namespace, name = state.key.namespace, str(state.status.get("hpaName") or "")
         if not name and state.hpa is not None:

@@ -122,7 +122,8 @@ class _Run:
         """Decide about each member; return the decisions, and the state to store."""
         wants = {member.key: self._want(member) for member in self._seen}
         observed: list[tuple[MemberSeen, MemberState | None]] = [
-            (member, observe(member, self._known(member), wants[member.key], self._now)) for member in self._seen
+            (member, observe(member, self._remembered_state(member), wants[member.key], self._now))
+            for member in self._seen
         ]
         moved = self._move(observed)
         decisions = []
@@ -161,7 +162,7 @@ class _Run:
         """Return whether it is too new for a calendar to put it to sleep; an Override is a person's wish."""
         return self._goal.override is None and self._now < member.created + self._spec.grace
 
-    def _known(self, member: MemberSeen) -> MemberState | None:
+    def _remembered_state(self, member: MemberSeen) -> MemberState | None:
         return self._state.members.get(member.key) or member.inherited
 
     def _want(self, member: MemberSeen) -> MemberGoal:
@@ -200,14 +201,14 @@ class _Run:
         """Begin, go on with, or end a transition, by what was seen."""
         state, goal, now = self._state, self._goal, self._now
         if goal.state is State.HOLD:
-            held = self._rest(state) if state.rests else state
+            held = self._final_phase(state) if state.rests else state
             return held if state.phase else replace(state, phase=Phase.AWAKE, since=now)
         transition = state.transition
         to = Phase.AWAKE if goal.state is State.AWAKE else Phase.ASLEEP
         if not state.phase and to is Phase.AWAKE:
             return replace(state, phase=Phase.AWAKE, since=now)
         if to is Phase.ASLEEP and state.rests:
-            return self._rest(state)
+            return self._final_phase(state)
         if transition is None and state.phase is to:
             return state
         if transition is None or transition.to is not to:
@@ -218,10 +219,10 @@ class _Run:
             since = state.since if state.phase is phase else now
             return replace(state, phase=phase, since=since, transition=progress.transition)
         if to is Phase.ASLEEP:
-            return self._rest(replace(state, transition=None))
+            return self._final_phase(replace(state, transition=None))
         return _learn(replace(state, phase=to, since=now, transition=None), progress.finished, now)
 
-    def _rest(self, state: EnvironmentState) -> EnvironmentState:
+    def _final_phase(self, state: EnvironmentState) -> EnvironmentState:
         """Set the phase once the waves are over: asleep from when nothing is up any more."""
         phase = phase_at_rest(state.phase, self._seen)
         return state if phase is state.phase else replace(state, phase=phase, since=self._now)

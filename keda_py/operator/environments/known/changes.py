@@ -46,7 +46,7 @@ def pause_between(objects: int, environments: int, took: float = 0.0) -> float:
 
 def change_of(old: Obj | None, new: Obj | None) -> DueEnvironments | None:
     """The change of any object; None if no Environment depends on what has changed."""
-    if old is None or new is None or [_said(old), *_marks(old)] != [_said(new), *_marks(new)]:
+    if old is None or new is None or [_relevant_fields(old), *_marks(old)] != [_relevant_fields(new), *_marks(new)]:
         return DueEnvironments(namespace_of(new or old))
     return None
 
@@ -56,7 +56,7 @@ def change_of_member(owners: Owners, old: Obj | None, new: Obj | None) -> DueEnv
     namespace = namespace_of(new or old)
     if old is None or new is None or _is_chosen_otherwise(owners, old, new):
         return DueEnvironments(namespace)
-    if _said(old) == _said(new):
+    if _relevant_fields(old) == _relevant_fields(new):
         return None
     going = old["metadata"].get("deletionTimestamp") != new["metadata"].get("deletionTimestamp")
     counted = new["kind"] in _COUNTED and not going
@@ -78,7 +78,7 @@ def _marks(live: Obj) -> tuple[Any, ...]:
     return (meta.get("labels"), meta.get("annotations"))
 
 
-def _said(live: Obj) -> tuple[Any, ...]:
+def _relevant_fields(live: Obj) -> tuple[Any, ...]:
     meta, status = live["metadata"], live.get("status") or {}
     counts = [status.get(name) for name in ("replicas", "readyReplicas", "observedGeneration", "ends")]
     active = [one.get("status") for one in status.get("conditions") or () if one.get("type") == "Active"]
