@@ -164,7 +164,7 @@ class Readings:
         """
         return await gather([self._answer(meter) for meter in self._get(key).meters_of(metric_name)])
 
-    def known(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...] | None:
+    def cached_readings(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...] | None:
         """Return what `ask` would, if it need not wait or read; otherwise None."""
         built = self._objects.get(key)
         if built is None:

@@ -225,7 +225,7 @@ class Caches:
         for informer in (self.event_sources, self.cluster_event_sources):
             await informer.wait_tried()
 
-    def known(self) -> bool:
+    def in_contact(self) -> bool:
         """No watch has been out of contact for longer than a minute."""
         return all(reflector.down_for() < BLIND_SECONDS for reflector in self._reflectors)
 

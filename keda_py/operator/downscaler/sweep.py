@@ -58,7 +58,7 @@ class Sweep:
         """Restore which ScaledObjects sleep, before any of them is reconciled."""
         await self._parts.caches.tried()
         self._every = True
-        if self._parts.caches.known():
+        if self._parts.caches.in_contact():
             known = dict[str, Overrides]()
             async for live in _in_turns(self._parts.scaled_objects.objects()):
                 self._lay(live, await self._decide(live, known))
@@ -110,7 +110,7 @@ class Sweep:
 
     async def _sweep(self, writes: asyncio.TaskGroup) -> None:
         """Process all or the changed objects. Writes run in tasks of their own: a slow one delays only its object."""
-        if not self._parts.caches.known():
+        if not self._parts.caches.in_contact():
             self._tell_blind()
             return
         self._reported = ""
@@ -166,7 +166,7 @@ class Sweep:
         if kind.resource.plural not in self._parts.caches.workloads:
             return False
         live = self._parts.caches.of_kind(target.kind).get(namespace, target.name)
-        return not self._parts.caches.known() or (live is not None and self._deciding.is_marked(live))
+        return not self._parts.caches.in_contact() or (live is not None and self._deciding.is_marked(live))
 
     def _tell_blind(self) -> None:
         problem = self._parts.caches.problem()

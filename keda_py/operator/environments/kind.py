@@ -300,7 +300,7 @@ class Environments(Kind[EnvironmentMemory]):
 
     def _longest_wait(self, spec: EnvironmentSpec, written: Environment | None) -> float:
         """Seconds until the next look, for changes that no watch reports."""
-        if not self._parts.caches.known():
+        if not self._parts.caches.in_contact():
             return READ_SOON_SECONDS
         if written is not None and self._parts.calendars.has_files(spec.namespace, spec.name, written.spec):
             return FILES_SECONDS

@@ -73,7 +73,7 @@ class Members:
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, CountWrite], others: OtherWorkloads
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Yield each member with its object, including remembered ones that are no longer selected but still exist."""
-        known_at_all = self._caches.known()
+        known_at_all = self._caches.in_contact()
         for found in self._found(spec, state, others):
             key, role, live = found.key, found.role, found.live
             workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live

@@ -60,7 +60,7 @@ class JobScaleLoop:
         return JobObservation(
             round=seen,
             tally=self._tracker.tally(state, spec.strategy.pending_conditions),
-            known=self._parts.caches.known(),
+            known=self._parts.caches.in_contact(),
             last_active=state.last_active,
         )
 

@@ -54,7 +54,7 @@ async def observe(
             ready_pods=ready_pods,
             health=parts.readings.health(state.key),
             activity=state.activity,
-            known=parts.caches.known(),
+            known=parts.caches.in_contact(),
         )
         return judge(spec, facts), count
 

@@ -62,7 +62,7 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
         observed = JobObservation(
             round=seen,
             tally=self._tracker.tally(state, spec.strategy.pending_conditions),
-            known=self._parts.caches.known(),
+            known=self._parts.caches.in_contact(),
             last_active=state.last_active,
         )
         decision = decide_jobs(spec, observed, now)

@@ -155,6 +155,6 @@ class EnvironmentCaches:
             if not informer.synced:
                 raise Unavailable(f"{informer.spec.resource.plural} cannot be listed: {informer.error}")
 
-    def known(self) -> bool:
+    def in_contact(self) -> bool:
         """Whether all watches have had contact so recently that no change of a count can have been missed."""
         return all(one.synced and one.down_for() < BLIND_SECONDS for one in (*self.own, *self.members.values()))
