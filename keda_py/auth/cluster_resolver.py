@@ -145,11 +145,11 @@ class ClusterResolver:
         before = self._troubles.pop(lookup.user, {})
         if lookup.troubles:
             self._troubles[lookup.user] = lookup.troubles
-        who = lookup.user[0].log_fields | {"trigger": lookup.index}
+        trigger_fields = lookup.user[0].log_fields | {"trigger": lookup.index}
         for trouble, about in lookup.troubles.items():
             if trouble not in before:
                 fields = {name: text for name, text in about.items() if name != "message"}
-                log.warning(about["message"], extra=who | fields)
+                log.warning(about["message"], extra=trigger_fields | fields)
 
     def _follow(self) -> None:
         self._around.watches.subscribe(self._on_change)

@@ -80,8 +80,8 @@ class Phases:
 
     def take(self) -> list[Announcement]:
         """Return the sentences since the last call."""
-        told, self._announcements = self._announcements, []
-        return told
+        taken, self._announcements = self._announcements, []
+        return taken
 
 
 def _writer_of(live: Obj) -> str:

@@ -97,11 +97,11 @@ async def _look_at_one(client: KubeClient, wanted: ExplainOptions) -> View:
     if about.resource in WORKLOADS:
         if name := scaling_object(about, sources):
             return await _look_at_scaled(client, replace(about, resource=SCALED_OBJECTS, name=name), wanted)
-        told = await tell_member(client, about, sources, times)
+        explained = await tell_member(client, about, sources, times)
     else:
-        told = _tell_rule(about, live, sources, times)
-    lines = [*told.sentences, *([f"not listed, for want of the right: {', '.join(unread)}"] if unread else [])]
-    return View(page=partial(_lines, lines), lines=lines, body=told.body)
+        explained = _tell_rule(about, live, sources, times)
+    lines = [*explained.sentences, *([f"not listed, for want of the right: {', '.join(unread)}"] if unread else [])]
+    return View(page=partial(_lines, lines), lines=lines, body=explained.body)
 
 
 def _tell_rule(about: NamedObject, live: Obj, sources: Sequence[ManifestSource], times: Times) -> MemberExplanation:
@@ -110,8 +110,8 @@ def _tell_rule(about: NamedObject, live: Obj, sources: Sequence[ManifestSource],
     return (tell_override if about.resource is OVERRIDES else tell_schedule)(live, sources, times)
 
 
-def _lines(told: Sequence[str], width: int, height: int | None) -> Text:
-    return Text("\n").join(Text(line) for text in told for line in wrap_indented(text, width))
+def _lines(sentences: Sequence[str], width: int, height: int | None) -> Text:
+    return Text("\n").join(Text(line) for text in sentences for line in wrap_indented(text, width))
 
 
 async def _look_at_scaled(client: KubeClient, about: NamedObject, wanted: ExplainOptions) -> View:
@@ -126,8 +126,8 @@ async def _look_at_scaled(client: KubeClient, about: NamedObject, wanted: Explai
     evidence = await gather(client, insight)
     if since is not None:
         evidence = replace(evidence, steps=[step for step in evidence.steps if step.at >= since])
-    told = Explanation(insight, evidence, user_zone())
-    return View(page=told.page, lines=told.changes, body=insight)
+    explained = Explanation(insight, evidence, user_zone())
+    return View(page=explained.page, lines=explained.changes, body=insight)
 
 
 async def _look_back(client: KubeClient, wanted: ExplainOptions) -> View:

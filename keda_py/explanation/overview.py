@@ -106,22 +106,22 @@ def _changes(ruler: Ruler | None, state: str) -> bool:
     return ruler is not None and ruler.goes == ("wakes" if state in ("asleep", "paused") else "sleeps")
 
 
-def _next(told: Mapping[str, Any], ruler: Ruler | None, now: datetime) -> tuple[str, datetime | None]:
+def _next(reason_fields: Mapping[str, Any], ruler: Ruler | None, now: datetime) -> tuple[str, datetime | None]:
     """Return the earlier of its own next change and its Environment's, with a word for it."""
-    own, ruled = _time(told.get("nextChange")), ruler.at if ruler is not None else None
+    own, ruled = _time(reason_fields.get("nextChange")), ruler.at if ruler is not None else None
     known = sorted(at for at in (own, ruled) if at is not None and at > now)
     if not known:
         return "", None
     return ruler.goes if ruler is not None and known[0] == ruled else "", known[0]
 
 
-def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, told: Mapping[str, Any]) -> str:
+def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, reason_fields: Mapping[str, Any]) -> str:
     """Name its state; an error comes before a pause, and before sleep by an Environment."""
-    reason = told.get("reason", "")
+    reason = reason_fields.get("reason", "")
     if ready == "False":
         return "broken"
     if paused:
-        return "asleep" if str(told.get("ruledBy") or "").startswith("asleep") else "paused"
+        return "asleep" if str(reason_fields.get("ruledBy") or "").startswith("asleep") else "paused"
     if reason == Reason.COOLING_DOWN:
         return "cooling"
     if reason in _QUIET or active not in ("True", "Unknown"):
@@ -136,12 +136,12 @@ def _rests_at_zero(live: Mapping[str, Any]) -> bool:
     return live.get("kind", "ScaledObject") == "ScaledObject" and not least
 
 
-def _why(ready: str, message: str, told: Mapping[str, Any]) -> str:
+def _why(ready: str, message: str, reason_fields: Mapping[str, Any]) -> str:
     if ready == "False":
         return message
-    ruled = told.get("ruledBy")
-    reason = "" if ruled and told.get("reason") == Reason.PAUSED else told.get("reason", "")
-    return "; ".join(map(str, filter(None, (ruled, reason, *(told.get("notes") or ())))))
+    ruled = reason_fields.get("ruledBy")
+    reason = "" if ruled and reason_fields.get("reason") == Reason.PAUSED else reason_fields.get("reason", "")
+    return "; ".join(map(str, filter(None, (ruled, reason, *(reason_fields.get("notes") or ())))))
 
 
 def _without_end(text: str) -> str:

@@ -191,14 +191,14 @@ class Validation:
             context = context_of(written, index, self._shared_context, None)
             yield from check_trigger(written, self.release.parameters(written, namespace_of(body)), context, None)
 
-    def _check_rest(self, body: dict[str, Any], told: Sequence[str]) -> Iterator[Finding]:
+    def _check_rest(self, body: dict[str, Any], refused: Sequence[str]) -> Iterator[Finding]:
         """Check the other fields of an object without triggers that the schema refuses."""
         mended = None if body["kind"] in _WITH_TRIGGERS else mend(body, our_kinds()[body["apiVersion"], body["kind"]])
         if mended is None:
             return
         readable, touched = mended
         for finding in self._check_readable(body["kind"], readable, completed(readable)):
-            if isinstance(finding, Denial) and finding.field not in told and is_beside(finding.field, touched):
+            if isinstance(finding, Denial) and finding.field not in refused and is_beside(finding.field, touched):
                 yield finding
 
     def _check_authentication(self, body: Mapping[str, object]) -> Iterator[Finding]:

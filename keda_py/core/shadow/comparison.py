@@ -136,8 +136,8 @@ def _conditions(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
         why = ": ".join(filter(None, (decided.ready.message, failures)))[:MOST_CHARACTERS]
         yield claim_of(Matter.READY, Side(value=yes(decided.ready.status, "ready"), why=why), _ready_side(ready))
     standing_in = yes("True" if ours.in_fallback else "False", "in fallback")
-    told = Side(value=yes(fallback.status, "in fallback"), why=fallback.message[:MOST_CHARACTERS])
-    yield claim_of(Matter.FALLBACK, Side(value=standing_in, why=ours.why), told)
+    other = Side(value=yes(fallback.status, "in fallback"), why=fallback.message[:MOST_CHARACTERS])
+    yield claim_of(Matter.FALLBACK, Side(value=standing_in, why=ours.why), other)
 
 
 def _ready_side(ready: ConditionValue) -> Side:
@@ -204,12 +204,12 @@ def _metrics(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
             lowest, highest = possible
             seen = min(max(values[name], lowest), highest)
             own, other = (_replicas_for(ours.spec, target, milli, pods) for milli in (values[name], seen))
-            told = Side(value=_replicas_in_words(seen, other), why="the HPA's status")
+            their_side = Side(value=_replicas_in_words(seen, other), why="the HPA's status")
             yield Claim(
                 matter=Matter.METRIC,
                 subject=name,
                 ours=Side(value=_replicas_in_words(values[name], own), why=ours.why),
-                theirs=told,
+                theirs=their_side,
                 agree=own == other,
             )
 

@@ -112,8 +112,8 @@ class AdmissionServer:
                 self._begin_answer(message)
             case {"reviewed": review}:
                 self._note(review)
-            case {"log": told}:
-                log_forwarded(told)
+            case {"log": record}:
+                log_forwarded(record)
 
     def _begin_answer(self, question: Message) -> None:
         if self._questions is None or self._asked >= QUESTIONS_AT_ONCE:
@@ -143,7 +143,7 @@ class AdmissionServer:
         self._instruments.process.reconciles.record_review(path, review["code"], review["seconds"])
         if review.get("judged"):
             self._instruments.admission.record_validation(namespace, action)
-        if notes := review.get("told"):
+        if notes := review.get("notes"):
             self._cautions.expect(_judged(review["about"], notes))
         if author := review.get("author"):
             self._requesters.expect(_request(review["about"], review.get("namespace", ""), author))

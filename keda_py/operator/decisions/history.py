@@ -69,9 +69,9 @@ def as_stored(history: DecisionHistory, stored: object) -> DecisionHistory:
     return replace(history, packed=stored) if stored == history.packed or is_same_history(history, stored) else history
 
 
-def is_same_history(history: DecisionHistory, told: object) -> bool:
+def is_same_history(history: DecisionHistory, stored: object) -> bool:
     """Whether a packed list is the history in other words: an API server writes numbers in its own way."""
-    return isinstance(told, bytes) and len(told) <= LONG and unpack(told) == unpack(history.packed)
+    return isinstance(stored, bytes) and len(stored) <= LONG and unpack(stored) == unpack(history.packed)
 
 
 def compact(entry: Entry) -> Change:

@@ -148,12 +148,12 @@ class Environments(Kind[EnvironmentMemory]):
         )
         await self._parts.status.write(state, {"conditions": listed})
 
-    def _report_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
+    def _report_held_up(self, state: EnvironmentMemory, live: Obj | None, text: str) -> None:
         if not self._parts.acts():
             return  # the leader records it
-        if live is not None and told and told != state.held_up:
-            self._parts.events.record(live, "Warning", "EnvironmentHeldUp", told)
-        state.held_up = told
+        if live is not None and text and text != state.held_up:
+            self._parts.events.record(live, "Warning", "EnvironmentHeldUp", text)
+        state.held_up = text
 
     async def _decide(
         self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
@@ -281,11 +281,11 @@ class Environments(Kind[EnvironmentMemory]):
         """
         own = {one.key for one in seen.members if one.role is Role.SCALED_OBJECT and not one.owned_by}
         calendar = map_at(self.live.get(state.key.namespace, state.key.name), "spec", "calendarRef")
-        told = ruler(state.key.name, decision.status, calendar)
+        by = ruler(state.key.name, decision.status, calendar)
         released = by_environment(state.key.name, decision.goal.because)
         for member in decision.members:
             if member.key in own:
-                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member, released), state.uid)
+                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(by, member, released), state.uid)
         for gone in state.laid - {one.key for one in seen.members}:
             self._parts.overlays.put(_scaled_object(state, gone), None, state.uid)
         state.laid = frozenset(own)

@@ -41,11 +41,11 @@ def reason_of(look: Look) -> Mapping[str, Any]:
     moving = planned | _ruled_by(look.spec)
     if before.get("reason") == decision.reason.value:
         same = all(before.get(name) == moving.get(name) for name in _MOVING)
-        return before if same else {name: told for name, told in before.items() if name not in _MOVING} | moving
-    told: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)} | moving
+        return before if same else {name: value for name, value in before.items() if name not in _MOVING} | moving
+    fields: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)} | moving
     values = {value.name: write_milli(value.milli) for value in look.evaluation.values}
     notes = [note[:NOTE_CHARACTERS] for note in (*look.failures, *look.evaluation.notes)]
-    return told | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})
+    return fields | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})
 
 
 def savings_of(ledger: Ledger | None) -> dict[str, Any]:

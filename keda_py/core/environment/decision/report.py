@@ -186,8 +186,8 @@ def _empty_wave(picture: Picture) -> str:
 
 def _contested(picture: Picture) -> Condition:
     found = {key: each for key, each in picture.state.members.items() if each.stage is Stage.CONTESTED}
-    told = next((each.because for each in picture.members if each.key in found), "")
-    message = f"{_names(sorted(found))}: {told}" if found else ""
+    because = next((each.because for each in picture.members if each.key in found), "")
+    message = f"{_names(sorted(found))}: {because}" if found else ""
     return _condition("Contested", bool(found), "PutBackTwice" if found else "NotContested", message)
 
 

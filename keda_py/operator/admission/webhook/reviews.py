@@ -86,7 +86,7 @@ class AdmissionResult:
     judged: bool = False
     denied: str = ""
     """Denial.reason."""
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """Warnings that an Event repeats."""
     author: str = ""
     """Who creates this Override."""
@@ -145,7 +145,7 @@ class Reviewer:
         author = request.user_info.username if created else ""
         lines = [_one_line(_labelled(one))[:LONGEST_WARNING] for one in warnings]
         return AdmissionResult(
-            response=_response(request.uid, warnings=lines), judged=judged, told=sentences, author=author
+            response=_response(request.uid, warnings=lines), judged=judged, notes=sentences, author=author
         )
 
     async def _judge(
