@@ -103,7 +103,7 @@ def _is_of(scaled_object: Obj, hpa: Obj) -> bool:
 
 
 def _metric_words(metric: Obj) -> str:
-    """A metric in words: queue (4 a pod)."""
+    """Write a metric for a sentence: `queue (4 a pod)`."""
     kind = text_at(metric, "type")
     source = map_at(metric, kind[:1].lower() + kind[1:])
     name, target = text_at(source, "metric", "name") or text_at(source, "name"), map_at(source, "target")

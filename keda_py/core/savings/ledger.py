@@ -89,7 +89,7 @@ def note(ledger: Ledger | None, now: datetime, held: LedgerState, *, before: int
     # After a restart the time since the last write counts only if the count is still the same: otherwise it changed at
     # an unknown moment.
     known = not ledger.restored or before is None or before == ledger.held.count
-    passed = _add_time(ledger, now) if known and timedelta(0) < now - ledger.at <= LONGEST_GAP else ledger
+    passed = _advance(ledger, now) if known and timedelta(0) < now - ledger.at <= LONGEST_GAP else ledger
     moved = ledger.moved or not known or held != ledger.kept
     found = _in_month(passed, now)
     if (found.at, found.held, found.restored, found.moved) == (now, held, False, moved):
@@ -118,7 +118,7 @@ def kept(ledger: Ledger) -> Ledger:
     return replace(ledger, kept=ledger.held, kept_at=ledger.at, moved=False)
 
 
-def _add_time(ledger: Ledger, now: datetime) -> Ledger:
+def _advance(ledger: Ledger, now: datetime) -> Ledger:
     """Add the time up to now to the sums, day by day."""
     while ledger.at < now:
         ledger = _in_month(ledger, ledger.at)
