@@ -124,9 +124,9 @@ class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):
 
     async def open_hub(self) -> EventHub:
         """Share the hub between triggers with the same credential."""
-        context, who = self.context, self.context.pod_identity
+        context, pod = self.context, self.context.pod_identity
         what = ("event hub", self._host, self._name, context.http_timeout)
-        identity = (who.provider, who.identity_id, who.identity_tenant_id, who.identity_authority_host)
+        identity = (pod.provider, pod.identity_id, pod.identity_tenant_id, pod.identity_authority_host)
         key = sharing_key(context.namespace, what, self.metadata.connection, identity)
         return await open_hub(context, key, self._host, self._name, await self._credential())
 

@@ -7,7 +7,7 @@ from pydantic import SecretStr, model_validator
 from keda_py.sdk.advanced import META, ScalerContext, TlsSettings
 from keda_py.sdk.messages import parse
 from keda_py.sdk.scaler import AUTH, ENV, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
-from scalers.shared.asked_at_once import each
+from scalers.shared.concurrent_reads import each
 from scalers.shared.grpc import temporal_api as api
 from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect, host_and_port
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack
 
-from keda_py.answers.ledger import Ledger, NoRoom
+from keda_py.answers.ledger import ByteBudget, NoRoom
 from keda_py.answers.tenants import tenant
 
 SHARE, PER_HOST = 1000, 100
@@ -22,8 +22,8 @@ _MANY = 1_000_000
 """Waiting requests; effectively unbounded, because each belongs to an object that is in memory anyway."""
 
 
-def _ledger(alone: int) -> Ledger:
-    return Ledger(_ALONE * alone, most_waiting=_MANY)
+def _ledger(alone: int) -> ByteBudget:
+    return ByteBudget(_ALONE * alone, most_waiting=_MANY)
 
 
 class Connections:
@@ -32,7 +32,7 @@ class Connections:
     def __init__(self, share: int = SHARE, per_host: int = PER_HOST) -> None:
         self.share, self._per_host = share, per_host
         self._all = _ledger(share)
-        self._hosts: dict[Hashable, Ledger] = {}
+        self._hosts: dict[Hashable, ByteBudget] = {}
 
     @property
     def held(self) -> int:
@@ -60,19 +60,19 @@ class Connections:
             kept = held.pop_all()
         return kept.close
 
-    def _ledgers(self, host: Hashable, held: ExitStack) -> Iterator[tuple[Ledger, str]]:
+    def _ledgers(self, host: Hashable, held: ExitStack) -> Iterator[tuple[ByteBudget, str]]:
         if host is not None:
             ledger = self._hosts.setdefault(host, _ledger(self._per_host))
             held.callback(self._forget, host, ledger)
             yield ledger, "one host"
         yield self._all, "sources"
 
-    def _forget(self, host: Hashable, ledger: Ledger) -> None:
+    def _forget(self, host: Hashable, ledger: ByteBudget) -> None:
         if not ledger.held and self._hosts.get(host) is ledger:
             del self._hosts[host]
 
 
-async def _wait(ledger: Ledger, namespace: str, deadline: float | None, places: str) -> None:
+async def _wait(ledger: ByteBudget, namespace: str, deadline: float | None, places: str) -> None:
     try:
         async with asyncio.timeout_at(deadline):
             await ledger.take(namespace, 1)

@@ -164,12 +164,12 @@ class Readings:
         """
         return await gather([self._answer(meter) for meter in self._get(key).meters_of(metric_name)])
 
-    def known(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...] | None:
+    def cached_readings(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...] | None:
         """Return what `ask` would, if it need not wait or read; otherwise None."""
         built = self._objects.get(key)
         if built is None:
             return None
-        known = [self._known(meter) for meter in built.meters_of(metric_name)]
+        known = [self._fresh_reading(meter) for meter in built.meters_of(metric_name)]
         return None if None in known else tuple(filter(None, known))
 
     def health(self, key: ObjectKey) -> Mapping[str, FallbackState]:
@@ -264,10 +264,10 @@ class Readings:
         return flight
 
     def _answer(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
-        known = self._known(meter)
+        known = self._fresh_reading(meter)
         return self._request(meter, self._clock.monotonic(), asked=True) if known is None else landed(known)
 
-    def _known(self, meter: TrackedMetric) -> MetricReading | None:
+    def _fresh_reading(self, meter: TrackedMetric) -> MetricReading | None:
         """Return the reading that answers the HPA without a read."""
         if meter.cached and meter.last and self._failures.counting(meter.key):
             return meter.last

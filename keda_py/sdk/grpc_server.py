@@ -82,20 +82,20 @@ class ExternalScalers:
     """Answers KEDA's questions with scalers of one class, one for each trigger that asks."""
 
     def __init__(
-        self, scaler: type[AnyScaler], lent: SharedContext, *, auth: Secrets | None = None, interval: float = 5.0
+        self, scaler: type[AnyScaler], shared: SharedContext, *, auth: Secrets | None = None, interval: float = 5.0
     ) -> None:
         """`interval`: seconds between two readings for a stream, where the scaler has none of its own."""
-        self._class, self._lent, self._auth, self._interval = scaler, lent, auth or {}, interval
+        self._class, self._shared, self._auth, self._interval = scaler, shared, auth or {}, interval
         self._open: OrderedDict[object, _OpenTrigger] = OrderedDict()
         self._opening: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     async def specs(self, question: Any) -> Any:
         """Answer GetMetricSpec with the scaler's specs."""
-        told = [
+        specs = [
             {"metricName": spec.name, "targetSize" if isinstance(spec.target, int) else "targetSizeFloat": spec.target}
             for spec in (await self._of(question)).specs
         ]
-        return protocol.messages()["GetMetricSpecResponse"](metricSpecs=told)
+        return protocol.messages()["GetMetricSpecResponse"](metricSpecs=specs)
 
     async def metrics(self, question: Any) -> Any:
         """Answer GetMetrics with one reading. Raises ConfigError for a metric that the scaler does not have."""
@@ -104,8 +104,8 @@ class ExternalScalers:
         if spec is None:
             raise ConfigError(f'no metric "{question.metricName}"')
         value = (await found.read(spec)).value
-        told = {"metricName": spec.name, "metricValue": int(value), "metricValueFloat": value}
-        return protocol.messages()["GetMetricsResponse"](metricValues=[told])
+        document = {"metricName": spec.name, "metricValue": int(value), "metricValueFloat": value}
+        return protocol.messages()["GetMetricsResponse"](metricValues=[document])
 
     async def is_active(self, question: Any) -> Any:
         """Answer IsActive."""
@@ -144,7 +144,7 @@ class ExternalScalers:
         env = {key: text for key, text in metadata.items() if key.endswith(_FROM_ENV)}
         keys = {key: key if key in env else text for key, text in metadata.items()}
         context = EngineContext(
-            shared_context=self._lent,
+            shared_context=self._shared,
             namespace=reference.namespace,
             scaled_object=reference.name,
             trigger_index=0,
@@ -225,8 +225,8 @@ async def serve(scaler: type[AnyScaler], address: str, credentials: Any = None, 
     """Serve until cancelled. `credentials` are those of `grpc.ssl_server_credentials`; None: plain text."""
     import grpc.aio
 
-    async with shared_context(clock=SystemClock()) as lent:
-        server, scalers = grpc.aio.server(), ExternalScalers(scaler, lent, auth=auth)
+    async with shared_context(clock=SystemClock()) as shared:
+        server, scalers = grpc.aio.server(), ExternalScalers(scaler, shared, auth=auth)
         add_to(server, scalers)
         server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
         try:

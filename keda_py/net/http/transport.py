@@ -222,7 +222,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             if proxied or not isinstance(refusal, ssl.SSLCertVerificationError):
                 raise
             learning = own_subject_certificates.learn(context, used, server, refusal)
-            if not await _in_time(learning, _left(seconds, clock() - began)):
+            if not await _in_time(learning, _remaining(seconds, clock() - began)):
                 raise
         return await self._send_with(
             request, url, own_subject_certificates.context_for(context, server), clock() - began
@@ -241,8 +241,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             proxy=self._proxies.for_url(url),
             ssl=context or True,
             timeout=aiohttp.ClientTimeout(
-                connect=_left(timeout.get("pool"), spent),
-                sock_connect=_left(timeout.get("connect"), spent),
+                connect=_remaining(timeout.get("pool"), spent),
+                sock_connect=_remaining(timeout.get("connect"), spent),
                 sock_read=timeout.get("read"),
             ),
         )
@@ -275,7 +275,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             await self._names.close()
 
 
-def _left(seconds: float | None, spent: float) -> float | None:
+def _remaining(seconds: float | None, spent: float) -> float | None:
     """Return the rest of a time-out, never 0, which aiohttp takes for no time-out."""
     return None if seconds is None else max(seconds - spent, 0.001)
 

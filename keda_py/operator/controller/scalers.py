@@ -20,7 +20,7 @@ async def build_scalers(parts: Dependencies, state: Remembered, spec: TriggersSp
     async with state.without_worker():
         metrics = await parts.status.meanwhile(state, parts.readings.build(spec))
     if parts.readings.built(state.key) is not before:
-        _tell_built(parts, live, spec)
+        _report_built(parts, live, spec)
     return metrics
 
 
@@ -42,7 +42,7 @@ def used_types(spec: TriggersSpec) -> dict[str, str]:
     }
 
 
-def _tell_built(parts: Dependencies, live: Obj, spec: TriggersSpec) -> None:
+def _report_built(parts: Dependencies, live: Obj, spec: TriggersSpec) -> None:
     """Record one Event for each type, and one for each key that no scaler reads if the settings ask for it."""
     for kind in dict.fromkeys(trigger.type for trigger in spec.triggers):
         parts.events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")

@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 
 from keda_py.apis.environments.calendar import CalendarSpec
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import (
+from keda_py.core.environment.calendar.queries import (
     hours_a_week,
+    invalid_status,
     moment_of,
     next_holidays,
     openings,
+    status_of,
 )
 from keda_py.core.environment.calendar.reading import read_calendar
-from keda_py.core.environment.calendar.report import invalid_status, status_of
 from keda_py.core.environment.times import in_words, parse_duration
 from keda_py.errors import ConfigError
 from tests.calls import calls_of

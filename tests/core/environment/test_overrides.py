@@ -4,14 +4,14 @@ from typing import Any
 import pytest
 
 from keda_py.apis.environments.override import Override
-from keda_py.core.environment.overrides import Overrides, Target, check_override, read_override, removable_at
+from keda_py.core.environment.overrides import Overrides, TargetKey, check_override, read_override, removable_at
 from keda_py.core.environment.spec import EXCLUDE, owner_of
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from tests.core.environment.builders import NIGHT, NOON, calendar, environment, override
 from tests.costs import cpu_of
 
-DEV, WEB, QUEUE = Target("Environment", "dev"), Target("Deployment", "web"), Target("ScaledObject", "queue")
+DEV, WEB, QUEUE = TargetKey("Environment", "dev"), TargetKey("Deployment", "web"), TargetKey("ScaledObject", "queue")
 AT_19 = "2026-11-23T19:00:00Z"
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from keda_py.core.hpa.manifest import differs
-from keda_py.kube.informers.pool import Pool
+from keda_py.kube.informers.informer_spec import Pool
 from keda_py.operator.cluster.caches import WRITTEN, keep_hpa, keep_hpa_status, unpack_hpa
 from tests.costs import within
 

@@ -25,8 +25,8 @@ from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.changes import pause_between
 from keda_py.operator.environments.known.files import MOST_KEPT, Files
-from keda_py.operator.environments.known.overriding import Overriding
-from keda_py.operator.environments.known.parsed import Parsed
+from keda_py.operator.environments.known.manifest_cache import Parsed
+from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.override_kind import LOOKED_AT_ONCE
 from keda_py.operator.environments.state import EnvironmentMemory

@@ -18,9 +18,9 @@ from keda_py.operator.admission.webhook.reviews import (
     LONGEST_MESSAGE,
     MOST_CONTAINERS,
     MOST_WARNINGS,
+    AdmissionResult,
     Malformed,
     Reviewer,
-    Verdict,
     read_review,
 )
 from tests.builders import cron
@@ -34,11 +34,11 @@ async def reviewer() -> AsyncIterator[Reviewer]:
         yield made
 
 
-async def judge(reviewer: Reviewer, body: bytes, path: str = PATH) -> Verdict:
+async def judge(reviewer: Reviewer, body: bytes, path: str = PATH) -> AdmissionResult:
     return await reviewer.review(path, read_review(body))
 
 
-def message(verdict: Verdict) -> str:
+def message(verdict: AdmissionResult) -> str:
     response = verdict.response["response"]
     assert not response["allowed"]
     text: str = response["status"]["message"]
@@ -107,7 +107,7 @@ async def test_the_most_that_is_judged_is_judged_fast(reviewer: Reviewer, unknow
     assert len(verdict.response["response"].get("warnings", ())) == warnings
 
 
-def warnings_of(verdict: Verdict) -> list[str]:
+def warnings_of(verdict: AdmissionResult) -> list[str]:
     assert verdict.response["response"]["allowed"]
     found: list[str] = verdict.response["response"].get("warnings", [])
     return found
@@ -215,7 +215,7 @@ async def test_wrong_types_are_denied_or_allowed_and_nothing_else(
 ) -> None:
     body = review({**written(), part: value}, oldObject=old, operation="UPDATE")
     for webhook in WEBHOOKS:
-        assert isinstance(await judge(reviewer, body, webhook.path), Verdict)
+        assert isinstance(await judge(reviewer, body, webhook.path), AdmissionResult)
 
 
 async def test_of_two_keys_of_one_name_the_last_counts(reviewer: Reviewer) -> None:

@@ -14,13 +14,13 @@ from typing import Any
 from keda_py.apis.foreign import name_of, namespace_of
 from keda_py.clock import SystemClock
 from keda_py.core.values.selectors import LabelSelector
-from keda_py.environments.asking import list_environments
+from keda_py.environments.requests import list_environments
 from keda_py.environments.show import write_done
 from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import Obj
-from keda_py.terminal.questions import confirm
+from keda_py.terminal.console import confirm
 
 _MOST_NAMED = 5
 
@@ -45,22 +45,22 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CommandResult:
     """Result of a command, in words and as objects; `failed` are the errors of objects that stayed as they were."""
 
-    told: Sequence[str]
+    lines: Sequence[str]
     bodies: Sequence[Any]
     failed: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class PlannedAction:
     """Proposal of what will happen. If `question` is "", none is asked and `perform` prints everything."""
 
-    told: Sequence[str]
+    lines: Sequence[str]
     bodies: Sequence[Any]
     question: str = ""
-    perform: Callable[[KubeClient], Awaitable[Outcome]] = field(repr=False)
+    perform: Callable[[KubeClient], Awaitable[CommandResult]] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Printing:
 
 
 def carry_out(
-    kubeconfig: str, propose: Callable[[KubeClient, str], Awaitable[Proposal]], choice: Choice, printing: Printing
+    kubeconfig: str, propose: Callable[[KubeClient, str], Awaitable[PlannedAction]], choice: Choice, printing: Printing
 ) -> int:
     """Propose, ask, do; returns the exit code. Raises ConfigError, and KubeError if something could not be done.
 
@@ -80,31 +80,31 @@ def carry_out(
     """
     namespace = choice.namespace or context_namespace(kubeconfig)
 
-    async def proposed() -> Proposal:
+    async def proposed() -> PlannedAction:
         async with KubeClient(SystemClock(), kubeconfig) as client:
             return await propose(client, namespace)
 
-    async def performed(proposal: Proposal) -> Outcome:
+    async def performed(proposal: PlannedAction) -> CommandResult:
         async with KubeClient(SystemClock(), kubeconfig) as client:
             return await proposal.perform(client)
 
     proposal = asyncio.run(proposed())
     if printing.dry_run:
-        _write(Outcome(told=proposal.told, bodies=proposal.bodies), choice, printing)
+        _write(CommandResult(lines=proposal.lines, bodies=proposal.bodies), choice, printing)
         return 0
     # Both loops have ended or not begun here: a person may take minutes to answer, and no connection stays open.
     # The proposal is carried out as it was shown; each write fails by itself if its object has changed.
-    if proposal.question and not confirm(proposal.told, proposal.question, yes=choice.yes):
+    if proposal.question and not confirm(proposal.lines, proposal.question, yes=choice.yes):
         sys.stderr.write("nothing is changed\n")
         return 1
     _write(asyncio.run(performed(proposal)), choice, printing)
     return 0
 
 
-def _write(outcome: Outcome, choice: Choice, printing: Printing) -> None:
+def _write(outcome: CommandResult, choice: Choice, printing: Printing) -> None:
     """Print the outcome; a single target as one object, not as a list."""
     bodies = outcome.bodies
-    write_done(outcome.told, bodies[0] if choice.is_single and len(bodies) == 1 else bodies, as_json=printing.as_json)
+    write_done(outcome.lines, bodies[0] if choice.is_single and len(bodies) == 1 else bodies, as_json=printing.as_json)
     if outcome.failed:
         more = f"; and {len(outcome.failed) - _MOST_NAMED} more" if len(outcome.failed) > _MOST_NAMED else ""
         total = len(outcome.failed) + len(bodies)
@@ -118,8 +118,8 @@ async def chosen_environments(client: KubeClient, namespace: str, choice: Choice
     found = [live for live in await list_environments(client, where) if selector.matches(live)]
     if not found:
         labelled = f" with labels {choice.selector!r}" if choice.selector else ""
-        told = "the cluster" if choice.everywhere else f"namespace {namespace!r}"
-        raise ConfigError(f"{told} has no Environment{labelled}; `keda-py env -A` lists all", field="-l")
+        scope = "the cluster" if choice.everywhere else f"namespace {namespace!r}"
+        raise ConfigError(f"{scope} has no Environment{labelled}; `keda-py env -A` lists all", field="-l")
     return found
 
 

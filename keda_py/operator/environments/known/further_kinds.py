@@ -37,7 +37,7 @@ Place = tuple[Kind, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CountQuery:
     """A workload whose count is needed: `live` is the watched object, None if its kind is not watched."""
 
     kind: Kind
@@ -47,7 +47,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ScaleAnswer:
     """The answer of /scale. `scale` None: the object does not exist. `error`: the count is not known."""
 
     version: str
@@ -86,7 +86,7 @@ class FurtherKinds:
         self._tasks: dict[Place, asyncio.Task[None]] = {}
         self._begun: asyncio.Queue[Place] = asyncio.Queue()
         self._listeners: list[Notify] = []
-        self._read: dict[tuple[Kind, str, str], _Read] = {}
+        self._read: dict[tuple[Kind, str, str], _ScaleAnswer] = {}
         self._targets: dict[Kind, ScaleTarget] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
@@ -162,34 +162,34 @@ class FurtherKinds:
         if place not in self._informers:  # another look may have added it during the await
             spec = InformerSpec(resource=served.resource, namespaces=(namespace,), transform=keep_further)
             informer = self._informers[place] = Informer(self._client, spec)
-            informer.subscribe(partial(self._tell, kind))
+            informer.subscribe(partial(self._notify, kind))
             self._begun.put_nowait(place)
         return self._informers[place]
 
-    def _tell(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
+    def _notify(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
         if new is None and old is not None:
             meta = old["metadata"]
             self._read.pop((kind, meta["namespace"], meta["name"]), None)
         for notify in tuple(self._listeners):
             notify(old, new)
 
-    def watched(self, kinds: Iterable[Kind], namespace: str) -> list[Wanted]:
+    def watched(self, kinds: Iterable[Kind], namespace: str) -> list[CountQuery]:
         """The workloads of those kinds, as far as they can be listed.
 
         An object with a controller is left out, as a ReplicaSet of a Deployment: its controller would scale it up
         again.
         """
-        found: list[Wanted] = []
+        found: list[CountQuery] = []
         for kind in kinds:
             informer = self._informers.get(self._place(kind, namespace))
             if informer is not None and informer.synced:
                 lives = informer.objects(namespace)
                 found.extend(
-                    Wanted(kind, namespace, live["metadata"]["name"], live) for live in lives if not live["owned"]
+                    CountQuery(kind, namespace, live["metadata"]["name"], live) for live in lives if not live["owned"]
                 )
         return found
 
-    async def read(self, wanted: Iterable[Wanted], *, soon: bool) -> None:
+    async def read(self, wanted: Iterable[CountQuery], *, soon: bool) -> None:
         """Read the counts that are not known or too old. `soon`: the Environment is waking or falling asleep."""
         oldest = self._clock.monotonic() - (READ_SOON_SECONDS if soon else READ_AGAIN_SECONDS)
         async with asyncio.TaskGroup() as tasks:
@@ -215,9 +215,9 @@ class FurtherKinds:
                 pass
             except (ConfigError, KubeError) as error:
                 problem = str(error)
-        self._read[key] = _Read(version, self._clock.monotonic(), scale, problem)
+        self._read[key] = _ScaleAnswer(version, self._clock.monotonic(), scale, problem)
 
-    def workload(self, wanted: Wanted) -> Obj | None:
+    def workload(self, wanted: CountQuery) -> Obj | None:
         """The workload as last read; None if it does not exist. Its `spec.replicas` is None if that is not known."""
         known = self._read.get((wanted.kind, wanted.namespace, wanted.name))
         informer = self._informers.get(self._place(wanted.kind, wanted.namespace))

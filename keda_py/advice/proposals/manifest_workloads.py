@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from keda_py.advice.proposals.workload import Observed, Workload
+from keda_py.advice.proposals.workload import Observed, WorkloadKey
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at, texts_at, value_at
 from keda_py.savings.reading import request_of
 
@@ -28,33 +28,33 @@ def with_written(observed: Observed, bodies: Sequence[Body]) -> Observed:
     )
 
 
-def are_all(workloads: Collection[Workload], namespace: str, bodies: Iterable[Body]) -> bool:
+def are_all(workloads: Collection[WorkloadKey], namespace: str, bodies: Iterable[Body]) -> bool:
     """Whether these are the workloads of a namespace, each seen in a manifest; CronJobs and the like are others."""
     here = [body for body in bodies if namespace_of(body) == namespace]
-    seen = {Workload(namespace, body["kind"], name_of(body)) for body in here if body["kind"] in _WORKLOADS}
+    seen = {WorkloadKey(namespace, body["kind"], name_of(body)) for body in here if body["kind"] in _WORKLOADS}
     of_objects = {workload: _scaled(body) for body in here if (workload := _scaled(body)) is not None}
     known = {*workloads, *(scaled for scaled in of_objects if _object_of(here, scaled) in workloads)}
     return set(workloads) <= {*seen, *(_object_of(here, each) for each in of_objects)} and seen <= known
 
 
-def _scaled(body: Body) -> Workload | None:
+def _scaled(body: Body) -> WorkloadKey | None:
     """What a ScaledObject scales."""
     if body["kind"] != "ScaledObject":
         return None
     target = map_at(body, "spec", "scaleTargetRef")
-    return Workload(namespace_of(body), text_at(target, "kind") or "Deployment", text_at(target, "name"))
+    return WorkloadKey(namespace_of(body), text_at(target, "kind") or "Deployment", text_at(target, "name"))
 
 
-def _object_of(bodies: Iterable[Body], scaled: Workload) -> Workload | None:
+def _object_of(bodies: Iterable[Body], scaled: WorkloadKey) -> WorkloadKey | None:
     body = next((each for each in bodies if _scaled(each) == scaled), None)
-    return Workload(scaled.namespace, "ScaledObject", name_of(body)) if body is not None else None
+    return WorkloadKey(scaled.namespace, "ScaledObject", name_of(body)) if body is not None else None
 
 
 def _named(bodies: Iterable[Body], kind: str, name: str) -> Body | None:
     return next((body for body in bodies if (body["kind"], name_of(body)) == (kind, name)), None)
 
 
-def _scaling(bodies: Iterable[Body], workload: Workload) -> Body | None:
+def _scaling(bodies: Iterable[Body], workload: WorkloadKey) -> Body | None:
     return next((body for body in bodies if _scaled(body) == workload), None)
 
 

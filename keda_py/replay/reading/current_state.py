@@ -9,17 +9,19 @@ from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.environment.spec import EnvironmentSpec, owner_of
 from keda_py.core.environment.times import parse_optional_time
 from keda_py.errors import ConfigError
-from keda_py.replay.ahead import AHEAD
 from keda_py.replay.namespaces import NamespaceReplay
-from keda_py.replay.plan import EnvironmentPlan, NamespacePlan, Now
-from keda_py.replay.reading.manifests import ROLES, Source, read_plans
+from keda_py.replay.next_change import AHEAD
+from keda_py.replay.plan import CurrentState, EnvironmentPlan, NamespacePlan
+from keda_py.replay.reading.manifests import ROLES, ManifestSource, read_plans
 
 Marks = tuple[Mapping[str, str], Mapping[str, str]]
 """Labels and annotations."""
 _ASLEEP = (Stage.FALLING, Stage.DOWN)
 
 
-def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None = None) -> NamespacePlan | None:
+def plan_of(
+    sources: Sequence[ManifestSource], key: str, now: datetime, seen: CurrentState | None = None
+) -> NamespacePlan | None:
     """Read the plan for KIND/NAME; None if it cannot be read, or is not among `sources`, which are of one namespace.
 
     `seen` is what is known of the object better than the sources say it. Only with waves do other members matter.
@@ -40,7 +42,7 @@ def plan_of(sources: Sequence[Source], key: str, now: datetime, seen: Now | None
     )
 
 
-def as_it_stands(plan: NamespacePlan, sources: Iterable[Source], now: datetime) -> NamespacePlan:
+def with_current_counts(plan: NamespacePlan, sources: Iterable[ManifestSource], now: datetime) -> NamespacePlan:
     """The whole namespace; as it is without Environments, as its workloads are not read then.
 
     What a ScaledObject scales may not be among the sources: then its count is what its schedules make of it.
@@ -53,12 +55,12 @@ def as_it_stands(plan: NamespacePlan, sources: Iterable[Source], now: datetime) 
     reckoned = NamespaceReplay(plan, now, now + timedelta.resolution)
     reckoned.run()
     for governed in reckoned.objects:
-        counts.setdefault(governed.key, Now(replicas=governed.replay.replicas))
+        counts.setdefault(governed.key, CurrentState(replicas=governed.replay.replicas))
     bodies = {_key(source.body): source.body for source in own}
     return replace(plan, now={key: _with_activity(one, bodies.get(key), now) for key, one in counts.items()})
 
 
-def _with_activity(seen: Now, body: Obj | None, now: datetime) -> Now:
+def _with_activity(seen: CurrentState, body: Obj | None, now: datetime) -> CurrentState:
     """Return the state of a ScaledObject as its status has it: triggers that are active now, or were so at a time."""
     status = map_at(body, "status")
     active = any(one.get("type") == "Active" and one.get("status") == "True" for one in maps_at(status, "conditions"))
@@ -69,7 +71,7 @@ def _with_activity(seen: Now, body: Obj | None, now: datetime) -> Now:
     return replace(seen, last_active=last)
 
 
-def _that_matter(sources: Sequence[Source], key: str) -> Sequence[Source]:
+def _that_matter(sources: Sequence[ManifestSource], key: str) -> Sequence[ManifestSource]:
     """Leave out other ScaledObjects and members, which matter with waves alone: a namespace may have thousands."""
     if any(source.body["kind"] == "Environment" and maps_at(source.body, "spec", "waves") for source in sources):
         return sources
@@ -99,19 +101,19 @@ def _kept_with(plan: NamespacePlan, owner: EnvironmentPlan | None, key: str) -> 
 
 
 def _counts(
-    sources: Iterable[Source], plan: NamespacePlan, remembered: Mapping[str, MemberState]
-) -> Iterable[tuple[str, Now]]:
+    sources: Iterable[ManifestSource], plan: NamespacePlan, remembered: Mapping[str, MemberState]
+) -> Iterable[tuple[str, CurrentState]]:
     """Count members and scale targets; a target that is not seen is asleep if its Environment remembers so."""
     bodies = {_key(source.body): source.body for source in sources}
     for member in plan.members:
         key = f"{member.kind}/{member.name}"
-        yield key, Now(replicas=_count(bodies[key]))
+        yield key, CurrentState(replicas=_count(bodies[key]))
     for one in plan.objects:
         key, target = f"ScaledObject/{one.spec.name}", bodies.get(f"{one.spec.target.kind}/{one.spec.target.name}")
         if target is not None:
-            yield key, Now(replicas=_count(target))
+            yield key, CurrentState(replicas=_count(target))
         elif key in remembered and remembered[key].stage in _ASLEEP:
-            yield key, Now(replicas=0)
+            yield key, CurrentState(replicas=0)
 
 
 def _count(body: Obj) -> int:

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from keda_py.core.environment.decision.state import MemberState
-from keda_py.core.environment.overrides import Target
+from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.hpa.conditions import ZeroMark
 
 
@@ -95,7 +95,7 @@ class MemberSeen:
     """The memory of the Environment that had it before, and has put it to sleep."""
     owned_by: str = ""
     """The Environment that has it instead: an older one, or one that has yet to give its count back."""
-    targets: tuple[Target, ...] = ()
+    targets: tuple[TargetKey, ...] = ()
     """The targets by which an Override may name it: itself, and the workload of a ScaledObject."""
     zero_mark: ZeroMark = ZeroMark.NONE
     """The mark that the controller of its owner's HPA has put on a count of zero; always NONE for other roles."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 
 from keda_py.apis.environments.calendar import CalendarRef
-from keda_py.apis.environments.override import NEXT_CHANGE, Override, is_told
+from keda_py.apis.environments.override import NEXT_CHANGE, Override, describes_generation
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at, value_at
 from keda_py.apis.parsing import parse_object
 from keda_py.clock import Clock
@@ -19,12 +19,12 @@ from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.resources import ENVIRONMENTS, Obj
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
-from keda_py.operator.environments.known.parsed import given, kept
+from keda_py.operator.environments.known.manifest_cache import given, kept
 from keda_py.operator.environments.known.turns import Turns
 
 _Said = tuple[object, ...]
 _Age = tuple[str, str]
-Asked = dict[CalendarRef | str, Calendar | ConfigError]
+CalendarAnswers = dict[CalendarRef | str, Calendar | ConfigError]
 """Calendars by the reference of an Environment, or by the name of an Environment with hours of its own."""
 
 
@@ -80,7 +80,7 @@ class Overriding:
             return known[1]
         self._forget_gone(namespace, {uid for uid, _ in versions})
         found, settled = [], True
-        asked: Asked = {}
+        asked: CalendarAnswers = {}
         for live in lives:
             settled = settled and not _moves(live)
             try:
@@ -143,7 +143,7 @@ class Overriding:
             del self._read[namespace]
             self._known.pop(namespace, None)
 
-    async def read(self, live: Obj, asked: Asked | None = None) -> OverrideSpec:
+    async def read(self, live: Obj, asked: CalendarAnswers | None = None) -> OverrideSpec:
         """Read one Override; `asked` caches calendars for Overrides that are read together.
 
         Raises ConfigError, and KubeError if its calendar cannot be read now.
@@ -171,7 +171,7 @@ class Overriding:
         environments = self._caches.environments.objects(namespace)
         return name_of(environments[0]) if len(environments) == 1 else ""
 
-    async def _calendar(self, namespace: str, environment: str, asked: Asked) -> Calendar | None:
+    async def _calendar(self, namespace: str, environment: str, asked: CalendarAnswers) -> Calendar | None:
         live = self._caches.environments.get(namespace, environment) if environment else None
         if live is None:
             return None
@@ -190,12 +190,12 @@ _STORED = ("ends", "requestedBy", "observedGeneration")
 
 def _has_ended(live: Obj) -> bool:
     status = live.get("status")
-    return status is not None and status.get("phase") == "Ended" and _is_told(live, status)
+    return status is not None and status.get("phase") == "Ended" and _describes_spec(live, status)
 
 
-def _is_told(live: Obj, status: Obj) -> bool:
+def _describes_spec(live: Obj, status: Obj) -> bool:
     """Whether the status is about the current spec, not about one before an edit."""
-    return is_told(status.get("observedGeneration", 0), live["metadata"].get("generation", 0))
+    return describes_generation(status.get("observedGeneration", 0), live["metadata"].get("generation", 0))
 
 
 def _uid(live: Obj) -> str:
@@ -214,5 +214,5 @@ def _environment_of(live: Obj) -> str:
 
 def _moves(live: Obj) -> bool:
     """Whether its end still depends on a calendar: `until: NextChange` without a stored end."""
-    is_fixed = text_at(live, "status", "ends") and _is_told(live, live["status"])
+    is_fixed = text_at(live, "status", "ends") and _describes_spec(live, live["status"])
     return text_at(live, "spec", "until") == NEXT_CHANGE and not is_fixed

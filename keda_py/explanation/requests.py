@@ -43,7 +43,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedObject:
     """Object that the user names."""
 
     resource: Resource
@@ -56,7 +56,7 @@ class Named:
         return f"{self.resource.kind}/{self.name}"
 
 
-def named(text: str, namespace: str) -> Named:
+def named(text: str, namespace: str) -> NamedObject:
     """Parse [KIND/][NAMESPACE/]NAME; `namespace` is the default. Raises ConfigError."""
     parts = text.split("/")
     resource = _WORDS.get(parts[0].lower()) if len(parts) > 1 else None
@@ -67,10 +67,10 @@ def named(text: str, namespace: str) -> Named:
         raise ConfigError(f"{text!r}: kind {parts[0]!r} cannot be explained; write one of {kinds}", field="NAME")
     if more or not place or not name:
         raise ConfigError(f"{text!r} names no object; write NAMESPACE/NAME, or KIND/NAMESPACE/NAME", field="NAME")
-    return Named(resource=resource or SCALED_OBJECTS, namespace=place, name=name)
+    return NamedObject(resource=resource or SCALED_OBJECTS, namespace=place, name=name)
 
 
-async def ask_insight(client: KubeClient, wanted: Named) -> dict[str, Any]:
+async def ask_insight(client: KubeClient, wanted: NamedObject) -> dict[str, Any]:
     """Ask for an insight; a replica that does not lead says so, and another one is asked. Raises KubeError."""
     api = JOB_INSIGHT if wanted.resource is SCALED_JOBS else INSIGHT
     path = api.root + api.path.format(namespace=wanted.namespace, name=wanted.name)
@@ -91,7 +91,7 @@ async def ask_insight(client: KubeClient, wanted: Named) -> dict[str, Any]:
     raise AssertionError("not reached: the last attempt returns or raises")
 
 
-async def get_object(client: KubeClient, wanted: Named) -> Obj:
+async def get_object(client: KubeClient, wanted: NamedObject) -> Obj:
     """Get the object from the cluster. Raises KubeError; NotFound names similar objects."""
     try:
         live = await client.get(wanted.resource.named(wanted.namespace, wanted.name))
@@ -100,20 +100,20 @@ async def get_object(client: KubeClient, wanted: Named) -> Obj:
     return {**live, "kind": wanted.resource.kind}
 
 
-async def missing(client: KubeClient, wanted: Named) -> NotFound:
+async def missing(client: KubeClient, wanted: NamedObject) -> NotFound:
     """Build the error for a missing object: it lists the existing names, similar ones first."""
     kind, where = wanted.resource.kind, wanted.namespace
-    told = f"there is no {kind} {wanted.name!r} in namespace {where!r}"
+    text = f"there is no {kind} {wanted.name!r} in namespace {where!r}"
     try:
         found = await client.list(wanted.resource, where)
     except (NotFound, Forbidden):
-        return NotFound(told)
+        return NotFound(text)
     scaling = [name_of(live) for live in found if _target(live) == wanted.name]
     if scaling:
-        return NotFound(f"{told}: the workload of that name is scaled by {kind} {scaling[0]}")
+        return NotFound(f"{text}: the workload of that name is scaled by {kind} {scaling[0]}")
     if not found:
-        return NotFound(f"{told}, which has none; name another namespace")
-    return NotFound(f"{told}: there {_listed(wanted.name, [name_of(live) for live in found])}")
+        return NotFound(f"{text}, which has none; name another namespace")
+    return NotFound(f"{text}: there {_listed(wanted.name, [name_of(live) for live in found])}")
 
 
 def _target(live: Obj) -> str:

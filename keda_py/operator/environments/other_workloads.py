@@ -1,7 +1,7 @@
 """The workloads of one Environment of kinds other than Deployment and StatefulSet, asked for before each look.
 
 These are workloads of `spec.kinds`, targets of its ScaledObjects, and workloads whose count is remembered though they
-are neither any more. In: `known/further.py`. Next: `members.py`, which reads them beside the usual ones.
+are neither any more. In: `known/further_kinds.py`. Next: `members.py`, which reads them beside the usual ones.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from keda_py.core.environment.decision.state import EnvironmentState, Stage
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj
 from keda_py.operator.cluster.caches import Caches
-from keda_py.operator.environments.known.further import FurtherKinds, Kind, Wanted
+from keda_py.operator.environments.known.further_kinds import CountQuery, FurtherKinds, Kind
 from keda_py.operator.environments.known.targets import is_going, workload_of
 
 _USUAL = tuple((resource.api_version, resource.kind) for resource in (DEPLOYMENTS, STATEFUL_SETS))
@@ -20,7 +20,7 @@ _MOVING = (Stage.FALLING, Stage.RISING, Stage.PINNED)
 
 
 @dataclass(frozen=True, slots=True)
-class Others:
+class OtherWorkloads:
     """`members` are candidates by apiVersion/KIND/NAME; `targets` are those of ScaledObjects, None: does not exist.
 
     `error` says why some of `spec.kinds` are not seen. `unwatched`: some counts are only known by asking again.
@@ -32,13 +32,15 @@ class Others:
     unwatched: bool = False
 
 
-async def find_others(further: FurtherKinds, cluster: Caches, spec: EnvironmentSpec, state: EnvironmentState) -> Others:
+async def find_others(
+    further: FurtherKinds, cluster: Caches, spec: EnvironmentSpec, state: EnvironmentState
+) -> OtherWorkloads:
     """Read the counts of all further workloads that are not known yet."""
     error = await further.prepare(spec.uid, spec.namespace, spec.kinds)
     watched = {_text(one): one for one in further.watched(spec.kinds, spec.namespace)}
-    targets = {text: _wanted(text, spec.namespace) for text in _targets(cluster, spec, state)}
+    targets = {text: _query_of(text, spec.namespace) for text in _targets(cluster, spec, state)}
     remembered = {
-        one.workload: _wanted(one.workload, spec.namespace)
+        one.workload: _query_of(one.workload, spec.namespace)
         for one in state.members.values()
         if one.workload and _kind(one.workload) not in _USUAL
     }
@@ -49,7 +51,7 @@ async def find_others(further: FurtherKinds, cluster: Caches, spec: EnvironmentS
         if (body := bodies[text]) is not None and _kind(text) in spec.kinds:
             # It is not listed, so its labels are unknown too: a count of None leaves it alone.
             body["spec"]["replicas"] = None
-    return Others(
+    return OtherWorkloads(
         members={
             text: body
             for text, body in bodies.items()
@@ -82,9 +84,9 @@ def _kind(workload: str) -> Kind:
     return api_version, kind
 
 
-def _wanted(workload: str, namespace: str) -> Wanted:
-    return Wanted(_kind(workload), namespace, workload.rpartition("/")[2])
+def _query_of(workload: str, namespace: str) -> CountQuery:
+    return CountQuery(_kind(workload), namespace, workload.rpartition("/")[2])
 
 
-def _text(one: Wanted) -> str:
+def _text(one: CountQuery) -> str:
     return "/".join((*one.kind, one.name))

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from keda_py.advice.proposals.advise import Advice, Proposal
+from keda_py.advice.proposals.manifest_workloads import Body
 from keda_py.advice.proposals.proof import Proof, prove_manifests
-from keda_py.advice.proposals.written import Body
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
 from keda_py.errors import ConfigError
 
@@ -18,7 +18,7 @@ _FITS = 3.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class CurrentHours:
     """The hours that a workload has, "" where it never sleeps, and how they fit; `problem`: why that is not known."""
 
     advice: Advice
@@ -48,14 +48,14 @@ class Standing:
         return f"{title}: {has}; {denied}; proposed: {proposed}, {less}"
 
 
-def compare(advices: Iterable[Advice], bodies: Sequence[Body], most_waits: float) -> list[Standing]:
+def compare(advices: Iterable[Advice], bodies: Sequence[Body], most_waits: float) -> list[CurrentHours]:
     """What each workload has, beside what is proposed."""
     return [_compare(advice, bodies, most_waits) for advice in advices]
 
 
-def _compare(advice: Advice, bodies: Sequence[Body], most_waits: float) -> Standing:
+def _compare(advice: Advice, bodies: Sequence[Body], most_waits: float) -> CurrentHours:
     if advice.use is None:
-        return Standing(advice=advice)
+        return CurrentHours(advice=advice)
     namespace = advice.observed.workload.namespace
     ruling = [each for each in bodies if each["kind"] in _RULING and namespace_of(each) in ("", namespace)]
     observed = advice.observed
@@ -63,13 +63,13 @@ def _compare(advice: Advice, bodies: Sequence[Body], most_waits: float) -> Stand
     try:
         proof = prove_manifests(observed, advice.use, ruling)
     except ConfigError as error:
-        return Standing(advice=advice, problem=f"its hours cannot be read: {error}")
+        return CurrentHours(advice=advice, problem=f"its hours cannot be read: {error}")
     fits = proof.waits_a_week <= most_waits
     if isinstance(advice, Proposal):
         fits &= abs(advice.proof.saved_a_week - proof.saved_a_week) <= _FITS * observed.replicas
     name = name_of(environment) if environment else ""
     hours = _hours_text(environment, ruling) if environment else ""
-    return Standing(advice=advice, environment=name, hours=hours, proof=proof, fits=fits)
+    return CurrentHours(advice=advice, environment=name, hours=hours, proof=proof, fits=fits)
 
 
 def _environment_of(labels: Mapping[str, str], bodies: Iterable[Body]) -> Body | None:

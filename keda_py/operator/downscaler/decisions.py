@@ -12,13 +12,13 @@ from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at, texts_a
 from keda_py.core.environment.downscaler.decision import (
     ORIGINAL,
     PREFIX,
-    Annotated,
-    Outcome,
+    AnnotatedObject,
+    DesiredFields,
+    DownscaleInputs,
     Override,
-    Surroundings,
     decide,
 )
-from keda_py.core.environment.overrides import Overrides, OverrideState, Target, Verdict
+from keda_py.core.environment.overrides import Overrides, OverrideState, Ruling, TargetKey
 from keda_py.core.values.pause import PAUSED as PAUSED_BOOL
 from keda_py.core.values.pause import PAUSED_REPLICAS, parse_bool_annotation
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
@@ -31,14 +31,14 @@ _OURS = ("ScaledObject", "ScaledJob")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class DownscaleDecision:
     """An object and the outcome for it; None: no annotation concerns it, or `governed_by` rules it.
 
     `governed_by` is the Environment that owns an object with annotations.
     """
 
-    before: Annotated
-    outcome: Outcome | None = None
+    before: AnnotatedObject
+    outcome: DesiredFields | None = None
     governed_by: str = ""
 
 
@@ -48,7 +48,7 @@ class Deciding:
     def __init__(self, parts: DownscalerDependencies) -> None:
         self._parts = parts
 
-    def decide(self, live: Obj, overrides: Overrides, now: datetime) -> Decided | None:
+    def decide(self, live: Obj, overrides: Overrides, now: datetime) -> DownscaleDecision | None:
         """Decide about one object; None if its namespace is not known, or the object is being deleted. Raises
         ConfigError.
 
@@ -60,15 +60,15 @@ class Deciding:
         around, before = annotations_of(namespace), annotated(live, self._annotations(live))
         # Jobs of ScaledJobs and HPAs of ScaledObjects are our own: they follow their owner, and are not downscaled.
         if not self._is_marked(live, around) or set(before.owner_kinds) & set(_OURS):
-            return Decided(before=before)
+            return DownscaleDecision(before=before)
         governed_by = self._parts.owners.by(before.namespace, before.labels, before.annotations)
         if governed_by:
-            return Decided(before=before, governed_by=governed_by)
+            return DownscaleDecision(before=before, governed_by=governed_by)
         override = _override(overrides.verdict(self._targets(live), now))
-        outcome = decide(before, Surroundings(annotations=around, override=override), self._parts.settings, now)
+        outcome = decide(before, DownscaleInputs(annotations=around, override=override), self._parts.settings, now)
         if self._is_scaled(live) and ORIGINAL in outcome.annotations:
-            return Decided(before=before)  # only restored, never downscaled: the ScaledObject rules its count
-        return Decided(before=before, outcome=outcome)
+            return DownscaleDecision(before=before)  # only restored, never downscaled: the ScaledObject rules its count
+        return DownscaleDecision(before=before, outcome=outcome)
 
     def is_marked(self, live: Obj) -> bool:
         """Whether its own annotations or its namespace's concern it."""
@@ -81,10 +81,10 @@ class Deciding:
         return any(name.startswith(PREFIX) for one in found for name in one)
 
     @staticmethod
-    def _targets(live: Obj) -> list[Target]:
+    def _targets(live: Obj) -> list[TargetKey]:
         """The targets by which an Override can name it: itself, and the workload of a ScaledObject."""
-        own = Target(live["kind"], name_of(live))
-        return [own, Target(*workload_of(live).split("/")[-2:])] if live["kind"] == SCALED_OBJECTS.kind else [own]
+        own = TargetKey(live["kind"], name_of(live))
+        return [own, TargetKey(*workload_of(live).split("/")[-2:])] if live["kind"] == SCALED_OBJECTS.kind else [own]
 
     def _sources(self, live: Obj) -> list[Obj]:
         """The objects whose annotations count for this one; none if its kind is excluded."""
@@ -119,7 +119,7 @@ class Deciding:
         return any(not _is_paused(one) for one in self._parts.scaled_objects.by_index(BY_TARGET, key))
 
 
-def _override(verdict: Verdict) -> Override | None:
+def _override(verdict: Ruling) -> Override | None:
     """The Override's wake or sleep. A count does not concern annotations: on a ScaledObject it is an overlay, and for a
     workload it is refused.
     """
