@@ -17,8 +17,9 @@ _NONE = SecretStr("")
 _QUERYABLE = re2.compile(r"[a-zA-Z0-9_./:-]+")
 """Names that can stand in a visibility query, which knows no parameters: none of them ends its quotes."""
 _BUILD_IDS = "Temporal takes versions by rules away, and KEDA this key"
-_BY_DEPLOYMENT = f"{_BUILD_IDS}: use workerDeploymentName and workerDeploymentBuildId"
-_WITHOUT = f"{_BUILD_IDS}: remove it where workers have no version, or use workerDeploymentName and workerDeploymentBuildId"
+_DEPLOYMENT = "use workerDeploymentName and workerDeploymentBuildId"
+_BY_DEPLOYMENT = f"{_BUILD_IDS}: {_DEPLOYMENT}"
+_WITHOUT = f"{_BUILD_IDS}: remove it where workers have no version, or {_DEPLOYMENT}"
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +73,8 @@ class TemporalMetadata(TriggerMetadata):
     @model_validator(mode="after")
     def _check_count(self) -> Self:
         if self.workflow_task_queue_for_count and not self.include_running_workflow_count:
-            raise ValueError("workflowTaskQueueForCount: has no effect unless includeRunningWorkflowCount is true: set it")
+            text = "has no effect unless includeRunningWorkflowCount is true: set it"
+            raise ValueError(f"workflowTaskQueueForCount: {text}")
         names = {
             "taskQueue": self.task_queue,
             "workflowTaskQueueForCount": self.workflow_task_queue_for_count,

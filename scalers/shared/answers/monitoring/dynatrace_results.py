@@ -3,7 +3,6 @@
 from keda_py.errors import ScalerError
 from scalers.shared.answers.json_values import at, items_of, number_or_none, read_json, short_text
 
-
 _RUNS = ("RUNNING", "NOT_STARTED")
 _FAILURES = {
     "FAILED": "the DQL query failed: try it in a notebook of Dynatrace",
