@@ -39,7 +39,8 @@ REFUSED, HANGING = "port closed", ("never accepts", "never answers", "TLS asked,
 NO_ANSWER = ("no answer", "no complete answer", "in time", "timed out", "timeout", "cannot be reached in")
 OF_EACH_PROTOCOL = (
     *("prometheus", "gcp-pubsub", "aws-sqs-queue", "azure-blob", "azure-eventhub", "redis", "redis-cluster", "kafka"),
-    *("postgresql", "mysql", "mssql", "mongodb", "cassandra", "rabbitmq by AMQP", "beanstalkd", "etcd", "external"),
+    *("postgresql", "mysql", "mssql", "mongodb", "cassandra", "clickhouse"),
+    *("rabbitmq by AMQP", "beanstalkd", "etcd", "external"),
 )
 """One sample of each client library, or of its own way to ask by HTTP."""
 READINGS: Mapping[tuple[str, str], str] = {}

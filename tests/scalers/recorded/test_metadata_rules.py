@@ -59,7 +59,12 @@ PASSWORD = {"password": "pw"}
         ("datadog", {**AGENT, "query": "no scope"}, AGENT_KEYS, "malformed Datadog query"),
         ("datadog", DOG, {**DOG_KEYS, "authMode": "basic"}, "authMode"),
         ("datadog", DOG, {**DOG_KEYS, "authMode": "bearer"}, "token"),
-        ("kafka", {**TOPIC, "topic": "", "fullMetadata": "false"}, {}, "topic must be specified when using fullMetadata"),
+        (
+            "kafka",
+            {**TOPIC, "topic": "", "fullMetadata": "false"},
+            {},
+            "topic must be specified when using fullMetadata",
+        ),
         ("cassandra", {**TABLE, "clusterIPAddress": "cas.shop:x"}, PASSWORD, "no port given"),
         ("cassandra", {**TABLE, "clusterIPAddress": "cas.shop:"}, PASSWORD, "no port given"),
         ("predictkube", {**FORECAST, "predictHorizon": "-"}, FORECAST_KEY, "predictHorizon"),
