@@ -7,8 +7,9 @@ import os
 
 import aiohttp
 import httpx
+from aiohttp.http_exceptions import HttpProcessingError
 
-FAILURES = (aiohttp.ClientError, OSError, ValueError)
+FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError)
 """Errors with which a request, or the reading of its answer, can fail."""
 
 # aiohttp's error -> httpx's, with a text where aiohttp's own would repeat the address or a header. The first match
@@ -33,7 +34,11 @@ _MEANING: tuple[tuple[tuple[type[Exception], ...], type[httpx.RequestError], str
         httpx.RemoteProtocolError,
         "the server closed the connection too early",
     ),
-    ((aiohttp.ClientResponseError,), httpx.RemoteProtocolError, "the answer is not HTTP, or its head is too long"),
+    (
+        (aiohttp.ClientResponseError, HttpProcessingError),
+        httpx.RemoteProtocolError,
+        "the answer is not HTTP, or its head is too long",
+    ),
     ((aiohttp.ClientError, OSError), httpx.NetworkError, ""),
 )
 

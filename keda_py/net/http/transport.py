@@ -25,14 +25,12 @@ from keda_py.answers.servers import note
 from keda_py.clock import Clock
 from keda_py.net.http.aiohttp_errors import FAILURES, as_httpx
 from keda_py.net.http.bodies import Answer, Body
+from keda_py.net.http.exchanges import Exchanges, Question, Received
 from keda_py.net.http.heads import BoundedConnector
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.sockets import Sockets
 from keda_py.net.proxies import Proxies
 
-# httpx sets these headers itself; aiohttp must add none.
-_NO_AUTOMATIC_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
-_SET_BY_AIOHTTP = (b"content-length", b"transfer-encoding")
 _MOST_REMEMBERED = 1024
 """Addresses and time-outs that are kept in the form that aiohttp takes."""
 
@@ -65,14 +63,14 @@ class Trust:
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """httpx transport over two aiohttp sessions, opened on first use because they need the running loop."""
+    """httpx transport over two pools of aiohttp, opened on first use because they need the running loop."""
 
     def __init__(
         self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: ConnectionLimits, answers: AnswerBounds
     ) -> None:
         self._clock, self._trust, self._proxies, self._limits, self._answers = clock, trust, proxies, limits, answers
         self._sockets = Sockets(limits.connections.share // 2)
-        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        self._exchanges: dict[bool, Exchanges] = {}
         """By whether they keep idle connections."""
         self._names: AsyncResolver | None = None
 
@@ -101,7 +99,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         except NoRoom as error:
             raise httpx.PoolTimeout(str(error), request=request) from None
 
-    async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
+    async def _send(self, request: httpx.Request) -> Received:
         url = _encoded(str(request.url))
         # Plain HTTP needs no TLS context, and making the default one takes 45 ms.
         if url.scheme == "http" and self._proxies.for_url(url) is None:
@@ -128,26 +126,26 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def _send_with(
         self, request: httpx.Request, url: URL, context: ssl.SSLContext | None, spent: float = 0.0
-    ) -> aiohttp.ClientResponse:
+    ) -> Received:
         timeout = request.extensions.get("timeout", {})
-        return await self._open().request(
-            request.method,
-            url,
-            headers=[(k.decode("latin-1"), v.decode("latin-1")) for k, v in request.headers.raw if _is_ours(k)],
-            data=await request.aread() or None,
-            allow_redirects=False,
+        question = Question(
+            method=request.method,
+            url=url,
+            headers=request.headers.raw,
+            body=await request.aread(),
+            tls=context,
             proxy=self._proxies.for_url(url),
-            ssl=context or True,
             timeout=_time_outs(
                 _remaining(timeout.get("pool"), spent), _remaining(timeout.get("connect"), spent), timeout.get("read")
             ),
         )
+        return await self._open().ask(question)
 
-    def _open(self) -> aiohttp.ClientSession:
-        """Return the session for the current namespace, by whether it may keep another connection."""
-        # A namespace above its share gets the session that closes each connection after its answer.
+    def _open(self) -> Exchanges:
+        """Return the connections for the current namespace, by whether it may keep another one."""
+        # A namespace above its share gets those that are closed after each answer.
         keep = self._limits.idle_seconds if self._sockets.keeps else 0.0
-        if bool(keep) not in self._sessions:
+        if bool(keep) not in self._exchanges:
             self._names = self._names or AsyncResolver()  # asynchronous for the reason that net/names.py gives
             connector = BoundedConnector(
                 resolver=self._names,
@@ -156,17 +154,12 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 keepalive_timeout=keep or None,
                 socket_factory=self._sockets.make,
             )
-            self._sessions[bool(keep)] = aiohttp.ClientSession(
-                connector=connector,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                skip_auto_headers=_NO_AUTOMATIC_HEADERS,
-                trust_env=False,
-            )
-        return self._sessions[bool(keep)]
+            self._exchanges[bool(keep)] = Exchanges(connector)
+        return self._exchanges[bool(keep)]
 
     async def aclose(self) -> None:
-        for session in self._sessions.values():
-            await session.close()
+        for exchanges in self._exchanges.values():
+            await exchanges.aclose()
         if self._names is not None:
             await self._names.close()
 
@@ -192,7 +185,3 @@ def _encoded(address: str) -> URL:
 @lru_cache(_MOST_REMEMBERED)
 def _time_outs(pool: float | None, connect: float | None, read: float | None) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(connect=pool, sock_connect=connect, sock_read=read)
-
-
-def _is_ours(name: bytes) -> bool:
-    return name.lower() not in _SET_BY_AIOHTTP
