@@ -11,7 +11,7 @@ from keda_py.answers.ledger import NoRoom
 from keda_py.answers.tenants import tenant
 from keda_py.errors import AnswerTooLong
 from keda_py.net.http.aiohttp_errors import FAILURES, as_httpx
-from keda_py.net.http.exchanges import Received
+from keda_py.net.http.exchanges import WireAnswer
 
 # aiohttp decompresses, in bounded steps, so that what unpacks from an answer is counted.
 _OF_THE_PACKED_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
@@ -19,10 +19,12 @@ _UNKNOWN = 64 * 1024
 """Bytes reserved at first for an answer without Content-Length."""
 
 
-class Body(httpx.AsyncByteStream):
+class BoundedBody(httpx.AsyncByteStream):
     """Body of an answer, bounded in bytes and time; memory for it is reserved before it is read."""
 
-    def __init__(self, answer: Received, request: httpx.Request, answers: AnswerBounds, deadline: float | None) -> None:
+    def __init__(
+        self, answer: WireAnswer, request: httpx.Request, answers: AnswerBounds, deadline: float | None
+    ) -> None:
         self._answer, self._request, self._answers, self._deadline = answer, request, answers, deadline
         self._tenant, self._room = tenant(), 0
         self.held = ExitStack()
@@ -77,10 +79,10 @@ class Body(httpx.AsyncByteStream):
         self.held.close()
 
 
-class Answer(httpx.Response):
+class BoundedAnswer(httpx.Response):
     """Answer whose body is read without httpx's decoders and iterators, which cost 40 us and have nothing to do."""
 
-    def __init__(self, answer: Received, body: Body) -> None:
+    def __init__(self, answer: WireAnswer, body: BoundedBody) -> None:
         reason = (answer.reason or "").encode("latin-1", "replace")
         super().__init__(
             answer.status,
@@ -102,7 +104,7 @@ class Answer(httpx.Response):
         return self._content
 
 
-def _announced(answer: Received, otherwise: int) -> int:
+def _announced(answer: WireAnswer, otherwise: int) -> int:
     """Return the body's size by Content-Length, or `otherwise`; for a compressed body the header says nothing."""
     length = answer.headers.get("Content-Length")
     return otherwise if length is None or "Content-Encoding" in answer.headers else int(length)

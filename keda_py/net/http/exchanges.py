@@ -34,7 +34,7 @@ _MOST_ROUTES = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class WireRequest:
     """One request. `tls` None: aiohttp's own trust; `proxy` None: a direct connection."""
 
     method: str
@@ -46,7 +46,7 @@ class Question:
     timeout: aiohttp.ClientTimeout
 
 
-class Received:
+class WireAnswer:
     """Head of an answer, and its body as it comes. `release` keeps the connection for the next request."""
 
     __slots__ = ("_connection", "content", "headers", "raw_headers", "reason", "status")
@@ -66,53 +66,53 @@ class Received:
         self._connection.release()
 
 
-class Exchanges:
+class ConnectionPool:
     """Exchanges over one connector, which closes with them."""
 
     def __init__(self, connector: aiohttp.TCPConnector) -> None:
         self._connector = connector
         self._route = lru_cache(_MOST_ROUTES)(_route)
 
-    async def ask(self, question: Question) -> Received:
+    async def ask(self, request: WireRequest) -> WireAnswer:
         """Send, and wait for the head of the answer. Raises an aiohttp error, OSError, or ValueError for characters."""
         try:
-            return await self._ask_once(question)
+            return await self._ask_once(request)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
             raise
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
-            if question.method not in _REPEATABLE:
+            if request.method not in _REPEATABLE:
                 raise
-        return await self._ask_once(question)
+        return await self._ask_once(request)
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._connector.close()
 
-    async def _ask_once(self, question: Question) -> Received:
-        url = question.url
+    async def _ask_once(self, request: WireRequest) -> WireAnswer:
+        url = request.url
         if url.scheme not in ("http", "https"):
             raise aiohttp.NonHttpUrlClientError(url)
         if not url.raw_host:
             raise aiohttp.InvalidURL(url)
-        route = self._route(url.origin(), question.tls, question.proxy)
+        route = self._route(url.origin(), request.tls, request.proxy)
         try:
-            connection = await self._connector.connect(route, [], question.timeout)
+            connection = await self._connector.connect(route, [], request.timeout)
         except TimeoutError:
             raise aiohttp.ConnectionTimeoutError("no connection in time") from None
         try:
-            text = _text(question, route)
+            text = _text(request, route)
             protocol = connection.protocol
             if protocol is None or protocol.transport is None:
                 raise aiohttp.ServerDisconnectedError
             protocol.set_response_params(
-                skip_payload=question.method == "HEAD",
+                skip_payload=request.method == "HEAD",
                 read_until_eof=True,
-                read_timeout=question.timeout.sock_read,
+                read_timeout=request.timeout.sock_read,
                 read_bufsize=_CHUNK,
             )
             protocol.transport.write(text)
             protocol.start_timeout()
-            return Received(connection, *await _answer(protocol))
+            return WireAnswer(connection, *await _answer(protocol))
         except BaseException:
             connection.close()
             raise
@@ -131,21 +131,21 @@ def _route(origin: URL, tls: ssl.SSLContext | None, proxy: URL | None) -> aiohtt
     return aiohttp.ClientRequest("GET", origin, ssl=tls or True, proxy=proxy, loop=asyncio.get_running_loop())
 
 
-def _text(question: Question, route: aiohttp.ClientRequest) -> bytes:
+def _text(request: WireRequest, route: aiohttp.ClientRequest) -> bytes:
     """Return the bytes of a request. Raises ValueError for a method, an address or a header with other characters
     than HTTP allows.
     """
-    headers = [pair for pair in question.headers if pair[0].lower() not in _SET_HERE]
-    target = question.url.raw_path_qs
-    if question.proxy is not None and question.url.scheme == "http":
-        target = str(question.url.with_fragment(None))
+    headers = [pair for pair in request.headers if pair[0].lower() not in _SET_HERE]
+    target = request.url.raw_path_qs
+    if request.proxy is not None and request.url.scheme == "http":
+        target = str(request.url.with_fragment(None))
         if login := route.headers.get(hdrs.PROXY_AUTHORIZATION):  # aiohttp makes it as it connects
             headers.append((b"Proxy-Authorization", login.encode()))
-    if question.body or question.method in _WITH_BODY:
-        headers.append((b"Content-Length", b"%d" % len(question.body)))
+    if request.body or request.method in _WITH_BODY:
+        headers.append((b"Content-Length", b"%d" % len(request.body)))
     lines = b"".join([b"%s: %s\r\n" % pair for pair in headers])
-    head = b"%s %s HTTP/1.1\r\n%s\r\n" % (question.method.encode(), target.encode(), lines)
+    head = b"%s %s HTTP/1.1\r\n%s\r\n" % (request.method.encode(), target.encode(), lines)
     # A line break in a value makes one line more; each of them would be in order.
     if head.count(b"\n") != len(headers) + 2 or _HEAD.fullmatch(head) is None:
         raise ValueError("a character that HTTP does not allow here")
-    return head + question.body
+    return head + request.body

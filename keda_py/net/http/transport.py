@@ -24,8 +24,8 @@ from keda_py.answers.ledger import NoRoom
 from keda_py.answers.servers import note
 from keda_py.clock import Clock
 from keda_py.net.http.aiohttp_errors import FAILURES, as_httpx
-from keda_py.net.http.bodies import Answer, Body
-from keda_py.net.http.exchanges import Exchanges, Question, Received
+from keda_py.net.http.bodies import BoundedAnswer, BoundedBody
+from keda_py.net.http.exchanges import ConnectionPool, WireAnswer, WireRequest
 from keda_py.net.http.heads import BoundedConnector
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.sockets import Sockets
@@ -70,12 +70,12 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     ) -> None:
         self._clock, self._trust, self._proxies, self._limits, self._answers = clock, trust, proxies, limits, answers
         self._sockets = Sockets(limits.connections.share // 2)
-        self._exchanges: dict[bool, Exchanges] = {}
+        self._pools: dict[bool, ConnectionPool] = {}
         """By whether they keep idle connections."""
         self._names: AsyncResolver | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; the answer's body is read later, through `Body` (`bodies.py`)."""
+        """Send a request; the answer's body is read later, through `BoundedBody` (`bodies.py`)."""
         with ExitStack() as held:
             held.enter_context(self._clock.busy())
             held.callback(await self._connection(request))
@@ -85,10 +85,10 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 raise as_httpx(error, request) from None
             timeout = request.extensions.get("timeout", {}).get("read")
             deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-            body = Body(answer, request, self._answers, deadline)
+            body = BoundedBody(answer, request, self._answers, deadline)
             # From here on the body holds the connection and the virtual time, until it is closed.
             body.held = held.pop_all()
-        return Answer(answer, body)
+        return BoundedAnswer(answer, body)
 
     async def _connection(self, request: httpx.Request) -> Callable[[], None]:
         """Wait for a place in the namespace's share of connections; the returned function gives it back."""
@@ -99,7 +99,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         except NoRoom as error:
             raise httpx.PoolTimeout(str(error), request=request) from None
 
-    async def _send(self, request: httpx.Request) -> Received:
+    async def _send(self, request: httpx.Request) -> WireAnswer:
         url = _encoded(str(request.url))
         # Plain HTTP needs no TLS context, and making the default one takes 45 ms.
         if url.scheme == "http" and self._proxies.for_url(url) is None:
@@ -126,9 +126,9 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def _send_with(
         self, request: httpx.Request, url: URL, context: ssl.SSLContext | None, spent: float = 0.0
-    ) -> Received:
+    ) -> WireAnswer:
         timeout = request.extensions.get("timeout", {})
-        question = Question(
+        question = WireRequest(
             method=request.method,
             url=url,
             headers=request.headers.raw,
@@ -141,11 +141,11 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         )
         return await self._open().ask(question)
 
-    def _open(self) -> Exchanges:
+    def _open(self) -> ConnectionPool:
         """Return the connections for the current namespace, by whether it may keep another one."""
         # A namespace above its share gets those that are closed after each answer.
         keep = self._limits.idle_seconds if self._sockets.keeps else 0.0
-        if bool(keep) not in self._exchanges:
+        if bool(keep) not in self._pools:
             self._names = self._names or AsyncResolver()  # asynchronous for the reason that net/names.py gives
             connector = BoundedConnector(
                 resolver=self._names,
@@ -154,12 +154,12 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 keepalive_timeout=keep or None,
                 socket_factory=self._sockets.make,
             )
-            self._exchanges[bool(keep)] = Exchanges(connector)
-        return self._exchanges[bool(keep)]
+            self._pools[bool(keep)] = ConnectionPool(connector)
+        return self._pools[bool(keep)]
 
     async def aclose(self) -> None:
-        for exchanges in self._exchanges.values():
-            await exchanges.aclose()
+        for pool in self._pools.values():
+            await pool.aclose()
         if self._names is not None:
             await self._names.close()
 

@@ -30,8 +30,8 @@ from scalers.shared.kafka.offsets import (
     GroupQuestion,
     Known,
     Layout,
-    Numbers,
-    Wanted,
+    OffsetNumbers,
+    OffsetQuestions,
     answer_to,
     by_topic,
     layout_of,
@@ -111,12 +111,14 @@ class Cluster:
         known = await _for_each(everything, lambda group: self._committed(group, None))
         topics = {topic for question in questions for topic in question.topics}
         topics |= {topic for found in known.values() if isinstance(found, dict) for topic, _ in found}
-        wanted = Wanted(questions, known)
+        wanted = OffsetQuestions(questions, known)
         layout, numbers = await self._layout_and_numbers(tuple(sorted(topics)), wanted)
         partitions = wanted.partitions(layout)
         return {one: answer_to(part, numbers.committed[one], numbers.ends) for one, part in partitions.items()}
 
-    async def _layout_and_numbers(self, topics: tuple[str, ...], wanted: Wanted) -> tuple[Layout, Numbers]:
+    async def _layout_and_numbers(
+        self, topics: tuple[str, ...], wanted: OffsetQuestions
+    ) -> tuple[Layout, OffsetNumbers]:
         """Read the layout and, in the same round trip, the offsets of the partitions that were there before.
 
         Partitions and leaders rarely change; where they have, the offsets are read once more. Raises ScalerError.
@@ -146,14 +148,14 @@ class Cluster:
             del self._layouts[next(iter(self._layouts))]
         return layout
 
-    async def _numbers(self, layout: Layout, wanted: Wanted) -> Numbers:
+    async def _numbers(self, layout: Layout, wanted: OffsetQuestions) -> OffsetNumbers:
         by_question = wanted.partitions(layout)
         partitions = {one for part in by_question.values() if isinstance(part, list) for one in part}
         # Committed offsets and ends are read at the same time: what happens between two readings falsifies the lag.
         async with asyncio.TaskGroup() as tasks:
             asking = tasks.create_task(self._ends(partitions, layout))
             committed = await self._committed_by_groups(by_question, wanted.known)
-        return Numbers(committed, asking.result())
+        return OffsetNumbers(committed, asking.result())
 
     async def layout(self, topics: Sequence[str]) -> Layout:
         """Find the brokers that lead these topics. Raises ScalerError when no broker answers."""

@@ -42,7 +42,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OffsetQuestions:
     """Questions; `known` are the committed offsets of the groups that are asked about without topics."""
 
     questions: Collection[GroupQuestion]
@@ -54,7 +54,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class OffsetNumbers:
     """Committed offsets for each question, and where partitions end."""
 
     committed: "Mapping[GroupQuestion, Known | ScalerError]"
