@@ -25,7 +25,7 @@ from tests.scalers.contract.bad_servers import (
     say_zeros,
     speak_plain_text,
 )
-from tests.scalers.contract.polls import STEP, Address, Outcome, lending, poll
+from tests.scalers.contract.polls import STEP, Address, PollResult, lending, poll
 from tests.scalers.contract.samples import SECRETS, WITHOUT_SERVER, Sample, samples
 from tests.scalers.recorded.stage import Papers, proxy
 from tests.sweeps import swept
@@ -125,7 +125,7 @@ async def _problems(called: str, sample: Sample, papers: Papers, environment: py
     return _wrong(outcome, called, sample, address)
 
 
-def _wrong(outcome: Outcome, called: str, sample: Sample, address: Address) -> list[str]:
+def _wrong(outcome: PollResult, called: str, sample: Sample, address: Address) -> list[str]:
     text = outcome.error
     shown = sample.shown.replace("{{IP}}", address.ip) or f":{address.port}"
     wrong = {
