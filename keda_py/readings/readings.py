@@ -10,16 +10,17 @@ reported to the engine.
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
+from keda_py.core.metric_specs import MetricSpec
 from keda_py.core.reading import MetricReading, Outcome, Round
 from keda_py.core.spec import TriggersSpec
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.errors import ScalerError
+from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.batching import Engine, Sources
 from keda_py.readings.built_objects import BuiltObject, BuiltObjects, counted_metrics
@@ -72,7 +73,7 @@ class Readings:
             spawn=self._spawn,
             follow=self._follow,
         )
-        self._pushes = Pushes(self._spawn, self._read_pushed)
+        self._pushes = Pushes(self._spawn, self._read_pushed, self._restate)
         self._zero_polls = ZeroPolls(engine, scalers.zero_polling_interval, self._read_pushed)
         self.formulas = FormulaTurns()
         self._running: set[asyncio.Task[None]] = set()
@@ -255,6 +256,19 @@ class Readings:
                 # Invalidate the last reading: a shared one would hide the work that the source has just reported.
                 meter.last_at, meter.polled_at = -math.inf, self._clock.monotonic()
                 self._request(meter, meter.polled_at)
+
+    def _restate(self, scalers: ScalerSet, index: int, specs: Sequence[MetricSpec]) -> None:
+        """Take the metrics that a source tells of; `on_reading` has the object reconciled, so that its HPA follows."""
+        names = scalers.spec.key.log_fields | {"trigger": index}
+        try:
+            changed = self._objects.restate(scalers, index, specs)
+        except ConfigError as error:
+            log.warning("a scaler's stream has metrics that cannot be used", extra={**names, "error": str(error)})
+            return
+        if changed:
+            log.info("a scaler's metrics have changed", extra=names)
+            self._failures.keep(scalers.spec.key, counted_metrics(scalers))
+            self._on_reading(scalers.spec.key)
 
     def _request(self, meter: TrackedMetric, now: float, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         if (under_way := meter.under_way(now)) is not None:

@@ -95,6 +95,8 @@ def _value(key: Key, meaning: str) -> Schema:
     found: Schema = {"type": "string"}
     if meaning:
         found["description"] = meaning
+    if key.deprecated:
+        found["deprecated"] = True
     if " | " in key.type:
         found["enum"] = key.type.split(" | ")
     if key.default not in (None, "", [], {}) and isinstance(key.default, bool | int | float | str):

@@ -122,14 +122,14 @@ def _check_hpas(obj: ScaledObject, spec: ScalingSpec, around: Neighbourhood) -> 
 
 
 def _check_intervals(obj: ScaledObject, spec: ScalingSpec) -> Iterator[AdmissionWarning]:
-    """Warn of settings for scaling to zero on an object that never scales to zero."""
-    if not spec.min_replicas or spec.idle_replicas == 0:
+    """Warn of settings for scaling to zero, or to the idle count, on an object that does neither."""
+    if not spec.min_replicas or spec.idle_replicas is not None:
         return
     cached = any(trigger.use_cached_metrics for trigger in spec.triggers)
     if obj.spec.polling_interval is not None and not cached:
         yield AdmissionWarning(
             message="PollingInterval is configured but is not relevant. PollingInterval is only relevant when "
-            "minReplicaCount = 0 or idleReplicaCount = 0 or useCachedMetrics is enabled",
+            "minReplicaCount = 0, idleReplicaCount is set, or useCachedMetrics is enabled",
             field="spec.pollingInterval",
             recorded=True,
             code=codes.INTERVAL_UNUSED,
@@ -137,7 +137,7 @@ def _check_intervals(obj: ScaledObject, spec: ScalingSpec) -> Iterator[Admission
     if obj.spec.cooldown_period is not None:
         yield AdmissionWarning(
             message="CooldownPeriod is configured but is not relevant. CooldownPeriod is only relevant when "
-            "minReplicaCount = 0 or idleReplicaCount = 0",
+            "minReplicaCount = 0 or idleReplicaCount is set",
             field="spec.cooldownPeriod",
             recorded=True,
             code=codes.INTERVAL_UNUSED,

@@ -117,11 +117,20 @@ class Controller(Generic[StateT]):
     def on_reading(self, key: ObjectKey) -> None:
         """The HPA's question or a push has produced a reading: decide on it.
 
-        A look that is under way finds it out at its end (`after_look.py`).
+        A look that is under way finds it out at its end (`after_look.py`). Where a source has told other metrics than
+        the HPA was made of, the object is reconciled.
         """
         state = self.states.get(key)
+        if state is not None and state.metrics is not None and self._has_other_metrics(state):
+            state.reconciled.outdate()
+            self.queue.add(key)
+            return
         if state is not None and state.spec is not None and not state.due.looking:
             self._look_at(state)
+
+    def _has_other_metrics(self, state: StateT) -> bool:
+        built = self._parts.readings.built(state.key)
+        return built is not None and built.metrics is not state.metrics
 
     def on_turn(self, key: ObjectKey) -> None:
         """The object may wake its workload now (`activations.py`)."""

@@ -25,7 +25,7 @@ from tests.scalers.contract.bad_servers import (
     say_zeros,
     speak_plain_text,
 )
-from tests.scalers.contract.polls import STEP, Address, Outcome, lending, poll
+from tests.scalers.contract.polls import STEP, Address, PollResult, lending, poll
 from tests.scalers.contract.samples import SECRETS, WITHOUT_SERVER, Sample, samples
 from tests.scalers.recorded.stage import Papers, proxy
 from tests.sweeps import swept
@@ -39,7 +39,8 @@ REFUSED, HANGING = "port closed", ("never accepts", "never answers", "TLS asked,
 NO_ANSWER = ("no answer", "no complete answer", "in time", "timed out", "timeout", "cannot be reached in")
 OF_EACH_PROTOCOL = (
     *("prometheus", "gcp-pubsub", "aws-sqs-queue", "azure-blob", "azure-eventhub", "redis", "redis-cluster", "kafka"),
-    *("postgresql", "mysql", "mssql", "mongodb", "cassandra", "rabbitmq by AMQP", "beanstalkd", "etcd", "external"),
+    *("postgresql", "mysql", "mssql", "mongodb", "cassandra", "clickhouse"),
+    *("rabbitmq by AMQP", "beanstalkd", "etcd", "external"),
 )
 """One sample of each client library, or of its own way to ask by HTTP."""
 READINGS: Mapping[tuple[str, str], str] = {}
@@ -125,7 +126,7 @@ async def _problems(called: str, sample: Sample, papers: Papers, environment: py
     return _wrong(outcome, called, sample, address)
 
 
-def _wrong(outcome: Outcome, called: str, sample: Sample, address: Address) -> list[str]:
+def _wrong(outcome: PollResult, called: str, sample: Sample, address: Address) -> list[str]:
     text = outcome.error
     shown = sample.shown.replace("{{IP}}", address.ip) or f":{address.port}"
     wrong = {

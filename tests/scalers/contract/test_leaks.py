@@ -25,6 +25,7 @@ POLLS: Mapping[str, int] = {
     "postgresql": 1000,
     "mysql": 1000,
     "cassandra": 1000,
+    "clickhouse": 1000,
     "mongodb": 100,
     "kafka": 1000,
     "rabbitmq by AMQP": 1000,
