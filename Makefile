@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test fuzz hostile check lint format bench lock clean
+.PHONY: help demo test fuzz hostile check lint format bench counts bench-compare lock clean
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 # One virtual environment, grown by need: stamp files say which layers of the lock it holds (.ci/lock.py), each
 # distribution by version and hash. uv is faster, pip is enough.
@@ -72,6 +72,12 @@ lint: $(VENV)/.dev ## the checks without the tests
 
 bench: $(VENV)/.dev ## the figures of PERFORMANCE.md in short: under five minutes; python -m tests.bench --help has the long form
 	$(BIN)/python -m tests.bench --short
+
+counts: $(VENV)/.test ## requests, calls and bytes that an object costs, against those that are known: half a minute
+	$(BIN)/python -m tests.bench.counts
+
+bench-compare: $(VENV)/.dev ## what a change costs: make bench-compare OLD=main NEW=HEAD RUNS=5, by turns, with confidence
+	$(BIN)/python -m tests.bench.compare $(OLD) $(NEW) --runs $(or $(RUNS),5) $(BENCH)
 
 # Versions stay while pyproject.toml allows them; UPGRADE=1 takes the newest.
 lock: $(VENV)/.dev ## write .ci/locks anew from pyproject.toml: what everybody installs, by version and hash
