@@ -15,6 +15,7 @@ from keda_py.explanation.night import night_lines, night_of
 from keda_py.explanation.overview import line_of
 from keda_py.explanation.page import print_explanation
 from keda_py.explanation.requests import ask_insight, named
+from keda_py.explanation.rulers import NONE
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
 from keda_py.telemetry.page import MetricsPage
 from keda_py.terminal.times import Times
@@ -82,7 +83,9 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     ]
     (slept,) = [one for one in world.status()["kedaPyHistory"] if one["reason"] == "Paused"]
     assert (slept["replicas"], slept["notes"]) == ({"before": 2, "after": 0}, [ruler])  # this outlives the process
-    night = night_of([world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), world.clock.now())
+    night = night_of(
+        [world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), Times(now=world.clock.now()), NONE
+    )
     assert any(ruler.partition(" until")[0] in line for line in night_lines(night))
     print_explanation(insight)
     page = capsys.readouterr().out
@@ -114,7 +117,9 @@ async def test_explain_says_that_it_woke_with_its_environment_and_the_status_kee
     page = capsys.readouterr().out
     assert "woke with environment dev: hours every day 13:30-14:00" in page
     assert "annotation" not in page
-    night = night_of([world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), world.clock.now())
+    night = night_of(
+        [world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), Times(now=world.clock.now()), NONE
+    )
     assert any("woke with environment dev" in line for line in night_lines(night))
 
 
