@@ -80,6 +80,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._hpas = NativeHpas(parts.cluster.hpas)
         self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas)
         self._turns = Turns()
+        self._began = parts.clock.now()
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
         """Parse the object and add the finalizer, which keeps it until its members are up. Raises StepError and
@@ -135,8 +136,8 @@ class Environments(Kind[EnvironmentMemory]):
         if decision.released and await remove_finalizer(self._parts.client, ENVIRONMENTS, live):
             unreadable = read_stored(state.status).unreadable
             left = f", but of {', '.join(unreadable)}, which cannot be read: scale that by hand" if unreadable else ""
-            kind: EventType = "Warning" if left else "Normal"
-            self._parts.tell(live, kind, "EnvironmentReleased", f"every count is given back{left}"[:LONGEST_NOTE])
+            told = f"every count is given back{left}"[:LONGEST_NOTE]
+            self._parts.tell(live, "Warning" if left else "Normal", "EnvironmentReleased", told)
             log.info("environment deleted", extra=about(state))
 
     async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
@@ -187,10 +188,8 @@ class Environments(Kind[EnvironmentMemory]):
         again = min(self._seconds_to(decision.look_again_at), wait if unseen else LONGEST_WAIT_SECONDS)
         state.due.look_by(clock.monotonic() + again)
         if self._parts.acts():
+            await state.jobs.judge(spec, calendar, running_jobs(found, decision.state.members), clock.now())
             await self._do(state, decision, seen, stored, {one.key: body for one, body in found})
-            jobs, live = running_jobs(found, decision.state.members), self.live.get(spec.namespace, spec.name)
-            for note in await state.jobs.news(spec, calendar, jobs, clock.now()) if live is not None else ():
-                self._parts.tell(live or {}, "Warning", REASON, note[:LONGEST_NOTE])
         else:
             self._follow(state, decision, seen, before)
         return decision
@@ -206,17 +205,19 @@ class Environments(Kind[EnvironmentMemory]):
         """Store the decision, then apply it: killed in between, the next process still knows the original counts."""
         before = stored.state
         live = self.live.get(state.key.namespace, state.key.name)
+        jobs = state.jobs.report(state.status, self._began)
         self._parts.instruments.environments.record(state.key, decision, self._parts.clock.monotonic())
         waits = self._waiting(state, live, seen, decision)
-        savings = account(
-            stored_accounts(state.status), seen, decision.state, self._parts.clock.now(), first=not state.accounts
-        )
-        status = decision.status.model_copy(update={"awaiting_turn": len(waits), "savings": savings})
+        known, now = stored_accounts(state.status), self._parts.clock.now()
+        savings = account(known, seen, decision.state, now, first=not state.accounts)
+        update = {"awaiting_turn": len(waits), "savings": savings, "jobs_never_run": jobs.stored}
+        status = decision.status.model_copy(update=update)
         events = [
             *events_of(before, decision),
             *condition_events(state.status.get("conditions") or (), status.conditions),
             *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
             *self._loss_events(state, stored),
+            *(("Warning", REASON, note[:LONGEST_NOTE]) for note in jobs.notes),
         ]
         remembers = decision.state.members != before.members
         fields = fields_of(EnvironmentStatus, status)
@@ -226,6 +227,7 @@ class Environments(Kind[EnvironmentMemory]):
         # dropping an original count that another replica has just stored.
         await self._parts.status.write(state, fields, exactly=remembers)
         state.accounts = True
+        state.jobs.note_told()
         if not self._parts.acts():
             return  # leadership was lost meanwhile: the status was not written, so nothing may be scaled
         self._report_held_up(state, live, held_up(decision.status))
