@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from functools import partial
 
 from keda_py.answers.ledger import ByteBudget, NoRoom
-from keda_py.answers.tenants import tenant
+from keda_py.answers.work_context import current_work
 
 SHARE, PER_HOST = 1000, 100
 """Connections of one namespace while the others have none: in all, and to one host."""
@@ -48,7 +48,7 @@ class Connections:
 
         It is counted for the current namespace. Raises NoRoom with a remedy in its text after so many seconds.
         """
-        namespace = tenant()
+        namespace = current_work().namespace
         deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         taken: list[ByteBudget] = []
         try:

@@ -21,7 +21,7 @@ import orjson
 
 from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
-from keda_py.answers.tenants import tenant
+from keda_py.answers.work_context import current_work
 from keda_py.clock import Clock
 from keda_py.errors import NotLeading, ReadOnly, TooManyRequests, Unauthorized, Unavailable
 from keda_py.kube.refusals import error_from_answer
@@ -215,7 +215,7 @@ class KubeClient:
         Requests of the operator itself have no namespace and never wait: the Lease has to be renewed whatever tenants
         do.
         """
-        if not tenant():
+        if not current_work().namespace:
             yield
             return
         try:

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.core.metric_specs import MetricSpec
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.sdk.contract import Scaler
@@ -99,7 +99,7 @@ class Pushes:
         if self._followed[scalers] or not scaler.listens_at_zero_only:
             both = ((Scaler.watch, self._hear), (Scaler.watch_specs, self._hear_specs))
             hearers = [hear for method, hear in both if _overrides(scaler, method)]
-            with acting_for(scalers.spec.namespace):  # a task copies this context for its whole life
+            with working(scalers.spec.namespace):  # a task copies this context for its whole life
                 listening = [self._spawn(self._listen(scalers, index, partial(hear, scaler))) for hear in hearers]
             self._tasks[scalers, index] = listening
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.auth.resolver import Resolved, Resolver
 from keda_py.core.metric_names import MetricSet, name_metrics, restate_metrics
 from keda_py.core.metric_specs import MetricSpec
@@ -68,7 +68,7 @@ class ScalerSource:
         )
         given = Trigger(type=trigger.type, metadata=trigger.metadata, env=resolved.env, auth=resolved.auth)
         what = f"opening scaler {trigger.type}"
-        with acting_for(spec.namespace):
+        with working(spec.namespace):
             scaler, seconds = await guard(self._build(given, context), self.timeout, what=what)
             return await guard(self._open(scaler, context, resolved), seconds, what=what)
 
@@ -96,7 +96,7 @@ class ScalerSource:
 
     async def resolve(self, spec: TriggersSpec, index: int) -> Resolved:
         """Resolve environment and authentication of a trigger. Raises ConfigError or ScalerError."""
-        with acting_for(spec.namespace):
+        with working(spec.namespace):
             return await guard(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from time import monotonic as real_time
 
-from keda_py.clock import SystemClock
+from keda_py.answers.work_context import working
 from keda_py.core.metric_names import NamedMetric
 from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.reading import MetricReading, Outcome, Reading, Round
@@ -18,12 +19,8 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.guard import guard, shorten
-from keda_py.readings.http_requests import asking_for
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.sdk.registry import AnyScaler
-
-_REAL_TIME = SystemClock()
-"""Latencies are real time, not that of decisions; uvloop's own time advances in steps of a millisecond."""
 
 SHARED_SECONDS = 2.0
 """A reading younger than this is shared by the poll and the HPA's request."""
@@ -48,6 +45,7 @@ class TrackedMetric:
     due_at: float = -math.inf
     flight: asyncio.Future[MetricReading] | None = None
     began: float = 0.0
+    """Real time: a latency is not measured by the clock of decisions, and uvloop's time advances in milliseconds."""
     asked: bool = False
     joined: SharingKey | None = None
     """Key of the batch that it belongs to."""
@@ -137,7 +135,7 @@ class TrackedMetric:
     def begin(self, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         """Start a flight, for a poll or, with `asked`, for the HPA; later callers share its future."""
         self.flight = asyncio.get_running_loop().create_future()
-        self.began, self.asked = _REAL_TIME.monotonic(), asked
+        self.began, self.asked = real_time(), asked
         return self.flight
 
     def complete(self, outcome: Outcome, at: datetime, now: float) -> MetricReading:
@@ -146,7 +144,7 @@ class TrackedMetric:
             metric=self.metric,
             outcome=self._with_activity(outcome),
             taken_at=at,
-            seconds=_REAL_TIME.monotonic() - self.began,
+            seconds=real_time() - self.began,
             asked=self.asked,
         )
         # Stored before the future is resolved: its callbacks look at the meter.
@@ -280,5 +278,5 @@ async def _ask(meter: TrackedMetric, scaler: AnyScaler, timeout: float) -> Outco
 
 
 async def _read(meter: TrackedMetric, scaler: AnyScaler) -> object:
-    with asking_for(meter):
+    with working(meter.key.namespace, metric=meter):
         return await scaler.read_metric(meter.metric.spec)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.batching import Engine
@@ -138,7 +138,7 @@ class ZeroPolls:
         timeout = max(scalers.timeout(index) for scalers, index in members)
         asking = guard(self._read(members), timeout, what=f"{len(members)} triggers at zero")
         try:
-            with self._engine.clock.busy(), acting_for(first.spec.namespace):
+            with self._engine.clock.busy(), working(first.spec.namespace):
                 answers = await self._engine.journal.run([scalers.work for scalers, _ in members], asking)
                 self._note(source, members, answers)
         except (ScalerError, ConfigError) as error:

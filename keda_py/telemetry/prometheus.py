@@ -9,14 +9,15 @@ from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics
 
+from keda_py.answers.work_context import current_work
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import MetricReading
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.net.http.observation import HttpExchange
-from keda_py.readings.http_requests import asked_for
 from keda_py.readings.scaler_set import ScalerSet
+from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.telemetry.admission_metrics import AdmissionMetrics
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 from keda_py.telemetry.environment_metrics import EnvironmentMetrics
@@ -167,8 +168,8 @@ class OperatorMetrics:
 
     def record_http(self, exchange: HttpExchange) -> None:
         """Record an HTTP request of the trigger that is being read."""
-        meter = asked_for()
-        if meter is None:
+        meter = current_work().metric
+        if not isinstance(meter, TrackedMetric):
             return
         metric, code = meter.metric, _code(exchange.status)
         kind = meter.scalers.spec.triggers[metric.trigger_index].type

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import count
 from zlib import crc32
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.clock import Clock
 from keda_py.core.cloud_events import CloudEvent
 from keda_py.core.values.object_key import ObjectKey
@@ -84,7 +84,7 @@ class Delivery:
         if sink is None:
             return LAST_PAUSE_SECONDS
         try:
-            with acting_for(self._key.namespace):
+            with working(self._key.namespace):
                 await sink.send(event)
         except SinkError as error:
             return self._fail(event, sink, error, failures + 1)

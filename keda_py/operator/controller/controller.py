@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Generic
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, ScalerError
 from keda_py.kube.resources import Obj
@@ -26,7 +26,7 @@ from keda_py.operator.controller.troubles import StepError, log_recovery, log_tr
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
 from keda_py.operator.process.quarantine import HeldObject, work_on
-from keda_py.operator.sharding.tenures import Tenures, working_under
+from keda_py.operator.sharding.tenures import Tenures
 
 log = logging.getLogger(__name__)
 
@@ -43,15 +43,13 @@ class Controller(Generic[StateT]):
 
     def _new_queue(self) -> DueQueue:
         fast_path = FastPath(self._parts, self._kind, self.states)
-        queue = DueQueue(
+        return DueQueue(
             self._parts.clock,
             self._work,
             is_crowded=lambda namespace: self._parts.client.is_crowded(namespace) or self._kind.is_crowded(namespace),
             read_ahead=fast_path.read_ahead,
             pass_over=fast_path.pass_over,
         )
-        fast_path.plan = queue.add_at
-        return queue
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced. An earlier run leaves nothing behind."""
@@ -178,7 +176,7 @@ class Controller(Generic[StateT]):
             await self._release(state)
             return
         work = state.begin(live)
-        with acting_for(key.namespace), working_under(state.tenure):
+        with working(key.namespace, tenure=state.tenure):
             if live is None or work is None:
                 due = await self._attempt(state, None, None)
             else:

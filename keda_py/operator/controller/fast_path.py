@@ -19,7 +19,7 @@ between `work_queue.py`, which calls it for each due key, and `controller.py`, w
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter, is_
@@ -50,12 +50,11 @@ class Snapshot:
 
 
 class FastPath(Generic[StateT]):
-    """The hooks of a `DueQueue`; `plan` makes a key due at a time, given what the time is now."""
+    """The hooks of a `DueQueue`."""
 
     def __init__(self, parts: Dependencies, kind: Kind[StateT], states: Mapping[ObjectKey, StateT]) -> None:
         self._parts, self._kind, self._states = parts, kind, states
         self._name = kind.resource.kind.lower()
-        self.plan: Callable[[ObjectKey, float, float], None] = lambda key, at, now: None
 
     def read_ahead(self, key: ObjectKey) -> asyncio.Future[None] | None:
         """Ask the sources of an object whose work is nothing but a look; done when they have answered.
@@ -83,34 +82,36 @@ class FastPath(Generic[StateT]):
             log_trouble(log, state, f"reading for {self._name} failed", error)
         return None
 
-    def pass_over(self, key: ObjectKey) -> bool:
-        """After `read_ahead`: count a look that finds all as it was, and plan the next; False: it takes a whole one."""
+    def pass_over(self, key: ObjectKey) -> tuple[float, float] | None:
+        """After `read_ahead`: count a look that finds all as it was; return when the next is due, and the time now.
+
+        None: it takes a whole look.
+        """
         state = self._states.get(key)
         if state is None or not state.due.looking:
-            return False
+            return None
         state.due.looking = False
         if state.snapshot is None or state.changed is None or state.changed.done() or state.stale:
-            return False
+            return None
         try:
             return self._pass_over(state, state.snapshot)
         except Exception as error:  # noqa: BLE001 - the controller works on it next, and meets the error again
             log_trouble(log, state, f"look at {self._name} failed", error)
-            return False
+            return None
 
-    def _pass_over(self, state: StateT, snapshot: Snapshot) -> bool:
+    def _pass_over(self, state: StateT, snapshot: Snapshot) -> tuple[float, float] | None:
         parts, key = self._parts, state.key
         wall, now = parts.clock.now(), parts.clock.monotonic()
         seen = self.same_round(state, snapshot, now)
         if seen is None:
-            return False
+            return None
         parts.instruments.process.record_decision(snapshot.reason)
         parts.record.confirm(key, wall)
         self._kind.note_same(state, wall)
         state.due.look_at(parts.readings.next_poll(key, seen, now))
         if snapshot.look_again_at is not None:
             state.due.look_after(snapshot.look_again_at - wall, now)
-        self.plan(key, state.due.at, now)
-        return True
+        return state.due.at, now
 
     def same_round(self, state: StateT, snapshot: Snapshot, now: float) -> Round | None:
         """The round that was read ahead, if a look at it would be made of the same as the look of the snapshot."""

@@ -35,7 +35,8 @@ class DueQueue:
 
     One timer serves all keys, since a timer of its own would cost each a third of a kilobyte. Keys of a namespace that
     `is_crowded` wait while many of them are due. `read_ahead` starts what the work on a key waits for, and returns a
-    future or None. `pass_over` does the whole work at once if it can, and returns whether it did.
+    future or None. `pass_over` does the whole work at once if it can, and returns when the key is due again, and what
+    the time is (both monotonic); None if it cannot.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class DueQueue:
         *,
         is_crowded: Callable[[str], bool] = lambda namespace: False,
         read_ahead: Callable[[ObjectKey], asyncio.Future[None] | None] = lambda key: None,
-        pass_over: Callable[[ObjectKey], bool] = lambda key: False,
+        pass_over: Callable[[ObjectKey], tuple[float, float] | None] = lambda key: None,
     ) -> None:
         self._clock = clock
         self._work, self._is_crowded = work, is_crowded
@@ -115,8 +116,8 @@ class DueQueue:
             known.add_done_callback(partial(self._ripen, key))
             return
         self._ripe.discard(key)
-        if self._pass_over(key):
-            self._end(key)
+        if (again := self._pass_over(key)) is not None:
+            self._end(key, again)
         else:
             tasks.create_task(self._run_one(key), name=f"work {key}")
 
@@ -180,13 +181,16 @@ class DueQueue:
         finally:
             self._end(key)
 
-    def _end(self, key: ObjectKey) -> None:
+    def _end(self, key: ObjectKey, again: tuple[float, float] | None = None) -> None:
         self._running.discard(key)
         if key in self._again:
             self._again.discard(key)
             self._due.pop(key, None)
             self._start(key)
-        elif not self._running:
+            return
+        if again is not None:
+            self.add_at(key, *again)
+        if not self._running:
             self._holds.close()
 
     def _stop(self) -> None:

@@ -8,9 +8,9 @@ way. Where one replica works on everything, it has a tenure of every object all 
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 
+from keda_py.answers.work_context import current_work
 from keda_py.core.values.object_key import ObjectKey
 
 
@@ -25,29 +25,16 @@ class Tenure:
     sending: int = 0
 
 
-_tenure: ContextVar[Tenure | None] = ContextVar("tenure", default=None)
-
-
-@contextmanager
-def working_under(tenure: Tenure | None) -> Iterator[None]:
-    """Writes inside are about the object of `tenure`; None leaves the tenure around as it is."""
-    token = _tenure.set(tenure or _tenure.get())
-    try:
-        yield
-    finally:
-        _tenure.reset(token)
-
-
 def may_write(otherwise: Callable[[], bool]) -> bool:
     """Whether the write at hand may be sent; `otherwise` decides on one that is about no object of a controller."""
-    tenure = _tenure.get()
+    tenure = _current()
     return otherwise() if tenure is None else tenure.home.is_live() and not tenure.ended
 
 
 @contextmanager
 def sending() -> Iterator[None]:
     """Count the write at hand as under way."""
-    tenure = _tenure.get()
+    tenure = _current()
     if tenure is None:
         yield
         return
@@ -57,6 +44,11 @@ def sending() -> Iterator[None]:
     finally:
         tenure.sending -= 1
         tenure.home.note_sent(tenure)
+
+
+def _current() -> Tenure | None:
+    tenure = current_work().tenure
+    return tenure if isinstance(tenure, Tenure) else None
 
 
 def _always(_: str = "") -> bool:

@@ -18,7 +18,7 @@ from bson.regex import Regex
 from pymongo import AsyncMongoClient
 
 from keda_py.answers.connections import Connections
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.http import HttpClientSpec
 from keda_py.sdk.registry import build
@@ -367,7 +367,7 @@ async def test_members_that_a_server_names_are_connections_of_the_namespaces_sha
         context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
         trigger = trigger_of("mongodb", on(), auth={"connectionString": f"mongodb://{members}/?replicaSet=rs"})
         scaler = build(trigger, context)
-        with acting_for("shop"), pytest.raises(ScalerError, match="mongodb cannot be reached"):
+        with working("shop"), pytest.raises(ScalerError, match="mongodb cannot be reached"):
             await scaler.open()
         await context.aclose()
         assert here.done()

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import pytest
 from yarl import URL
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.clock import FakeClock
@@ -139,7 +139,7 @@ class HttpCase:
         )
         trigger = trigger_of(self.type, given.get("metadata", {}), env=given.get("env"), auth=given.get("auth"))
         played, scaler = Played(), None
-        with acting_for(context.namespace):
+        with working(context.namespace):
             try:
                 scaler = await guard(_built(trigger, context), context.http_timeout, what=_PLAY)
                 metrics = await self._opened(scaler, context, played)
