@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_manifest
@@ -48,7 +49,6 @@ from keda_py.operator.environments.job_warnings import REASON, running_jobs
 from keda_py.operator.environments.known.changes import DueEnvironments, change_of, change_of_member
 from keda_py.operator.environments.known.further_kinds import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
 from keda_py.operator.environments.known.native_hpas import NativeHpas, change_of_mark
-from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.other_workloads import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
@@ -79,7 +79,7 @@ class Environments(Kind[EnvironmentMemory]):
         self.live = parts.caches.environments
         self._hpas = NativeHpas(parts.cluster.hpas)
         self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas)
-        self._turns = Turns()
+        self._turns = TenantPlaces()
         self._began = parts.clock.now()
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.override import OverrideStatus
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.apis.wire import Condition
@@ -29,7 +30,6 @@ from keda_py.operator.controller.state import LATE_SECONDS, Remembered
 from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.override_cache import CalendarAnswers
-from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.overlays import Overlays, Removal, SpecLayer
 from keda_py.operator.environments.override_targets import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
@@ -68,7 +68,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._due: Callable[[OverrideMemory], None] = lambda _: None
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
-        self._looking = Turns(LOOKED_AT_ONCE)
+        self._looking = TenantPlaces(LOOKED_AT_ONCE)
         self._aimed: dict[tuple[str, TargetKey], dict[ObjectKey, OverrideMemory]] = {}
 
     def allow(self, remembers: Remembers) -> None:

@@ -271,17 +271,19 @@ class Lane:
             await turn
         except asyncio.CancelledError:
             self._line.discard(number)
-            if self._waiting.pop(number, None) is None:  # its turn had come
+            self._waiting.pop(number, None)
+            if not turn.cancelled():  # its turn had come
                 self.release()
             raise
 
     def release(self) -> None:
         """The next one may begin."""
-        claim = self._line.pop()
-        if claim is None:
-            self._taken = False
-        else:
-            self._waiting.pop(claim.key).set_result(None)
+        while (claim := self._line.pop()) is not None:
+            turn = self._waiting.pop(claim.key)
+            if not turn.done():  # else it was cancelled, and has not heard of that yet
+                turn.set_result(None)
+                return
+        self._taken = False
 
 
 def shows_hold(status: object) -> bool:

@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.core.decision import Decision, Reason, ScaleTo, wakes
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
@@ -24,7 +25,6 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.state import about
-from keda_py.operator.controller.workers import Places
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Snapshots, observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
@@ -45,9 +45,9 @@ log = logging.getLogger(__name__)
 class ScaleLoop(Snapshots):
     """Looks at objects whose reconcile has started a loop (`state.spec` is set); `kind.py` is one."""
 
-    def __init__(self, parts: ScaledObjectDependencies, places: Places | None = None) -> None:
+    def __init__(self, parts: ScaledObjectDependencies, places: TenantPlaces | None = None) -> None:
         super().__init__(parts)
-        self._places = places or Places(ACTING_AT_ONCE)
+        self._places = places or TenantPlaces(ACTING_AT_ONCE)
 
     async def look(self, state: ObjectState) -> None:
         """One round. Raises KubeError when the status could not be written; a failed scale is told, not raised."""

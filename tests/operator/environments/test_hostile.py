@@ -11,6 +11,7 @@ import pytest
 from pydantic import model_validator
 
 from keda_py.answers.bounds import AnswerBounds
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.wire import Wire
 from keda_py.clock import SteppedClock
@@ -26,7 +27,6 @@ from keda_py.operator.environments.known.changes import pause_between
 from keda_py.operator.environments.known.files import MOST_KEPT, Files
 from keda_py.operator.environments.known.manifest_cache import Parsed
 from keda_py.operator.environments.known.override_cache import Overriding
-from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.override_kind import LOOKED_AT_ONCE
 from keda_py.operator.environments.state import EnvironmentMemory
 from tests.builders import calendar, deployment, environment, override, scaling_schedule
@@ -322,7 +322,7 @@ async def test_of_a_crowd_of_overrides_the_oldest_are_read_whatever_comes_and_go
 
 
 async def test_of_a_crowd_that_comes_at_once_a_few_of_each_namespace_have_a_turn() -> None:
-    turns, working, most = Turns(LOOKED_AT_ONCE), Counter[str](), Counter[str]()
+    turns, working, most = TenantPlaces(LOOKED_AT_ONCE), Counter[str](), Counter[str]()
 
     async def write(namespace: str) -> None:
         async with turns.turn(namespace):

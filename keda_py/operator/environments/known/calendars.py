@@ -10,6 +10,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.calendar import Calendar as WireCalendar
 from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, HolidaySource, IcsSource
 from keda_py.apis.environments.environment import Environment, EnvironmentSpec
@@ -26,7 +27,6 @@ from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.files import Files
 from keda_py.operator.environments.known.manifest_cache import Parsed, given, kept
-from keda_py.operator.environments.known.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Calendars:
         self._object_namespace = object_namespace
         self._built: dict[ObjectKey, _Built] = {}
         self._calendars, self._environments = Parsed(WireCalendar), Parsed(Environment)
-        self._turns = Turns()
+        self._turns = TenantPlaces()
 
     async def of_environment(self, namespace: str, name: str, spec: EnvironmentSpec) -> Calendar:
         """Build an Environment's calendar. Raises ConfigError, and KubeError for a file that cannot be read now."""
