@@ -64,12 +64,23 @@ class Exchange:
     seconds: float
 
 
-class KubeClient:
-    """Async context manager. `observe` is called once per exchange with the API server, retries included.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLimits:
+    """Limits of a client's requests.
 
     `share` bounds the requests under way for one namespace; watches are not counted. `write_seconds` bounds everything
     but GET: a leader sets it below lease duration minus renew deadline, so that no write of its own is still on its way
-    when another replica takes over. `remedy` tells which right is missing after a 403, by the resource's metrics label.
+    when another replica takes over.
+    """
+
+    write_seconds: float = REQUEST_SECONDS
+    share: int = SHARE
+
+
+class KubeClient:
+    """Async context manager. `observe` is called once per exchange with the API server, retries included.
+
+    `remedy` tells which right is missing after a 403, by the resource's metrics label.
     """
 
     def __init__(
@@ -78,16 +89,15 @@ class KubeClient:
         kubeconfig: str = "",
         *,
         observe: Callable[[Exchange], None] = lambda _: None,
-        write_seconds: float = REQUEST_SECONDS,
-        share: int = SHARE,
+        limits: RequestLimits = RequestLimits(),
         remedy: Callable[[str], str] = lambda _: "",
     ) -> None:
         self.clock = clock
         self._transport = Transport(kubeconfig)
         self._observe = observe
-        self._write_seconds = write_seconds
+        self._write_seconds = limits.write_seconds
         self._remedy = remedy
-        self._requests = Connections(share)
+        self._requests = Connections(limits.share)
         self._may_write: Callable[[], bool] = lambda: True
         self._sending: Callable[[], AbstractContextManager[None]] = nullcontext
         self._writes = True

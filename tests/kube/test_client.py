@@ -26,7 +26,7 @@ from keda_py.errors import (
     Unauthorized,
     Unavailable,
 )
-from keda_py.kube.client import Exchange, KubeClient, PatchKind
+from keda_py.kube.client import Exchange, KubeClient, PatchKind, RequestLimits
 from keda_py.kube.resources import DEPLOYMENTS, PODS, Selection
 from keda_py.kube.transport import Request, keep_alive
 from tests.kube.faulty_server import (
@@ -143,7 +143,7 @@ async def test_a_server_that_never_answers_is_unavailable_after_the_time_out(
 
 async def test_a_write_of_a_leader_has_its_own_bound(server: FaultyServer, kubeconfig: str) -> None:
     server.answer(f"PUT {WEB.path}", hangs)
-    async with KubeClient(SystemClock(), kubeconfig, write_seconds=0.1) as client:
+    async with KubeClient(SystemClock(), kubeconfig, limits=RequestLimits(write_seconds=0.1)) as client:
         with pytest.raises(Unavailable, match=r"no answer in 0.1 s"):
             await client.update(WEB, thing("web", 7))
 
