@@ -8,7 +8,6 @@ its `Component` says what runs and when. Another package is one more function fr
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -146,9 +145,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
 def _shared(around: OperatorInputs, sources: Sources, readings: Readings, rights: Rights) -> Dependencies:
     """What every kind works with. All writes go through a client that refuses what is not ours to write."""
     settings = around.settings
-    # Only a share that shrinks has to wait for the writes that are under way.
-    counted = sending if settings.leadership.shards else nullcontext
-    writer = around.client.guarded(partial(may_write, rights.leads), counted)
+    writer = around.client.guarded(partial(may_write, rights.leads), sending)
     # Our part of the cluster's budget: each slot has the same, also while it is vacant.
     activations = settings.scaling.activations_per_second / max(settings.leadership.shards, 1)
     return Dependencies(

@@ -78,7 +78,7 @@ class Controller(Generic[StateT]):
         if new is not None:
             if state is None or state.uid != new["metadata"]["uid"]:
                 tenure = self._tenures.begin(key)
-                if state is None and tenure is None:
+                if state is None and tenure.ended:
                     return
                 state = self.states[key] = self._kind.new(
                     resource=self._kind.resource, key=key, uid=new["metadata"]["uid"], tenure=tenure
@@ -273,8 +273,7 @@ class Controller(Generic[StateT]):
 
     async def _forget(self, state: StateT) -> None:
         """Drop everything known of an object that is gone, or another replica's."""
-        if state.tenure is not None:
-            self._tenures.end(state.tenure)  # first: from here on no write about it is sent
+        self._tenures.end(state.tenure)  # first: from here on no write about it is sent
         self._kind.forget(state)
         self._parts.quarantine.forget(state.key)
         self._parts.activations.withdraw(state.key)

@@ -16,7 +16,7 @@ from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.decisions.history import HISTORY, DecisionHistory, as_stored
 from keda_py.operator.decisions.pruned_fields import Evidence
 from keda_py.operator.process.quarantine import shows_hold, work_on
-from keda_py.operator.sharding.tenures import Tenure
+from keda_py.operator.sharding.tenures import LOST, Tenure
 
 if TYPE_CHECKING:
     from keda_py.operator.controller.fast_path import Snapshot
@@ -144,7 +144,7 @@ class Remembered:
     `failures` are the trigger errors already told, `troubles` the errors already logged, `stale` the triggers whose
     parameters may have changed. `stored` is the status as the API server has it, `staged` are fields that the next
     write brings there, None to remove one (`status.py`); `version` is the resourceVersion of `stored`. `history` is
-    None until a decision changed. `tenure` is None for an object of another replica. `changed` is done as soon as the
+    None until a decision changed. `tenure` is LOST for an object of another replica. `changed` is done as soon as the
     work under way is outdated. `work` is the journal's name of `begun`, the version on which work began last.
     `shows_hold`: the stored status says that the object is held back. `dropped` are parts of the status that the API
     server did not keep (`decisions/pruned_fields.py`). `without_worker` is for waits of a reconcile: others have its
@@ -168,7 +168,7 @@ class Remembered:
     stale: frozenset[int] = NOTHING
     troubles: frozenset[str] = NOTHING
     history: DecisionHistory | None = None
-    tenure: Tenure | None = None
+    tenure: Tenure = LOST
     changed: asyncio.Future[None] | None = None
     begun: str = ""
     work: Work | None = None
@@ -179,7 +179,7 @@ class Remembered:
     @property
     def is_lost(self) -> bool:
         """Whether the object is not ours any more."""
-        return self.tenure is None or self.tenure.ended
+        return self.tenure.ended
 
     @property
     def status(self) -> Mapping[str, Any]:

@@ -41,7 +41,7 @@ class ScaledJobs(Kind[ScaledJobState]):
 
     async def take_over(self, state: ScaledJobState) -> None:
         """Wait until all Jobs that the last owner created have been seen, once for all objects that came with them."""
-        epoch = state.tenure.epoch if state.tenure is not None else -1
+        epoch = state.tenure.epoch
         if epoch <= self._caught_up:
             return
         async with self._catching_up:

@@ -9,6 +9,7 @@ way. Where one replica works on everything, it has a tenure of every object all 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from keda_py.answers.work_context import current_work
 from keda_py.core.values.object_key import ObjectKey
@@ -78,10 +79,10 @@ class Tenures:
         """Whether we may work on it now."""
         return self._owns(str(key))
 
-    def begin(self, key: ObjectKey) -> Tenure | None:
-        """The tenure of an object that is ours, None for another's."""
+    def begin(self, key: ObjectKey) -> Tenure:
+        """The tenure of an object that is ours; LOST for another's."""
         if not self.owns(key):
-            return None
+            return LOST
         if key not in self._running:
             self._running[key] = Tenure(key, self, self._epoch)
         return self._running[key]
@@ -114,3 +115,7 @@ class Tenures:
     def is_quiet(self) -> bool:
         """Whether no write of an ended tenure is under way."""
         return not self._leaving
+
+
+LOST: Final = Tenure(ObjectKey("", "", ""), Tenures(), epoch=-1, ended=True)
+"""The tenure of every object that is not ours: it has ended before it began."""
