@@ -81,14 +81,14 @@ class Assembly:
             background=(parts.caches.run, parts.reader.run, self.admission.events.run, self.admission.run)
         )
         events = Component(
-            follow=(parts.events.run, self.cloud_events.run),
+            follow=(parts.shared.events.run, self.cloud_events.run),
             lead=(self.authentications.run,),
             on_lead=(self.cloud_events.take_over,),
         )
         serving = Component(
             background=(self.serving.run, self.rights.election.watch, self.standby_reader.run),
-            announce=(partial(self.serving.register, parts.client),),
-            lead=(partial(self.serving.guard, parts.client),),
+            announce=(partial(self.serving.register, parts.shared.client),),
+            lead=(partial(self.serving.guard, parts.shared.client),),
         )
         downscaler = (self.downscaler.component,) if self.downscaler is not None else ()
         first = (shared, events, self.environments.component, *downscaler, serving, *self.packages)
@@ -175,7 +175,7 @@ def _authentications(parts: ScaledObjectDependencies, jobs: ScaledJobParts) -> A
 
 def _cloud_events(around: OperatorInputs, parts: ScaledObjectDependencies, rights: Rights) -> CloudEventSources:
     cluster = around.settings.cluster
-    destinations = Destinations(around.http, cluster, parts.resolver)
+    destinations = Destinations(around.http, cluster, parts.shared.resolver)
     return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere, tells=rights.leads)
 
 
@@ -208,7 +208,7 @@ log = logging.getLogger(__name__)
 
 async def shut_down(assembly: Assembly) -> None:
     """Write what is left if we may, then let the next replica lead; no replica waits for slow receivers of events."""
-    rights, events = assembly.rights, assembly.parts.events
+    rights, events = assembly.rights, assembly.parts.shared.events
     seconds = FLUSH_SECONDS if rights.is_alone else HANDOVER_SECONDS
     try:
         async with asyncio.timeout(seconds):

@@ -95,7 +95,7 @@ async def two_apps(world: World, guarded_redis: int) -> World:
 async def openings(world: World) -> dict[str, object]:
     """Return the built scalers, by object."""
     sets = {
-        name: world.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", name))
+        name: world.operator.assembly.parts.shared.readings.built(ObjectKey("ScaledObject", "default", name))
         for name in ("app", "other")
     }
     return {name: built.scalers[0] for name, built in sets.items() if built}
@@ -126,7 +126,9 @@ async def test_what_could_not_be_built_is_tried_again_when_its_parameters_change
     async with two_apps.operator.running():
         await eventually(lambda: is_kind(two_apps, "Ready", ("False", "ScaledObjectCheckFailed")))
         await eventually(
-            lambda: two_apps.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", "other"))
+            lambda: two_apps.operator.assembly.parts.shared.readings.built(
+                ObjectKey("ScaledObject", "default", "other")
+            )
         )
         before = await openings(two_apps)
         await give_right_password(two_apps, how)
@@ -192,7 +194,7 @@ async def test_the_status_of_an_authentication_is_no_change_of_it(world: World, 
     )
     async with world.operator.running() as operator:
         told: list[object] = []
-        operator.parts.resolver.subscribe(lambda key, index: told.append((key, index)))
+        operator.parts.shared.resolver.subscribe(lambda key, index: told.append((key, index)))
         await eventually(lambda: is_kind(world, "Ready", READY))
 
         async def is_listed() -> bool:
@@ -217,8 +219,8 @@ async def test_a_scaledjob_by_the_name_of_a_scaledobject_is_told_and_forgotten_b
     )
     object_key, job_key = (ObjectKey(kind, "default", "app") for kind in ("ScaledObject", "ScaledJob"))
     async with world.operator.running() as operator:
-        readings, told = operator.parts.readings, set[object]()
-        operator.parts.resolver.subscribe(lambda key, _: told.add(key))
+        readings, told = operator.parts.shared.readings, set[object]()
+        operator.parts.shared.resolver.subscribe(lambda key, _: told.add(key))
         await eventually(lambda: readings.built(object_key) and readings.built(job_key))
         await world.patch(SECRETS, {"stringData": {"password": "new"}}, "redis")
         await eventually(lambda: told == {object_key, job_key})
@@ -240,7 +242,7 @@ async def test_a_bound_token_is_replaced_before_it_ends(tmp_path: Path) -> None:
         )
         async with world.operator.running() as operator:
             told: list[object] = []
-            operator.parts.resolver.subscribe(lambda key, index: told.append((key, index)))
+            operator.parts.shared.resolver.subscribe(lambda key, index: told.append((key, index)))
             before = (await resolve(world, redis_trigger("token"))).auth["password"]
             await clock.advance(0.7 * 3600)
             assert told == []

@@ -42,6 +42,7 @@ class CalendarObjects(Kind[CalendarMemory]):
 
     def __init__(self, parts: EnvironmentDependencies, live: Informer) -> None:
         self._parts, self.live = parts, live
+        self._shared = parts.shared
 
     async def reconcile(self, state: CalendarMemory, live: Obj) -> None:
         state.spec = CalendarPlaceholder()
@@ -53,7 +54,7 @@ class CalendarObjects(Kind[CalendarMemory]):
         live = self.live.get(state.key.namespace, state.key.name)
         if live is None:
             return
-        now = self._parts.clock.now()
+        now = self._shared.clock.now()
         at: datetime | None = None
         try:
             calendar = await self._parts.calendars.of_live(live)
@@ -62,9 +63,9 @@ class CalendarObjects(Kind[CalendarMemory]):
         else:
             moment = moment_of(calendar, now)
             status, at = status_of(calendar, moment, now), moment.changes_at
-        await self._parts.status.write(state, fields_of(CalendarStatus, status))
+        await self._shared.status.write(state, fields_of(CalendarStatus, status))
         wait = LONGEST_WAIT if at is None else min(max(at - now, timedelta(0)), LONGEST_WAIT)
-        state.due.look_at(self._parts.clock.monotonic() + wait.total_seconds() + LATE_SECONDS)
+        state.due.look_at(self._shared.clock.monotonic() + wait.total_seconds() + LATE_SECONDS)
 
     async def finalize(self, state: CalendarMemory, live: Obj) -> None:
         """Stop the work; there is no finalizer of ours to remove."""

@@ -13,13 +13,14 @@ from keda_py.operator.environments.overlays import Overlays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentDependencies(Dependencies):
+class EnvironmentDependencies:
     """Dependencies of environments beyond those of all controllers. `cluster` has the ScaledObjects.
 
     `acts` is true on the replica that stores and applies decisions: with several active replicas only the leader. The
     others compute the same decisions, and apply only the overlays of ScaledObjects.
     """
 
+    shared: Dependencies
     caches: EnvironmentCaches
     cluster: Caches
     calendars: Calendars

@@ -75,12 +75,12 @@ class Environments(Kind[EnvironmentMemory]):
     new = EnvironmentMemory
 
     def __init__(self, parts: EnvironmentDependencies) -> None:
-        self._parts = parts
+        self._parts, self._shared = parts, parts.shared
         self.live = parts.caches.environments
         self._hpas = NativeHpas(parts.cluster.hpas)
         self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas)
         self._turns = TenantPlaces()
-        self._began = parts.clock.now()
+        self._began = parts.shared.clock.now()
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
         """Parse the object and add the finalizer, which keeps it until its members are up. Raises StepError and
@@ -93,7 +93,7 @@ class Environments(Kind[EnvironmentMemory]):
         except ConfigError as error:
             await self._refuse(state, str(error))
             raise StepError("Environment cannot be read", error) from error
-        if self._parts.acts() and (held := await ensure_finalizer(self._parts.client, ENVIRONMENTS, live)) is not None:
+        if self._parts.acts() and (held := await ensure_finalizer(self._shared.client, ENVIRONMENTS, live)) is not None:
             state.remember(held)
         async with state.without_worker():
             await self._parts.caches.wait_members()
@@ -108,7 +108,7 @@ class Environments(Kind[EnvironmentMemory]):
         """Report an invalid spec and stop the work; all members keep their counts."""
         value = ConditionValue("False", "SpecInvalid", message)
         listed = with_condition(state.status.get("conditions") or (), "Valid", value)
-        await self._parts.status.write(state, {"conditions": listed})
+        await self._shared.status.write(state, {"conditions": listed})
         state.stop()
 
     async def look(self, state: EnvironmentMemory) -> None:
@@ -118,7 +118,7 @@ class Environments(Kind[EnvironmentMemory]):
         try:
             await self._decide(state, state.spec.spec, state.spec.written)
         except Conflict as error:
-            state.due.look_at(self._parts.clock.monotonic() + BEHIND_SECONDS)
+            state.due.look_at(self._shared.clock.monotonic() + BEHIND_SECONDS)
             log.debug("environment changed meanwhile", extra=about(state) | {"error": str(error)})
 
     async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
@@ -133,11 +133,11 @@ class Environments(Kind[EnvironmentMemory]):
         state.spec = ParsedEnvironment(written=None, spec=spec)
         if not self._parts.acts():
             return
-        if decision.released and await remove_finalizer(self._parts.client, ENVIRONMENTS, live):
+        if decision.released and await remove_finalizer(self._shared.client, ENVIRONMENTS, live):
             unreadable = read_stored(state.status).unreadable
             left = f", but of {', '.join(unreadable)}, which cannot be read: scale that by hand" if unreadable else ""
             told = f"every count is given back{left}"[:LONGEST_NOTE]
-            self._parts.tell(live, "Warning" if left else "Normal", "EnvironmentReleased", told)
+            self._shared.tell(live, "Warning" if left else "Normal", "EnvironmentReleased", told)
             log.info("environment deleted", extra=about(state))
 
     async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
@@ -147,19 +147,19 @@ class Environments(Kind[EnvironmentMemory]):
         listed = with_condition(
             state.status.get("conditions") or (), RELEASED, ConditionValue("False", COUNT_UNKNOWN, text)
         )
-        await self._parts.status.write(state, {"conditions": listed})
+        await self._shared.status.write(state, {"conditions": listed})
 
     def _report_held_up(self, state: EnvironmentMemory, live: Obj | None, text: str) -> None:
         if not self._parts.acts():
             return  # the leader records it
         if live is not None and text and text != state.held_up:
-            self._parts.events.record(live, "Warning", "EnvironmentHeldUp", text)
+            self._shared.events.record(live, "Warning", "EnvironmentHeldUp", text)
         state.held_up = text
 
     async def _decide(
         self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
     ) -> EnvironmentDecision:
-        clock = self._parts.clock
+        clock = self._shared.clock
         state.looked = clock.monotonic()
         state.due.look_at(state.looked + LONGEST_WAIT_SECONDS)  # a change meanwhile sets an earlier time
         calendar, problem = await self._calendar(spec, written)
@@ -206,9 +206,9 @@ class Environments(Kind[EnvironmentMemory]):
         before = stored.state
         live = self.live.get(state.key.namespace, state.key.name)
         jobs = state.jobs.report(state.status, self._began)
-        self._parts.instruments.environments.record(state.key, decision, self._parts.clock.monotonic())
+        self._shared.instruments.environments.record(state.key, decision, self._shared.clock.monotonic())
         waits = self._waiting(state, live, seen, decision)
-        known, now = stored_accounts(state.status), self._parts.clock.now()
+        known, now = stored_accounts(state.status), self._shared.clock.now()
         savings = account(known, seen, decision.state, now, first=not state.accounts)
         update = {"awaiting_turn": len(waits), "savings": savings, "jobs_never_run": jobs.stored}
         status = decision.status.model_copy(update=update)
@@ -225,18 +225,18 @@ class Environments(Kind[EnvironmentMemory]):
             fields["members"] = left | (fields["members"] or {})
         # `exactly` writes over the version that was read: a replica with an old cache gets a Conflict, instead of
         # dropping an original count that another replica has just stored.
-        await self._parts.status.write(state, fields, exactly=remembers)
+        await self._shared.status.write(state, fields, exactly=remembers)
         state.accounts = True
         state.jobs.note_told()
         if not self._parts.acts():
             return  # leadership was lost meanwhile: the status was not written, so nothing may be scaled
         self._report_held_up(state, live, held_up(decision.status))
         for kind, reason, note in events if live is not None else ():
-            self._parts.events.record(live or {}, kind, reason, note)
+            self._shared.events.record(live or {}, kind, reason, note)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
-        await Writes(client=self._parts.client, hpas=self._hpas, state=state, objects=objects).act(acting)
-        if self._parts.activations.has_turn(state.key):  # the turn came during this look
+        await Writes(client=self._shared.client, hpas=self._hpas, state=state, objects=objects).act(acting)
+        if self._shared.activations.has_turn(state.key):  # the turn came during this look
             state.due.look_now()
 
     @staticmethod
@@ -257,8 +257,8 @@ class Environments(Kind[EnvironmentMemory]):
         """Apply only those overlays that follow from the stored status: a member put to sleep before its original count
         is stored would be given back at 0.
         """
-        self._parts.activations.withdraw(state.key)
-        self._parts.instruments.environments.forget(state.key)
+        self._shared.activations.withdraw(state.key)
+        self._shared.instruments.environments.forget(state.key)
         stored = tuple(one for one in decision.members if one.state == before.members.get(one.key))
         self._lay(state, replace(decision, members=stored), seen)
 
@@ -272,7 +272,7 @@ class Environments(Kind[EnvironmentMemory]):
             for one in decision.members
             if one.key in down and isinstance(one.action, SetReplicas) and one.action.replicas
         ]
-        activations = self._parts.activations
+        activations = self._shared.activations
         activations.withdraw(state.key, frozenset(waking))
         priority = read_priority(texts_at(live or {}, "metadata", "annotations"))
         return frozenset(key for key in waking if not activations.ask(Ticket(state.key, key), priority))
@@ -311,7 +311,7 @@ class Environments(Kind[EnvironmentMemory]):
     def _seconds_to(self, at: datetime | None) -> float:
         if at is None:
             return LONGEST_WAIT_SECONDS
-        seconds = (at - self._parts.clock.now()).total_seconds()
+        seconds = (at - self._shared.clock.now()).total_seconds()
         return min(max(seconds, 0.0) + LATE_SECONDS, LONGEST_WAIT_SECONDS)
 
     def forget(self, state: EnvironmentMemory) -> None:
@@ -354,7 +354,7 @@ class Environments(Kind[EnvironmentMemory]):
         """Make the affected Environments due, each after its pause."""
         if (change := read(old, new)) is None:
             return
-        now = self._parts.clock.monotonic()
+        now = self._shared.clock.monotonic()
         for state in controller.states.values():
             about = change.namespace in ("", state.key.namespace) and change.member not in state.foreign
             if state.spec is not None and about:

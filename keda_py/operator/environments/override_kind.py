@@ -64,6 +64,7 @@ class OverrideObjects(Kind[OverrideMemory]):
 
     def __init__(self, parts: EnvironmentDependencies, direct: Overlays) -> None:
         self._parts, self.live, self._direct = parts, parts.caches.overrides, direct
+        self._shared = parts.shared
         self._places = Places(parts.caches, parts.cluster, parts.owners)
         self._due: Callable[[OverrideMemory], None] = lambda _: None
         self._restored: dict[ObjectKey, ObjectKey] = {}
@@ -106,8 +107,8 @@ class OverrideObjects(Kind[OverrideMemory]):
         live = self.live.get(state.key.namespace, state.key.name)
         if live is None:
             return
-        now = self._parts.clock.now()
-        state.due.look_at(self._parts.clock.monotonic() + LONGEST_WAIT.total_seconds())
+        now = self._shared.clock.now()
+        state.due.look_at(self._shared.clock.monotonic() + LONGEST_WAIT.total_seconds())
         try:
             self._parts.overriding.check_room(live)
             spec = await self._parts.overriding.read({**live, "status": state.status})
@@ -149,7 +150,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         if before != standing.phase and standing.phase in _TOLD and self._parts.acts():
             for about in (live, place.live if place is not None else self._live_of(state)):
                 if about is not None:
-                    self._parts.events.record(about, "Normal", _TOLD[standing.phase], spec.because)
+                    self._shared.events.record(about, "Normal", _TOLD[standing.phase], spec.because)
 
     def _live_of(self, state: OverrideMemory) -> Obj | None:
         with suppress(ConfigError):
@@ -161,7 +162,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         generation = live["metadata"].get("generation", 0)
         fields = fields_of(OverrideStatus, status.model_copy(update={"observed_generation": generation}))
         del fields["requestedBy"]
-        await self._parts.status.write(state, fields)
+        await self._shared.status.write(state, fields)
 
     async def _lies_over(self, state: OverrideMemory, alone: ObjectKey | None) -> None:
         before, state.alone = state.alone or self._restored.pop(state.key, None), alone
@@ -174,7 +175,7 @@ class OverrideObjects(Kind[OverrideMemory]):
             return
         live = self._parts.cluster.scaled_objects.get(key.namespace, key.name)
         overrides = await self._parts.overriding.of_namespace(key.namespace)
-        verdict = overrides.verdict(self._places.targets_of(key), self._parts.clock.now())
+        verdict = overrides.verdict(self._places.targets_of(key), self._shared.clock.now())
         overlay = None if live is None or self._parts.owners.of(live) else overlay_of(verdict)
         off = Removal(f"with {verdict.because or _OVER}")
         reason = "AsleepByOverride" if isinstance(overlay, OverlayAsleep) else "HeldByOverride"
@@ -203,13 +204,13 @@ class OverrideObjects(Kind[OverrideMemory]):
 
     async def _remove(self, state: OverrideMemory) -> None:
         try:
-            await self._parts.client.delete(OVERRIDES.named(state.key.namespace, state.key.name), uid=state.uid)
+            await self._shared.client.delete(OVERRIDES.named(state.key.namespace, state.key.name), uid=state.uid)
         except (NotFound, Conflict):
             return
 
     def _wait(self, state: OverrideMemory, at: datetime | None, now: datetime) -> None:
         wait = LONGEST_WAIT if at is None else min(at - now, LONGEST_WAIT)
-        at_latest = self._parts.clock.monotonic() + wait.total_seconds() + LATE_SECONDS
+        at_latest = self._shared.clock.monotonic() + wait.total_seconds() + LATE_SECONDS
         state.due.look_by(at_latest)
 
     def watches(self, controller: Controller[OverrideMemory]) -> Iterable[Callable[[], None]]:

@@ -32,9 +32,9 @@ class ScaledJobs(Kind[ScaledJobState]):
     new = ScaledJobState
 
     def __init__(self, parts: ScaledJobDependencies) -> None:
-        self._parts = parts
+        self._parts, self._shared = parts, parts.shared
         self.live = parts.caches.scaled_jobs
-        self._tracker = JobTracker(parts.client, parts.caches)
+        self._tracker = JobTracker(parts.shared.client, parts.caches)
         self._reconciler = JobReconciler(parts, self._tracker)
         self._loop = JobScaleLoop(parts, self._tracker)
         self._catching_up, self._caught_up = asyncio.Lock(), -1
@@ -59,11 +59,11 @@ class ScaledJobs(Kind[ScaledJobState]):
 
     async def finalize(self, state: ScaledJobState, live: Obj) -> None:
         """Stop, and remove the finalizer; the Jobs follow through their ownerReferences. Raises KubeError."""
-        was_running = await end_loop(self._parts, state)
-        if await remove_finalizer(self._parts.client, SCALED_JOBS, live):
+        was_running = await end_loop(self._shared, state)
+        if await remove_finalizer(self._shared.client, SCALED_JOBS, live):
             if was_running:
-                self._parts.events.record(live, *WATCH_STOPPED)
-            self._parts.tell(live, "Warning", "ScaledJobDeleted", "ScaledJob was deleted")
+                self._shared.events.record(live, *WATCH_STOPPED)
+            self._shared.tell(live, "Warning", "ScaledJobDeleted", "ScaledJob was deleted")
             log.info("scaledjob deleted", extra=about(state))
 
     def last_words(self, state: ScaledJobState) -> Mapping[str, Any]:

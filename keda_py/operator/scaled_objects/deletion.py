@@ -25,20 +25,20 @@ log = logging.getLogger(__name__)
 
 async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> None:
     """Stop, restore, remove our finalizer. Raises KubeError when the finalizer could not be removed."""
-    was_running = await end_loop(parts, state)
+    was_running = await end_loop(parts.shared, state)
     if not has_finalizer(live):
         return
     await _restore(parts, state, live)
     reason, note = DELETED
     left = await _left_asleep(parts, state, live)
-    if not await remove_finalizer(parts.client, SCALED_OBJECTS, live):
+    if not await remove_finalizer(parts.shared.client, SCALED_OBJECTS, live):
         return
     if await parts.namespaces.is_terminating(state.key.namespace):
-        parts.events.announce(live, *DELETED)
+        parts.shared.events.announce(live, *DELETED)
     else:
         if was_running:
-            parts.events.record(live, *WATCH_STOPPED)
-        parts.events.record(live, "Warning", reason, f"{note}{left}", action=note)
+            parts.shared.events.record(live, *WATCH_STOPPED)
+        parts.shared.events.record(live, "Warning", reason, f"{note}{left}", action=note)
     log.info("scaledobject deleted", extra=about(state))
 
 

@@ -53,7 +53,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         """
         live, is_outdated = self._live_of(state), state.changed is not None and state.changed.done()
         if live is not None and not is_outdated:
-            await self._parts.status.settle(state)
+            await self._parts.shared.status.settle(state)
             await self._reconciler.make_hpa(state, live)
 
     async def on_stored(self, state: ObjectState) -> None:
@@ -69,7 +69,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         hpa = hpa_active(self.hpa_status(state, state.status)) if state.hpa_changed else None
         if hpa is not None and state.spec is not None:
             listed = with_condition(state.status.get("conditions") or INITIAL, "HPAActive", hpa)
-            await self._parts.status.write(state, {"conditions": listed})
+            await self._parts.shared.status.write(state, {"conditions": listed})
         state.hpa_changed = False
 
     async def finalize(self, state: ObjectState, live: Obj) -> None:
@@ -86,7 +86,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
 
     def note_failure(self, state: ObjectState, error: StepError, live: Obj) -> None:
         """Count it; an object whose target is missing waits for that, too."""
-        self._parts.instruments.record_error(state.key)
+        self._parts.shared.instruments.record_error(state.key)
         missing = isinstance(error.cause, TargetError)
         state.missing = (state.key.namespace, live["spec"]["scaleTargetRef"]["name"]) if missing else None
 
@@ -94,12 +94,14 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         """`lastActiveTime` of an active object, and the account of savings if the stored one is out of date."""
         activity = state.activity
         is_active = activity is not None and activity.active and activity.last is not None
-        return last_account(state) | ({"lastActiveTime": write_time(self._parts.clock.now())} if is_active else {})
+        return last_account(state) | (
+            {"lastActiveTime": write_time(self._parts.shared.clock.now())} if is_active else {}
+        )
 
     def watches(self, controller: Controller[ObjectState]) -> Iterable[Callable[[], None]]:
         """Watch HPAs and workloads, and listen to push sources while objects are looked at."""
         listening = ExitStack()
-        listening.enter_context(self._parts.readings.listening())
+        listening.enter_context(self._parts.shared.readings.listening())
         yield listening.close
         yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
         for informer in self._parts.caches.workloads.values():

@@ -42,17 +42,17 @@ async def observe(
     count, trouble = await _count(parts, state, spec)
     ready_pods = await _ready_pods(parts, state, spec, readings)
     metrics, replicas = state.metrics or NO_METRICS, count.replicas if count else None
-    async with parts.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
+    async with parts.shared.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
         facts = Facts(
-            now=parts.clock.now(),
-            monotonic=parts.clock.monotonic(),
+            now=parts.shared.clock.now(),
+            monotonic=parts.shared.clock.monotonic(),
             metrics=metrics,
             readings=readings,
             replicas=replicas,
             replicas_error=trouble,
             own_replicas=own(replicas),
             ready_pods=ready_pods,
-            health=parts.readings.health(state.key),
+            health=parts.shared.readings.health(state.key),
             activity=state.activity,
             known=parts.caches.in_contact(),
         )
@@ -92,7 +92,7 @@ class Snapshots:
             health=look.health,
             reason=look.decision.reason.value,
             look_again_at=look.decision.look_again_at,
-            until=self._parts.clock.monotonic()
+            until=self._parts.shared.clock.monotonic()
             + min(SNAPSHOT_SECONDS, stands, seconds_until_due(state.ledger, look.at)),
         )
 
@@ -102,7 +102,7 @@ class Snapshots:
         if state.ledger is not None:
             state.ledger = ledger = note(state.ledger, now, state.ledger.held)
             used, saved = ledger.total_replicas, ledger.total_saved
-            self._parts.instruments.record_savings(state.key, used=used, saved=saved)
+            self._parts.shared.instruments.record_savings(state.key, used=used, saved=saved)
 
 
 async def _count(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:
@@ -120,4 +120,4 @@ async def _ready_pods(
     """Asked only where a fallback may have to be computed from it."""
     if not seen.errors or state.metrics is None or not needs_ready_pods(spec, state.metrics):
         return None
-    return await count_ready_pods(parts.client, parts.reader, spec, state.target)
+    return await count_ready_pods(parts.shared.client, parts.reader, spec, state.target)

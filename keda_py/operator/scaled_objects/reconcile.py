@@ -44,7 +44,7 @@ class Reconciler:
     """Brings one object at a time to what its spec says."""
 
     def __init__(self, parts: ScaledObjectDependencies) -> None:
-        self._parts = parts
+        self._parts, self._shared = parts, parts.shared
 
     async def reconcile(self, state: ObjectState, live: Obj) -> None:
         """All steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
@@ -79,7 +79,7 @@ class Reconciler:
             return
         state.hpa_version = await self._parts.hpas.ensure(state.spec, state.unmade, "")
         state.unmade = None
-        self._parts.tell(live, *_READY_EVENT)
+        self._shared.tell(live, *_READY_EVENT)
 
     async def _prepare(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
@@ -106,7 +106,7 @@ class Reconciler:
         """Finalizer and label, in one write, only where they are missing."""
         labels = {NAME_LABEL: live["metadata"]["name"]} if label else {}
         try:
-            await ensure_finalizer(self._parts.client, SCALED_OBJECTS, live, labels)
+            await ensure_finalizer(self._shared.client, SCALED_OBJECTS, live, labels)
         except (Forbidden, Invalid) as error:
             # Invalid: a newer schema refuses what an older one let in, and with it every write to the object.
             raise StepError(f"{STEP_OWN}: {error}", error) from error
@@ -116,7 +116,7 @@ class Reconciler:
             kind, count = await self._parts.targets.resolve(spec)
         except TargetError as error:
             if state.missing is None:
-                self._parts.tell(live, "Warning", error.event_reason, error.event_note)
+                self._shared.tell(live, "Warning", error.event_reason, error.event_note)
             raise
         state.target = kind
         fields["scaleTargetKind"] = f"{kind.group}/{kind.version}.{kind.kind}"
@@ -132,7 +132,7 @@ class Reconciler:
     async def _ensure_hpa(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> MetricSet:
         if state.target is None:
             raise ConfigError("the scale target is not resolved")
-        metrics = await build_scalers(self._parts, state, spec, live)
+        metrics = await build_scalers(self._shared, state, spec, live)
         desired, recorded = build_hpa(spec, metrics), state.status.get("hpaName", "")
         # An HPA changes the count, and this process may end at any moment: the count from before is stored first. Of a
         # new object it goes with the write that follows the first look, so that it costs none of its own.
@@ -141,7 +141,7 @@ class Reconciler:
             state.unmade = desired
         else:
             if not is_stored:
-                await self._parts.status.settle(state)
+                await self._shared.status.settle(state)
             state.hpa_version = await self._parts.hpas.ensure(spec, desired, recorded)
         fields["hpaName"] = spec.hpa_name
         fields["externalMetricNames"] = list(metrics.external_names) or None
@@ -152,28 +152,28 @@ class Reconciler:
     def _tell_broken_scaler(self, live: Obj, error: StepError) -> None:
         """A scaler that cannot be built has an Event of its own, in its own words."""
         if str(error).startswith(STEP_HPA) and not isinstance(error.cause, KubeError):
-            self._parts.events.record(live, "Warning", "KEDAScalerFailed", str(error.cause))
+            self._shared.events.record(live, "Warning", "KEDAScalerFailed", str(error.cause))
 
     def _in_full(self, state: ObjectState, error: StepError) -> str:
         """With the credentials that are missing, where scalers could not be built: more often than not they are why."""
-        troubles = self._parts.resolver.troubles(state.key) if str(error).startswith(STEP_HPA) else ()
+        troubles = self._shared.resolver.troubles(state.key) if str(error).startswith(STEP_HPA) else ()
         return "; ".join((str(error), *troubles))
 
     def _start_loop(self, state: ObjectState, spec: ScalingSpec, metrics: MetricSet, live: Obj) -> None:
-        clock = self._parts.clock
+        clock = self._shared.clock
         fresh = state.spec is None
         if state.activity is None:
             state.activity = restore_activity(state.status, clock.now(), clock.monotonic())
         state.spec, state.metrics = spec, metrics
         state.due.look_now()
         if fresh:
-            self._parts.events.record(live, *WATCH_STARTED)
+            self._shared.events.record(live, *WATCH_STARTED)
 
     def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         before = read_condition(state.status.get("conditions") or conditions.INITIAL, "Ready")
         ready = conditions.PAUSED_READY if spec.pause.stopped else READY
         if before.status != "True" and state.unmade is None:
-            self._parts.tell(live, *_READY_EVENT)
+            self._shared.tell(live, *_READY_EVENT)
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
         keep = state.reconciled.fingerprint is not None and before.reason in _LOOP_REASONS
         self._stage(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
@@ -185,15 +185,15 @@ class Reconciler:
         value = conditions.check_failed(text)
         changed = read_condition(state.status.get("conditions") or (), "Ready") != value
         if changed:
-            self._parts.tell(live, "Warning", "ScaledObjectCheckFailed", text)
+            self._shared.tell(live, "Warning", "ScaledObjectCheckFailed", text)
             self._tell_broken_scaler(live, error)
             log_trouble(log, state, "scaledobject check failed", error)
         if isinstance(error.cause, ConfigError | TargetError):
             state.stop()
             state.reason_fields, fields["kedaPy"] = {}, None
-            await self._parts.readings.forget(state.key)
+            await self._shared.readings.forget(state.key)
         self._stage(state, fields, {"Ready": value, "Active": conditions.CHECK_FAILED_ACTIVE}, spec)
-        await self._parts.status.settle(state)
+        await self._shared.status.settle(state)
 
     def _stage(
         self, state: ObjectState, fields: dict[str, Any], values: Mapping[str, ConditionValue], spec: ScalingSpec | None
@@ -201,7 +201,7 @@ class Reconciler:
         if spec is None or not has_valid_fallback(spec):
             values = {**values, "Fallback": conditions.NO_FALLBACK}
         listed = with_conditions(state.status.get("conditions") or (), values)
-        self._parts.status.stage(state, {**fields, "conditions": listed})
+        self._shared.status.stage(state, {**fields, "conditions": listed})
 
 
 _READY_EVENT: tuple[EventType, str, str] = ("Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")

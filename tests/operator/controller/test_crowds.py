@@ -67,7 +67,7 @@ async def test_few_begin_while_the_requests_of_their_namespace_wait_and_all_do_o
         asyncio.TaskGroup() as tasks,
     ):
         questions = Questions(client, informer)
-        parts = replace(world.operator.assembly.parts, client=client)
+        parts = replace(world.operator.assembly.parts.shared, client=client)
         controller = Controller(parts, questions, 2 * MANY, Tenures())
         running = [tasks.create_task(informer.run())]
         await informer.wait_synced()

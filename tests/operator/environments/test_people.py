@@ -91,7 +91,7 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     page = capsys.readouterr().out
     assert page.startswith("default/app: asleep by environment dev until 13:30 UTC (Calendar office);")
     assert "annotation" not in page
-    text = (await MetricsPage(world.operator.assembly.parts.instruments).render()).decode()
+    text = (await MetricsPage(world.operator.assembly.parts.shared.instruments).render()).decode()
     assert 'keda_scaled_object_paused{namespace="default",scaledObject="app"} 0.0' in text
     line = line_of(world.get(SCALED_OBJECTS), Times(now=world.clock.now()))
     assert (line.state, line.why) == (
@@ -174,7 +174,7 @@ def test_a_kind_that_cannot_be_explained_is_refused_with_those_that_can() -> Non
 
 
 async def test_a_night_is_told_in_numbers(world: World) -> None:
-    registry = world.operator.assembly.parts.instruments.registry
+    registry = world.operator.assembly.parts.shared.instruments.registry
     labels = {"namespace": "default", "environment": "dev"}
     saved = {"namespace": "default", "kind": "Deployment", "name": "web"}
 

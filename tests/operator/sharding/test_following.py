@@ -21,7 +21,7 @@ class Watched:
 
     def __init__(self, *, leads: bool) -> None:
         self.told: list[str] = []
-        self.environments = self.caches = self.events = self.status = self
+        self.shared = self.environments = self.caches = self.events = self.status = self
         self.cluster = self.owners = SimpleNamespace(hpas=None)
         self.acts = lambda: leads
         self.clock = FakeClock(A_SATURDAY)
