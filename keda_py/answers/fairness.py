@@ -26,7 +26,7 @@ class FairLine(Generic[T]):
     """Line for something that all tenants share: the first waiter of the tenant that uses least is next.
 
     `admit` takes what a waiter needs for its tenant and returns whether there was room; `give_back` undoes that, and
-    calls `serve`; `used` is a measure of what a tenant has. Whoever frees something calls `serve`.
+    calls `serve`; `used` is a measure of what a tenant has. Code that frees something calls `serve`.
     """
 
     def __init__(

@@ -32,7 +32,8 @@ from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.kind import Kind, StateT
 from keda_py.operator.controller.troubles import log_trouble
 
-_OUTCOME = attrgetter("outcome")
+OUTCOME = attrgetter("outcome")
+"""Of a reading; without a frame of its own, since each poll of each object asks."""
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +117,7 @@ class FastPath(Generic[StateT]):
     def same_round(self, state: StateT, snapshot: Snapshot, now: float) -> Round | None:
         """The round that was read ahead, if a look at it would be made of the same as the look of the snapshot."""
         seen = self._parts.readings.known_round(state.key, now)
-        if seen is None or now >= snapshot.until or tuple(map(_OUTCOME, seen.readings)) != snapshot.outcomes:
+        if seen is None or now >= snapshot.until or tuple(map(OUTCOME, seen.readings)) != snapshot.outcomes:
             return None
         inputs = self._kind.inputs(state)
         if inputs is None or not all(map(is_, inputs, snapshot.inputs)):

@@ -103,8 +103,8 @@ class ScaleLoop(Snapshots):
             return look.decision.look_again_at
         state.ledger = account_look(state, look)
         self._report(state, look)
-        self._remember(state, look)
         self._parts.shared.readings.note_idle(state.key, idle=look.idle)
+        self._remember(state, look)
         fields = status_of(look, state.reason_fields, state.ledger)
         has_written = await self._parts.shared.status.write(state, fields)
         note_kept(state, fields)
@@ -172,11 +172,11 @@ class ScaleLoop(Snapshots):
     def _report(self, state: ObjectState, look: Look) -> None:
         """Record, metrics, log and Events."""
         instruments = self._parts.shared.instruments
+        instruments.process.record_decision(look.decision.reason.value)
         if state.ledger is not None:
             used, saved = state.ledger.total_replicas, state.ledger.total_saved
             instruments.record_savings(state.key, used=used, saved=saved)
         instruments.record_evaluation(state.key, look.evaluation)
-        instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
             instruments.record_fallback(state.key, active=look.in_fallback)
         if look.awake is not None:

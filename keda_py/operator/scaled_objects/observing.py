@@ -15,7 +15,7 @@ from keda_py.core.round import Facts, Judgement, judge
 from keda_py.core.savings.ledger import note, seconds_until_due
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
-from keda_py.operator.controller.fast_path import Snapshot
+from keda_py.operator.controller.fast_path import OUTCOME, Snapshot
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
 from keda_py.operator.scaled_objects.report import Look
@@ -40,8 +40,9 @@ async def observe(
     waits for its namespace's turn to compute it, and is judged as of then.
     """
     count, trouble = await _count(parts, state, spec)
-    ready_pods = await _ready_pods(parts, state, spec, readings)
     metrics, replicas = state.metrics or NO_METRICS, count.replicas if count else None
+    own_replicas = own(replicas)
+    ready_pods = await _ready_pods(parts, state, spec, readings)
     async with parts.shared.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
         facts = Facts(
             now=parts.shared.clock.now(),
@@ -50,7 +51,7 @@ async def observe(
             readings=readings,
             replicas=replicas,
             replicas_error=trouble,
-            own_replicas=own(replicas),
+            own_replicas=own_replicas,
             ready_pods=ready_pods,
             health=parts.shared.readings.health(state.key),
             activity=state.activity,
@@ -79,16 +80,16 @@ class Snapshots:
     def snapshot_of(self, state: ObjectState, look: Look) -> Snapshot | None:
         """The snapshot of a look that wrote nothing; None if time alone may change what the next one comes to."""
         state.workloads = self._parts.caches.of_kind(state.target) if state.target is not None else None
-        inputs, count = self.inputs(state), look.seen.replicas
         stands = SNAPSHOT_SECONDS if look.stands_until is None else (look.stands_until - look.at).total_seconds()
-        if inputs is None or state.workloads is None or not stands or not lasts(look.decision):
+        if state.workloads is None or not stands or not lasts(look.decision):
             return None
+        inputs, count = self.inputs(state), look.seen.replicas
         workload = state.workloads.get(state.key.namespace, look.spec.target.name)
-        if workload is None or count is None or workload["spec"]["replicas"] != count:
+        if inputs is None or workload is None or count is None or workload["spec"]["replicas"] != count:
             return None
         return Snapshot(
             inputs=inputs,
-            outcomes=tuple([reading.outcome for reading in look.readings.readings]),
+            outcomes=tuple(map(OUTCOME, look.readings.readings)),
             health=look.health,
             reason=look.decision.reason.value,
             look_again_at=look.decision.look_again_at,
