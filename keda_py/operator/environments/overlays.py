@@ -38,12 +38,14 @@ class SpecLayer:
     because: str
     active_reason: str = ""
     """Reason of condition Active while the overlay stops all scaling."""
+    until: str = ""
+    """Time of the next change of the overlay, "" if it is not known."""
 
     def over(self, spec: ScalingSpec) -> ScalingSpec:
         """The spec with the overlay applied."""
         overlay = self.overlay
         covered = lay_bounds_over(spec, overlay) if isinstance(overlay, BoundsSpec) else lay_over(spec, overlay)
-        return ruled(spec, covered, self.because, self.active_reason)
+        return ruled(spec, covered, self.because, self.active_reason, self.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,9 @@ class Overlays:
                 overlay = _stored(member)
                 if kind == _KIND and overlay is not None:
                     key = ObjectKey(_KIND, meta["namespace"], called)
-                    self._layer_of[key], self._by[key] = _layer_of(overlay, ruler_of(live), member), meta["uid"]
+                    until = text_at(live, "status", "nextChange", "at")
+                    self._layer_of[key] = _layer_of(overlay, ruler_of(live), member, until)
+                    self._by[key] = meta["uid"]
 
 
 class SpecOverlays:
@@ -161,9 +165,9 @@ def _sleeps(member: MemberState | None) -> bool:
     return member is not None and member.stage in (Stage.FALLING, Stage.DOWN)
 
 
-def _layer_of(overlay: Overlay, ruler: str, member: MemberState | None) -> SpecLayer:
+def _layer_of(overlay: Overlay, ruler: str, member: MemberState | None, until: str) -> SpecLayer:
     reason = "AsleepByEnvironment" if _sleeps(member) else "HeldByEnvironment"
-    return SpecLayer(overlay, because(ruler, member), reason)
+    return SpecLayer(overlay, because(ruler, member), reason, until)
 
 
 def ruler_of(live: Obj) -> str:
@@ -190,10 +194,10 @@ def schedule_ruler(schedule: str, holds: InForce) -> str:
     return f"ruled by schedule {schedule}{until} (period {holds.period})"
 
 
-def laid_by(ruler: str, decision: MemberDecision, released: str) -> SpecLayer | Removal:
+def laid_by(ruler: str, decision: MemberDecision, released: str, until: str) -> SpecLayer | Removal:
     """Turn a decision about a member into its overlay, or into a removal for the reason `released`."""
     overlay = _overlay_of(decision)
-    return Removal(released) if overlay is None else _layer_of(overlay, ruler, decision.state)
+    return Removal(released) if overlay is None else _layer_of(overlay, ruler, decision.state, until)
 
 
 def _overlay_of(decision: MemberDecision) -> Overlay | None:
