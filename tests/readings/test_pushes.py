@@ -32,7 +32,7 @@ def push_spec(name: str) -> ScalingSpec:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not holds():
             await asyncio.sleep(ASK_AGAIN_SECONDS)
 
