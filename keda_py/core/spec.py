@@ -13,8 +13,8 @@ from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, Sca
 from keda_py.core.metric_specs import CPU, MEMORY
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.core.values.own_annotations import read_bounded_pause, read_scaling
-from keda_py.core.values.pause import PauseSpec, parse_bool_annotation
+from keda_py.core.values.own_annotations import GROUP, NO_SCALING, read_bounded_pause, read_scaling
+from keda_py.core.values.pause import PauseSpec, parse_bool_annotation, read_pause
 from keda_py.errors import ConfigError
 
 FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation"
@@ -118,8 +118,10 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
     hpa = advanced.horizontal_pod_autoscaler_config if advanced else None
     modifiers = advanced.scaling_modifiers if advanced else None
     target = spec.scale_target_ref
-    pause = read_bounded_pause(meta.annotations)
-    own = read_scaling(meta.annotations, spec.triggers, formula=modifiers is not None)
+    pause, own = read_pause(meta.annotations), NO_SCALING
+    if any(name.startswith(GROUP) for name in meta.annotations):  # on few of many objects
+        pause = read_bounded_pause(meta.annotations)
+        own = read_scaling(meta.annotations, spec.triggers, formula=modifiers is not None)
     return ScalingSpec(
         namespace=meta.namespace,
         name=meta.name,

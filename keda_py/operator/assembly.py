@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from keda_py.core.spec import AS_WRITTEN, without_ended_pause
+from keda_py.core.spec import AS_WRITTEN
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
@@ -110,8 +110,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         (jobs.controller if key.kind == SCALED_JOBS.kind else objects.controller).on_reading(key)
 
     readings, overlays = readings_of(around, sources, rights.owns, on_reading), SpecOverlays()
-    shared, clock = _shared(around, sources, readings, rights), around.clock
-    specs = overlays.over(AS_WRITTEN.over(lambda spec: without_ended_pause(spec, clock.now())))
+    shared, specs = _shared(around, sources, readings, rights), overlays.over(AS_WRITTEN, around.clock.now)
     parts = scaled_object_parts_of(shared, sources.caches, sources.discovery, sources.reader, specs)
     objects = assemble_scaled_objects(parts, settings.scaling.scaled_object_workers, rights.shares)
     overlays.subscribe(objects.controller.on_overlay)

@@ -22,7 +22,7 @@ from keda_py.apis.trigger_authentication import (
 )
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, deny, deny_triggers
-from keda_py.core.jobs.spec import build_job_spec
+from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.core.values.urls import is_http_url
 from keda_py.errors import ConfigError
 
@@ -37,7 +37,7 @@ def check_scaled_job(obj: ScaledJob) -> Iterator[Denial]:
     """Check the triggers and our own annotations; min above max is accepted and capped."""
     yield from deny_triggers(obj.spec.triggers)
     try:
-        build_job_spec(obj)
+        JOBS_AS_WRITTEN.of(obj)
     except ConfigError as error:
         yield from (deny(one, "incorrect-annotation") for one in error.each)
 

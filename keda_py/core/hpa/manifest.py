@@ -11,7 +11,7 @@ from keda_py.core.composite import Composite
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet, NamedMetric
 from keda_py.core.metric_specs import ResourceMetric
 from keda_py.core.spec import EXCLUDED_LABELS, NAME_LABEL, ScalingSpec
-from keda_py.core.values.quantity import canonicalize, print_milli, target_milli
+from keda_py.core.values.quantity import canonicalize, print_milli, print_target
 from keda_py.errors import ConfigError
 
 Manifest = dict[str, Any]
@@ -138,7 +138,7 @@ def _metrics(spec: ScalingSpec, metrics: MetricSet) -> list[Manifest]:
 
 
 def _external(spec: ScalingSpec, metric: NamedMetric) -> Manifest:
-    return _external_metric(spec, metric.name, metric.metric_type, print_milli(target_milli(metric.target)))
+    return _external_metric(spec, metric.name, metric.metric_type, print_target(metric.target))
 
 
 def _composite(spec: ScalingSpec, composite: Composite) -> Manifest:

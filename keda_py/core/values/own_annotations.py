@@ -15,6 +15,7 @@ from keda_py.core.values.pause import LARGEST_INT32, PAUSED, PauseSpec, bounded,
 from keda_py.core.values.times import parse_time, write_time
 from keda_py.errors import ConfigError
 
+GROUP: Final = "keda-py.dev/"
 COOLDOWN: Final = "keda-py.dev/cooldown"
 ACTIVE_WHEN: Final = "keda-py.dev/active-when"
 MOST_PER_TRIGGER: Final = "keda-py.dev/max-replicas-per-trigger"
@@ -58,7 +59,7 @@ NO_LIMITS: Final = JobLimits()
 def read_scaling(annotations: Mapping[str, str], triggers: Sequence[ScaleTrigger], *, formula: bool) -> Scaling:
     """Read a ScaledObject's annotations; `formula`: it has scalingModifiers. Raises ConfigError with all mistakes."""
     if not any(name in annotations for name in (COOLDOWN, ACTIVE_WHEN, MOST_PER_TRIGGER, MOST_JOBS)):
-        return NO_SCALING  # nearly every object, and a namespace may have thousands
+        return NO_SCALING
     mistakes, most = Mistakes(), {}
     after_scale_in = needs_all = False
     with mistakes.noted():

@@ -149,6 +149,11 @@ def target_milli(target: int | float) -> int:
     return target * 1000 if isinstance(target, int) else to_milli(target)
 
 
+def print_target(target: int | float) -> str:
+    """Print a target as the HPA's manifest has it."""
+    return print_milli(target_milli(target))
+
+
 def _divide_away_from_zero(value: int, divisor: int) -> int:
     return -(-value // divisor) if value >= 0 else value // divisor
 

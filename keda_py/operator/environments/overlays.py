@@ -6,6 +6,7 @@ start the overlays are restored from stored statuses, so that no first look goes
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from keda_py.apis.environments.environment import EnvironmentStatus
 from keda_py.apis.foreign import map_at, text_at
@@ -21,7 +22,7 @@ from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.environment.decision.stored import read_stored
 from keda_py.core.environment.scaling.overlays import lay_over, ruled
 from keda_py.core.environment.scaling.schedules import BoundsSpec, InForce, lay_bounds_over
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import ScalingSpec, without_ended_pause
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
@@ -140,9 +141,17 @@ class SpecOverlays:
         self.scheduled, self.annotated = Overlays(released), Overlays(released)
         self.overridden, self.by_environments = Overlays(released), Overlays(released)
 
-    def over(self, specs: SpecSource[ScaledObject, ScalingSpec]) -> SpecSource[ScaledObject, ScalingSpec]:
-        """The source of specs with all layers on top."""
-        return specs.over(*(layer.lay for layer in self._layers))
+    def over(
+        self, specs: SpecSource[ScaledObject, ScalingSpec], now: Callable[[], datetime]
+    ) -> SpecSource[ScaledObject, ScalingSpec]:
+        """The source of specs with all layers on top; below them, a pause of the owner that is over by `now`."""
+
+        first, *others = self._layers
+
+        def lay_first(spec: ScalingSpec) -> ScalingSpec:
+            return first.lay(spec if spec.pause.until is None else without_ended_pause(spec, now()))
+
+        return specs.over(lay_first, *(layer.lay for layer in others))
 
     def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
         """Call `notify` on the loop with each object of which any layer changes."""

@@ -92,13 +92,12 @@ class Hpas:
         """HPAs of others over the workload of a ScaledObject; not those that an annotation declares to be no rival."""
         target = spec.target
         key = target_key(spec.namespace, target.api_version, target.kind, target.name)
-        found = (unpack_hpa(live) for live in self._cache.by_index(BY_TARGET, key)[:MOST_RIVALS])
+        # Our own is nearly always the only one, and is not looked into.
+        found = [live for live in self._cache.by_index(BY_TARGET, key) if live["metadata"]["name"] != spec.hpa_name]
         return tuple(
             Rival(name=name_of(hpa), to_zero=map_at(hpa, "spec").get("minReplicas") == 0)
-            for hpa in found
-            if name_of(hpa) != spec.hpa_name
-            and not is_owned(hpa, uid)
-            and texts_at(hpa, "metadata", "annotations").get(NOT_OURS) != "false"
+            for hpa in map(unpack_hpa, found[:MOST_RIVALS])
+            if not is_owned(hpa, uid) and texts_at(hpa, "metadata", "annotations").get(NOT_OURS) != "false"
         )
 
     def status(self, namespace: str, name: str) -> dict[str, Any]:

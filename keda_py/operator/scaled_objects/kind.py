@@ -144,6 +144,7 @@ def _on_rival(controller: Controller[ObjectState], caches: Caches, old: Obj | No
     for scaled_object in caches.scaled_objects.by_index(BY_TARGET, key)[:MOST_RIVALS]:
         state = controller.states.get(ObjectKey.of(controller.kind, scaled_object))
         if state is not None and state.spec is not None:
+            state.rivals_changed = True
             state.reconciled.invalidate()
             controller.queue.add(state.key)
 

@@ -99,7 +99,8 @@ class Reconciler:
         with _step(STEP_TRIGGERS):
             check_triggers(spec.triggers)
         fields |= used_types(spec)
-        self._tell_rivals(state, spec, live)
+        if state.spec is None or state.spec.target != spec.target or state.rivals_changed:
+            self._tell_rivals(state, spec, live)
         self._stage(state, fields, {}, spec)
         with _step(STEP_HPA):
             metrics = await self._ensure_hpa(state, spec, live, fields)
@@ -159,7 +160,7 @@ class Reconciler:
             if rival.name not in state.rivals:
                 self._parts.events.record(live, "Warning", "ScaledObjectRivalHPA", rival.told(spec.target))
                 log.warning("workload has another hpa", extra=about(state) | {"hpa": rival.name})
-        state.rivals = tuple(rival.name for rival in rivals)
+        state.rivals, state.rivals_changed = tuple(rival.name for rival in rivals), False
 
     def _tell_broken_scaler(self, live: Obj, error: StepError) -> None:
         """A scaler that cannot be built has an Event of its own, in its own words."""

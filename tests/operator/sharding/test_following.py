@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from keda_py.clock import SystemClock
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import Unavailable
 from keda_py.kube.resources import ENVIRONMENTS
@@ -22,6 +23,7 @@ class Watched:
         self.environments = self.caches = self.events = self.status = self
         self.cluster = self.owners = SimpleNamespace(hpas=None)
         self.acts = lambda: leads
+        self.clock = SystemClock()
 
     async def wait_members(self) -> None:
         raise Unavailable("the watch is down")
