@@ -13,8 +13,7 @@ from aiohttp import web
 
 from keda_py.apis.foreign import text_at
 from keda_py.clock import Clock
-from keda_py.core.environment.times import parse_time
-from keda_py.core.values.times import write_time
+from keda_py.core.values.times import parse_time, write_time
 from keda_py.dashboard.door import Door
 from keda_py.dashboard.foresight import READ, Foresight
 from keda_py.dashboard.state import state_of

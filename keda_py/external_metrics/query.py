@@ -59,6 +59,13 @@ class _CachedValues:
         return self.spec is spec and all(map(is_, self.readings, readings))
 
 
+def _asked_for(evaluation: Evaluation, spec: ScalingSpec, metric: str) -> tuple[MetricValue, ...]:
+    """Return the values of the metric that was asked for, where all were read: the HPA adds up what it is told."""
+    if not spec.needs_all:
+        return evaluation.values
+    return tuple(value for value in evaluation.values if value.name.lower() == metric.lower())
+
+
 class Query:
     """Answers of the HPA's requests. `specs` finds the spec of an object whose scalers are not built yet."""
 
@@ -95,10 +102,11 @@ class Query:
             raise QueryError(f"{PREFIX}{error}") from None
         if evaluation.refuses:
             raise QueryError(f"{PREFIX}metric:{metric} encountered error")
+        values = _asked_for(evaluation, spec, metric)
         # Not cached: a fallback's value depends on the target's replicas, and a formula may use the time.
         if not seen.errors and metrics.composite is None:
-            self._remember(key, metric, _CachedValues(spec=spec, readings=seen.readings, values=evaluation.values))
-        return evaluation.values
+            self._remember(key, metric, _CachedValues(spec=spec, readings=seen.readings, values=values))
+        return values
 
     def _remember(self, key: ObjectKey, metric: str, values: _CachedValues) -> None:
         built = self._readings.built(key)

@@ -109,7 +109,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         (jobs.controller if key.kind == SCALED_JOBS.kind else objects.controller).on_reading(key)
 
     readings, overlays = readings_of(around, sources, rights.owns, on_reading), SpecOverlays()
-    shared, specs = _shared(around, sources, readings, rights), overlays.over(AS_WRITTEN)
+    shared, specs = _shared(around, sources, readings, rights), overlays.over(AS_WRITTEN, around.clock.now)
     parts = scaled_object_parts_of(shared, sources.caches, sources.discovery, sources.reader, specs)
     objects = assemble_scaled_objects(parts, settings.scaling.scaled_object_workers, rights.shares)
     overlays.subscribe(objects.controller.on_overlay)

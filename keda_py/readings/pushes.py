@@ -127,16 +127,31 @@ class Pushes:
     async def _hear(self, scaler: AnyScaler, scalers: ScalerSet, index: int) -> bool:
         """Read the trigger at each "active" until the stream ends; False where the scaler is only polled.
 
-        "Not active" is ignored: the polls decide how soon a workload may stop.
+        "Not active" is ignored: the polls decide how soon a workload may stop. What comes during the pause between two
+        readings is one more reading, however often it is said: a source that repeats its state five times a second
+        (KEDA's HTTP add-on) would fill the connection, and new work would wait behind minutes of old news.
         """
         if (stream := scaler.watch()) is None:
             return False
-        async with _closed_at_end(stream):
-            async for active in stream:
-                if active:
-                    await self._pushed(scalers, index)
-                    await asyncio.sleep(PAUSE)
+        news: asyncio.Queue[bool] = asyncio.Queue()
+        reader = self._spawn(self._read_on(news, scalers, index))
+        try:
+            async with _closed_at_end(stream):
+                async for active in stream:
+                    if active and news.empty():
+                        news.put_nowait(True)
+        except asyncio.CancelledError:
+            reader.cancel()
+            raise
+        finally:
+            news.put_nowait(False)  # the reader ends once it has read what was told before
         return True
+
+    async def _read_on(self, news: asyncio.Queue[bool], scalers: ScalerSet, index: int) -> None:
+        """Read the trigger at each True, with a pause after each, until False."""
+        while await news.get():
+            await self._pushed(scalers, index)
+            await asyncio.sleep(PAUSE)
 
     async def _hear_specs(self, scaler: AnyScaler, scalers: ScalerSet, index: int) -> bool:
         """Take the newest metrics of a trigger, one a second, until the stream ends; False without such a stream."""

@@ -22,7 +22,7 @@ from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.overrides import check_override as check_times
 from keda_py.core.environment.scaling.schedules import build_schedule
 from keda_py.core.environment.spec import build_environment
-from keda_py.core.mistakes import Mistakes
+from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 

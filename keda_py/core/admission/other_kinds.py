@@ -21,8 +21,10 @@ from keda_py.apis.trigger_authentication import (
     TriggerAuthentication,
 )
 from keda_py.core.admission import codes
-from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, deny_triggers
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, deny, deny_triggers
+from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.core.values.urls import is_http_url
+from keda_py.errors import ConfigError
 
 _AUTHENTICATION = "incorrect-authentication"
 _SUBSCRIPTION = "incorrect-event-subscription"
@@ -32,8 +34,12 @@ _KNOWN_TYPES = frozenset(kind for kind in get_args(CloudEventType) if not kind.s
 
 
 def check_scaled_job(obj: ScaledJob) -> Iterator[Denial]:
-    """Check the triggers alone; min above max is accepted and capped."""
-    return deny_triggers(obj.spec.triggers)
+    """Check the triggers and our own annotations; min above max is accepted and capped."""
+    yield from deny_triggers(obj.spec.triggers)
+    try:
+        JOBS_AS_WRITTEN.of(obj)
+    except ConfigError as error:
+        yield from (deny(one, "incorrect-annotation") for one in error.each)
 
 
 def check_authentication(obj: TriggerAuthentication | ClusterTriggerAuthentication) -> Iterator[Denial]:

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 
 from keda_py.apis.environments.environment import Environment, MemberKind, Wave
 from keda_py.apis.job_spec import LabelSelector as WireSelector
-from keda_py.core.environment.times import parse_duration, parse_time
-from keda_py.core.mistakes import Mistakes
+from keda_py.core.environment.times import parse_duration
+from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.pause import parse_bool_annotation
 from keda_py.core.values.selectors import MAX_REQUIREMENTS, LabelSelector
+from keda_py.core.values.times import parse_time
 from keda_py.errors import ConfigError
 
 EXCLUDE = "keda-py.dev/exclude"

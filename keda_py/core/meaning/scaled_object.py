@@ -10,9 +10,13 @@ from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.admission.resources import reads_containers
+from keda_py.core.environment.spec import EXCLUDE
 from keda_py.core.meaning.window_pairs import check_cooldown, check_pairs
 from keda_py.core.meaning.windows import CRON, Window, check_window, windows_of
+from keda_py.core.pacing.activations import PRIORITY
 from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
+from keda_py.core.values.own_annotations import OF_SCALED_JOBS as OWN_OF_JOBS
+from keda_py.core.values.own_annotations import OF_SCALED_OBJECTS as OWN_OF_OBJECTS
 from keda_py.core.values.pause import PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT, PauseSpec
 from keda_py.errors import ConfigError
 
@@ -24,7 +28,8 @@ def check_meaning(spec: ScalingSpec) -> Iterator[AdmissionWarning]:
     for window in windows:
         yield from check_window(window, [other for other in windows if other is not window])
         yield from _check_replicas(window, spec)
-    if len(windows) == sum(trigger.type == CRON for trigger in spec.triggers):
+    # Where all triggers have to be active, a window is a condition beside the others, and overlaps are meant.
+    if not spec.needs_all and len(windows) == sum(trigger.type == CRON for trigger in spec.triggers):
         yield from check_pairs(windows)
         if sleeps(spec):
             yield from check_cooldown(windows, spec.cooldown)
@@ -53,7 +58,7 @@ def _check_replicas(window: Window, spec: ScalingSpec) -> Iterator[AdmissionWarn
 
 def _check_minimum(windows: Sequence[Window], spec: ScalingSpec) -> Iterator[AdmissionWarning]:
     """Warn of a schedule that asks for no more than the minimum."""
-    if not windows or sleeps(spec) or spec.idle_replicas is not None or spec.modifiers is not None:
+    if not windows or spec.needs_all or sleeps(spec) or spec.idle_replicas is not None or spec.modifiers is not None:
         return
     most = max(window.replicas for window in windows)
     if 0 < most <= spec.min_replicas:
@@ -91,11 +96,12 @@ def _wakes(windows: Sequence[Window], spec: ScalingSpec) -> bool:
     )
 
 
-# Annotations of autoscaling.keda.sh: KEDA ignores misspelt names, and reads some values as the opposite.
+# Annotations of autoscaling.keda.sh and keda-py.dev: misspelt names are ignored, and KEDA reads some values as the
+# opposite.
 #
 # Pure. KEDA takes everything but Go's words for false as true: `paused: "no"` pauses.
 
-_GROUP = "autoscaling.keda.sh/"
+_GROUP, _OWN_GROUP = "autoscaling.keda.sh/", "keda-py.dev/"
 _SWITCHES = (PAUSED, PAUSED_SCALE_IN, PAUSED_SCALE_OUT, FORCE_ACTIVATION)
 OF_SCALED_OBJECTS = (*_SWITCHES, PAUSED_REPLICAS)
 OF_SCALED_JOBS = (PAUSED,)
@@ -106,6 +112,8 @@ _LONGEST_SHOWN = 40
 def check_annotations(annotations: Mapping[str, str], known: tuple[str, ...]) -> Iterator[AdmissionWarning]:
     """Check names and values; `known` are the annotations of the object's kind."""
     for name, value in annotations.items():
+        if name.startswith(_OWN_GROUP):
+            yield from _misspelt(name, known)
         if not name.startswith(_GROUP):
             continue
         if name not in known:
@@ -122,6 +130,14 @@ def _check_count(value: str) -> Iterator[AdmissionWarning]:
         PauseSpec(replicas=value[:_LONGEST_SHOWN]).replica_count()
     except ConfigError as error:
         yield AdmissionWarning(message=str(error), field=error.field, code=codes.ANNOTATION_VALUE)
+
+
+def _misspelt(name: str, known: tuple[str, ...]) -> Iterator[AdmissionWarning]:
+    """Warn of a name that is nearly one of ours: other parts of keda-py, and its users, may have more of them."""
+    own = (*(OWN_OF_JOBS if known == OF_SCALED_JOBS else OWN_OF_OBJECTS), PRIORITY, EXCLUDE, codes.IGNORE)
+    near = get_close_matches(name, own, n=1, cutoff=0.85)
+    if near and name not in own:
+        yield _warn(name, f'means nothing; did you mean "{near[0]}"?', codes.UNKNOWN_ANNOTATION)
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> AdmissionWarning:

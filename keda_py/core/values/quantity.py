@@ -144,6 +144,16 @@ def _print_binary(units: int) -> str:
     return f"{units}{_BINARY_SUFFIXES[power]}"
 
 
+def target_milli(target: int | float) -> int:
+    """Milli units; a float is rounded to three decimals as values are, so 2.01 is 2010m."""
+    return target * 1000 if isinstance(target, int) else to_milli(target)
+
+
+def print_target(target: int | float) -> str:
+    """Print a target as the HPA's manifest has it."""
+    return print_milli(target_milli(target))
+
+
 def _divide_away_from_zero(value: int, divisor: int) -> int:
     return -(-value // divisor) if value >= 0 else value // divisor
 

@@ -22,6 +22,7 @@ from keda_py.operator.controller.hold_status import hold_back, show_release
 from keda_py.operator.controller.kind import Kind, StateT
 from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, next_delay
 from keda_py.operator.controller.scalers import renew_scalers
+from keda_py.operator.controller.state import LATE_SECONDS
 from keda_py.operator.controller.troubles import StepError, log_recovery, log_trouble
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
@@ -209,7 +210,15 @@ class Controller(Generic[StateT]):
         if state.troubles:
             log_recovery(log, state)
         trial = self._parts.quarantine.due(state.key) if held is not None else None
-        return trial if trial is not None or state.spec is None else state.due.at
+        return self._comes_back(state) if trial is None else trial
+
+    def _comes_back(self, state: StateT) -> float | None:
+        """Return when to look, or to reconcile because a pause ends, whichever is first; None if neither is planned."""
+        planned = [] if state.spec is None else [state.due.at]
+        if state.resumes_at is not None:
+            left = (state.resumes_at - self._parts.clock.now()).total_seconds()
+            planned.append(self._parts.clock.monotonic() + max(left, 0.0) + LATE_SECONDS)
+        return min(planned, default=None)
 
     async def _advance(self, state: StateT, live: Obj | None, held: HeldObject | None) -> None:
         """Forget, finalize, or reconcile and look as far as due; an object that is held back only says so."""
@@ -223,6 +232,8 @@ class Controller(Generic[StateT]):
         else:
             if state.stale:
                 await renew_scalers(self._parts, state)
+            if state.resumes_at is not None and self._parts.clock.now() >= state.resumes_at:
+                state.reconciled.invalidate()
             if not state.reconciled.matches(live):
                 await self._reconcile(state, live)
             now = self._parts.clock.monotonic()

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from keda_py.apis.foreign import text_at
@@ -174,6 +174,8 @@ class Remembered:
     work: Work | None = None
     shows_hold: bool = False
     dropped: Evidence | None = None
+    resumes_at: datetime | None = None
+    """End of its own pause, None without one: it is reconciled again then."""
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
     @property
@@ -192,7 +194,7 @@ class Remembered:
         """Whether work on the object is nothing but a look: no reconcile, no write, no retry, no end."""
         if self.spec is None or live["metadata"].get("deletionTimestamp") or self.is_lost:
             return False
-        if self.stale or self.staged or self.attempts or self.troubles or self.shows_hold:
+        if self.stale or self.staged or self.attempts or self.troubles or self.shows_hold or self.resumes_at:
             return False
         return self.reconciled.matches(live)
 

@@ -78,7 +78,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._parts, self._shared = parts, parts.shared
         self.live = parts.caches.environments
         self._hpas = NativeHpas(parts.cluster.hpas)
-        self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas)
+        self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas, parts.shared.clock)
         self._turns = TenantPlaces()
         self._began = parts.shared.clock.now()
 
@@ -186,7 +186,7 @@ class Environments(Kind[EnvironmentMemory]):
         wait = READ_SOON_SECONDS if awaited or is_moving(decision.state) else READ_AGAIN_SECONDS
         unseen = others.unwatched or stored.unreadable or awaited  # no watch reports changes of these
         again = min(self._seconds_to(decision.look_again_at), wait if unseen else LONGEST_WAIT_SECONDS)
-        state.due.look_by(clock.monotonic() + again)
+        state.due.look_by(clock.monotonic() + min(again, self._seconds_to(self._members.next_resume(spec.namespace))))
         if self._parts.acts():
             await state.jobs.judge(spec, calendar, running_jobs(found, decision.state.members), clock.now())
             await self._do(state, decision, seen, stored, {one.key: body for one, body in found})
@@ -285,9 +285,11 @@ class Environments(Kind[EnvironmentMemory]):
         calendar = map_at(self.live.get(state.key.namespace, state.key.name), "spec", "calendarRef")
         by = ruler(state.key.name, decision.status, calendar)
         released = by_environment(state.key.name, decision.goal.because)
+        until = decision.status.next_change.at if decision.status.next_change is not None else ""
         for member in decision.members:
             if member.key in own:
-                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(by, member, released), state.uid)
+                laid = laid_by(by, member, released, until)
+                self._parts.overlays.put(_scaled_object(state, member.key), laid, state.uid)
         for gone in state.laid - {one.key for one in seen.members}:
             self._parts.overlays.put(_scaled_object(state, gone), None, state.uid)
         state.laid = frozenset(own)

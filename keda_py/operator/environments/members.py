@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
+from keda_py.clock import Clock
 from keda_py.core.environment.decision.observation import OUR_MANAGER, Heir, MemberSeen, Role, is_ready
 from keda_py.core.environment.decision.state import EnvironmentState, MemberState, Stage, key_of_workload
 from keda_py.core.environment.decision.stored import read_stored
 from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
-from keda_py.core.environment.times import parse_time
 from keda_py.core.hpa.conditions import ZeroMark
+from keda_py.core.values.own_annotations import pause_ends
+from keda_py.core.values.times import parse_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
@@ -66,8 +68,10 @@ def key_of(kind: str, live: Obj) -> str:
 class Members:
     """Reads the members of Environments from the caches."""
 
-    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners, hpas: NativeHpas) -> None:
-        self._caches, self._cluster, self._owners, self._hpas = caches, cluster, owners, hpas
+    def __init__(
+        self, caches: EnvironmentCaches, cluster: Caches, owners: Owners, hpas: NativeHpas, clock: Clock
+    ) -> None:
+        self._caches, self._cluster, self._owners, self._hpas, self._clock = caches, cluster, owners, hpas, clock
 
     def see(
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, CountWrite], others: OtherWorkloads
@@ -107,6 +111,15 @@ class Members:
                 ),
                 live,
             )
+
+    def next_resume(self, namespace: str) -> datetime | None:
+        """Return when the next ScaledObject's own pause ends: from then on it is a member, and its workload is none."""
+        now = self._clock.now()
+        ends = (
+            pause_ends(texts_at(one, "metadata", "annotations"))
+            for one in self._cluster.scaled_objects.objects(namespace)
+        )
+        return min((at for at in ends if at is not None and at > now), default=None)
 
     def pause_in(self, namespace: str, took: float) -> float:
         """Seconds between two looks of the namespace that changes cause; the last look computed for `took` seconds."""
@@ -183,13 +196,15 @@ class Members:
         for live in self._cluster.scaled_objects.objects(spec.namespace):
             key = key_of(SCALED_OBJECTS.kind, live)
             # A ScaledObject that is being deleted rules its workload to the end.
-            if not paused_by_owner(live) and (key in remembered or not is_going(live)):
+            if not paused_by_owner(live, self._clock.now()) and (key in remembered or not is_going(live)):
                 yield key, Role.SCALED_OBJECT, live, ""
 
     def _scaled_by_another(self, api_version: str, live: Obj) -> bool:
         meta = live["metadata"]
         key = target_key(meta["namespace"], api_version, live["kind"], meta["name"])
-        return any(not paused_by_owner(one) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key))
+        return any(
+            not paused_by_owner(one, self._clock.now()) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key)
+        )
 
     def _workload(self, scaled_object: Obj, others: OtherWorkloads) -> Obj | None:
         text = workload_of(scaled_object)

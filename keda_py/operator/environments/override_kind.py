@@ -65,7 +65,7 @@ class OverrideObjects(Kind[OverrideMemory]):
     def __init__(self, parts: EnvironmentDependencies, direct: Overlays) -> None:
         self._parts, self.live, self._direct = parts, parts.caches.overrides, direct
         self._shared = parts.shared
-        self._places = Places(parts.caches, parts.cluster, parts.owners)
+        self._places = Places(parts.caches, parts.cluster, parts.owners, parts.shared.clock)
         self._due: Callable[[OverrideMemory], None] = lambda _: None
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
@@ -179,7 +179,8 @@ class OverrideObjects(Kind[OverrideMemory]):
         overlay = None if live is None or self._parts.owners.of(live) else overlay_of(verdict)
         off = Removal(f"with {verdict.because or _OVER}")
         reason = "AsleepByOverride" if isinstance(overlay, OverlayAsleep) else "HeldByOverride"
-        self._direct.put(key, off if overlay is None else SpecLayer(overlay, f"by {verdict.because}", reason))
+        until = "" if verdict.changes_at is None else write_time(verdict.changes_at)
+        self._direct.put(key, off if overlay is None else SpecLayer(overlay, f"by {verdict.because}", reason, until))
 
     def forget(self, state: OverrideMemory) -> None:
         """Drop a deleted Override: another one for the same ScaledObject takes its place, or the overlay is removed."""

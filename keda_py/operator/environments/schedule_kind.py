@@ -134,10 +134,11 @@ class ScheduleObjects(Kind[ScheduleMemory]):
             if (ruling := schedule_of(every, name, labels)) is not None and ruling.uid == known.uid
         }
         because = schedule_ruler(known.name, holds)
+        until = "" if holds.changes_at is None else write_time(holds.changes_at)
         for name in ruled | state.ruled:
             bounds = holds.bounds if name in ruled else None
             off = Removal(by_schedule(known.name, holds.period))
-            laid = off if bounds is None else SpecLayer(bounds, because, "HeldBySchedule")
+            laid = off if bounds is None else SpecLayer(bounds, because, "HeldBySchedule", until)
             self._parts.bounds.put(_scaled_object(known.namespace, name), laid, known.uid)
         state.ruled = frozenset(ruled)
 

@@ -60,7 +60,7 @@ class JobScaleLoop:
             return None
         return JobObservation(
             round=seen,
-            tally=self._tracker.tally(state, spec.strategy.pending_conditions),
+            tally=self._tracker.tally(state, spec),
             known=self._parts.caches.in_contact(),
             last_active=state.last_active,
         )

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
+from keda_py.core.jobs.spec import JOBS_AS_WRITTEN, without_ended_job_pause
 from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.dependencies import Dependencies
@@ -50,4 +50,5 @@ def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures) ->
 def job_parts_of(shared: Dependencies, settings: Settings) -> ScaledJobDependencies:
     """Add the caches of ScaledJobs to what all kinds share."""
     caches = JobCaches(shared.client, settings.cluster.watch_namespaces)
-    return ScaledJobDependencies(shared=shared, caches=caches, specs=JOBS_AS_WRITTEN)
+    specs = JOBS_AS_WRITTEN.over(lambda spec: without_ended_job_pause(spec, shared.clock.now()))
+    return ScaledJobDependencies(shared=shared, caches=caches, specs=specs)

@@ -60,8 +60,9 @@ class JobReconciler:
             await ensure_finalizer(self._shared.client, SCALED_JOBS, live)
             with _step(STEP_READ if "jobTargetRef" in live["spec"] else STEP_NO_JOB):
                 spec = self._parts.specs.read(live)
-            if spec.paused:
-                await self._pause(state, live, change)
+            state.resumes_at = spec.pause.until
+            if spec.pause.stopped:
+                await self._pause(state, spec, live, change)
             else:
                 self._unpause(state, live, change)
                 await self._prepare(state, spec, live, change)
@@ -70,7 +71,7 @@ class JobReconciler:
             raise
         state.attempts, state.failures = 0, ()
         state.reconciled.finish(live)
-        self._report_success(state, live, change, was_running=was_running and not spec.paused)
+        self._report_success(state, live, change, was_running=was_running and not spec.pause.stopped)
 
     async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
         """Take the steps between a spec and a scale loop that may run."""
@@ -95,13 +96,14 @@ class JobReconciler:
         state.spec, state.metrics = spec, metrics
         state.due.look_now()
 
-    async def _pause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
+    async def _pause(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
         """Create no Job any more; those that run go on."""
+        paused = job_conditions.paused(spec.pause.because)
         if read_condition(state.status.get("conditions") or (), "Paused").status != "True":
-            self._shared.tell(live, "Normal", "ScaledJobPaused", job_conditions.PAUSED.message)
+            self._shared.tell(live, "Normal", "ScaledJobPaused", paused.message)
         if state.spec is not None:
             self._shared.events.record(live, *WATCH_STOPPED)
-        change.conditions["Paused"] = job_conditions.PAUSED
+        change.conditions["Paused"] = paused
         state.stop()
         await self._shared.readings.forget(state.key)
 

@@ -8,18 +8,19 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from keda_py.apis.foreign import name_of
+from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.core.conditions import INITIAL, hpa_active, with_condition
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.kube.informers.cache import Cache, key_of
 from keda_py.kube.resources import Obj, Resource
-from keda_py.operator.cluster.caches import BY_TARGET, WRITTEN, target_key, unpack_hpa
+from keda_py.operator.cluster.caches import BY_TARGET, WRITTEN, Caches, target_key, unpack_hpa
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.scaled_objects.deletion import finalize
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.operator.scaled_objects.hpas import MOST_RIVALS
 from keda_py.operator.scaled_objects.look import ScaleLoop
 from keda_py.operator.scaled_objects.reconcile import Reconciler
 from keda_py.operator.scaled_objects.savings import last_account
@@ -104,6 +105,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         listening.enter_context(self._parts.shared.readings.listening())
         yield listening.close
         yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
+        yield self._parts.caches.hpas.subscribe(partial(_on_rival, controller, self._parts.caches))
         for informer in self._parts.caches.workloads.values():
             yield informer.on_restore(partial(_on_restore, controller))
             yield informer.subscribe(partial(_on_workload, controller, self.live, informer.spec.resource))
@@ -132,6 +134,21 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
     elif old and new and hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
         state.hpa_changed = True
         controller.queue.add(state.key)
+
+
+def _on_rival(controller: Controller[ObjectState], caches: Caches, old: Obj | None, new: Obj | None) -> None:
+    """An HPA of another owner comes or goes: the ScaledObjects of its workload are reconciled, which tells of it."""
+    live = new or old
+    if live is None or (old is not None and new is not None) or _owner_of(live):
+        return
+    target = map_at(unpack_hpa(live), "spec", "scaleTargetRef")
+    key = target_key(namespace_of(live), *(text_at(target, field) for field in ("apiVersion", "kind", "name")))
+    for scaled_object in caches.scaled_objects.by_index(BY_TARGET, key)[:MOST_RIVALS]:
+        state = controller.states.get(ObjectKey.of(controller.kind, scaled_object))
+        if state is not None and state.spec is not None:
+            state.rivals_changed = True
+            state.reconciled.invalidate()
+            controller.queue.add(state.key)
 
 
 def _on_restore(controller: Controller[ObjectState]) -> None:

@@ -69,8 +69,9 @@ async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: Scal
     if spec.pause.any:
         await _mark_paused(parts, state, spec, live)
     elif read_condition(current, "Paused").status == "True":
-        parts.shared.tell(live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
-        fields["conditions"] = with_condition(current, "Paused", conditions.UNPAUSED)
+        value = conditions.PAUSE_OVER if spec.pause_over else conditions.UNPAUSED
+        parts.shared.tell(live, "Normal", "ScaledObjectUnpaused", value.message)
+        fields["conditions"] = with_condition(current, "Paused", value)
     if any(status.get(name) != value for name, value in fields.items()):
         await parts.shared.status.write(state, fields)
     parts.shared.instruments.record_paused(state.key, paused=spec.pause.any)

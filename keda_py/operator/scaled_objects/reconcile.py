@@ -24,6 +24,7 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED
 from keda_py.operator.controller.finalizer import ensure_finalizer
 from keda_py.operator.controller.scalers import build_scalers, used_types
+from keda_py.operator.controller.state import about
 from keda_py.operator.controller.troubles import StepError, log_trouble
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.pausing import pause, resume
@@ -54,6 +55,7 @@ class Reconciler:
         try:
             with _step("ScaledObject cannot be read"):
                 spec = self._parts.specs.read(live)
+            state.resumes_at = spec.pause.until
             await self._prepare(state, spec, live, fields)
         except StepError as error:
             await self._report_failure(state, spec, live, fields, error)
@@ -97,6 +99,8 @@ class Reconciler:
         with _step(STEP_TRIGGERS):
             check_triggers(spec.triggers)
         fields |= used_types(spec)
+        if state.spec is None or state.spec.target != spec.target or state.rivals_changed:
+            self._tell_rivals(state, spec, live)
         self._stage(state, fields, {}, spec)
         with _step(STEP_HPA):
             metrics = await self._ensure_hpa(state, spec, live, fields)
@@ -148,6 +152,15 @@ class Reconciler:
         fields["resourceMetricNames"] = list(metrics.resource_names) or None
         fields["compositeScalerName"] = COMPOSITE_METRIC if spec.modifiers else None
         return metrics
+
+    def _tell_rivals(self, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
+        """Tell of each HPA of another owner over the workload, once: admission does not see one that comes later."""
+        rivals = self._parts.hpas.rivals_of(spec, state.uid)
+        for rival in rivals:
+            if rival.name not in state.rivals:
+                self._parts.shared.events.record(live, "Warning", "ScaledObjectRivalHPA", rival.told(spec.target))
+                log.warning("workload has another hpa", extra=about(state) | {"hpa": rival.name})
+        state.rivals, state.rivals_changed = tuple(rival.name for rival in rivals), False
 
     def _tell_broken_scaler(self, live: Obj, error: StepError) -> None:
         """A scaler that cannot be built has an Event of its own, in its own words."""

@@ -36,7 +36,7 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
 
     async def _prepare(self, state: ShadowJobState, live: Obj) -> bool:
         spec = self._parts.specs.read(live)
-        if spec.paused:
+        if spec.pause.stopped:
             return False
         check_triggers(spec.triggers)
         metrics = await build_scalers(self._parts.shared, state, spec, live)
@@ -61,7 +61,7 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
         now = self._parts.shared.clock.now()
         observed = JobObservation(
             round=seen,
-            tally=self._tracker.tally(state, spec.strategy.pending_conditions),
+            tally=self._tracker.tally(state, spec),
             known=self._parts.caches.in_contact(),
             last_active=state.last_active,
         )

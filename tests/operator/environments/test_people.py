@@ -74,7 +74,12 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     await world.create(calendar(**BREAK), environment(calendarRef={"name": "office"}))
     await until(world, 20, "12:33")
     ruler = "asleep by environment dev until 2026-11-20T13:30:00Z (Calendar office)"
-    assert world.status()["kedaPy"] == {"reason": "Paused", "since": "2026-11-20T12:30:00Z", "ruledBy": ruler}
+    assert world.status()["kedaPy"] == {
+        "reason": "Paused",
+        "since": "2026-11-20T12:30:00Z",
+        "nextChange": "2026-11-20T13:30:00Z",
+        "ruledBy": ruler,
+    }
     assert world.message("Paused") == f"ScaledObject is paused: {ruler}"
     insight = await ask_insight(world.client, named("default/app", ""))
     assert insight["ruledBy"] == ruler
