@@ -20,8 +20,8 @@ MAX_BYTES = MIB
 SETTING = "KEDA_HTTP_MAX_RESPONSE_BYTES"
 _CPU_SECONDS = 2.0
 _OWN_MEMORY = 112 * MIB
+# Longest answers that the room holds; also the largest ratio of a parsed value's memory to its text.
 _TIMES = 16
-"""Longest answers that the room holds; also the largest ratio of a parsed value's memory to its text."""
 
 
 class AnswerBounds:

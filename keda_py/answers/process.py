@@ -16,8 +16,8 @@ from keda_py.answers.worker import ANSWER, BROKEN, LAST, OUT_OF_MEMORY, QUESTION
 from keda_py.errors import AnswerTooCostly, ScalerError
 
 _LONGEST = 64 * 1024
+# Variables that the worker gets: some Pythons do not start without this one, and the rest may hold secrets.
 _FROM_ENVIRONMENT = ("LD_LIBRARY_PATH",)
-"""Variables that the worker gets: some Pythons do not start without this one, and the rest may hold secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,8 +28,8 @@ OUT_OF_MEMORY = 77
 """Exit code of a worker that ran out of memory."""
 
 _NICENESS = 5
+# Bytes; a process that keeps more resident memory than this after a job is replaced.
 _KEEPS = 64 * 2**20
-"""Bytes; a process that keeps more resident memory than this after a job is replaced."""
 
 
 def serve(cpu_seconds: float, memory: int) -> None:

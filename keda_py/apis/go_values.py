@@ -27,8 +27,8 @@ _LONGEST_NUMBER = 400
 _DECIMAL = re2.compile(r"(?i)[+-]?(inf|infinity|([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?)|nan")
 _HEXADECIMAL = re2.compile(r"(?i)[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?[0-9]+")
 _PART = re2.compile(r"([0-9]{1,19}\.?[0-9]{0,19}|\.[0-9]{1,19})" "(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+# Characters. re2 scans the text from its beginning for each part, so that 100 000 parts would take a minute.
 _LONGEST_DURATION = 400
-"""Characters. re2 scans the text from its beginning for each part, so that 100 000 parts would take a minute."""
 _LONGEST_MICROSECONDS = Decimal(2**63 - 1) / 1000  # Go counts nanoseconds in an int64: about 292 years
 
 

@@ -30,11 +30,11 @@ from keda_py.cloud.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdenti
 AWS_ERRORS = (BotoCoreError, ClientError, ResponseParserError, RecursionError, OSError, TimeoutError)
 """Errors that a call may raise; their texts name operation and endpoint, never a credential."""
 
+# Bytes. Answers are mostly a few counts or a credential, and they are parsed on the loop.
 LONGEST_ANSWER = 64 * 1024
-"""Bytes. Answers are mostly a few counts or a credential, and they are parsed on the loop."""
 
+# A refusal is shared this long: callers that waited for it would otherwise repeat the request one by one.
 FAILURE_SHARED_SECONDS = 1.0
-"""A refusal is shared this long: callers that waited for it would otherwise repeat the request one by one."""
 
 _SESSION_NAME = "keda-py"
 

@@ -18,8 +18,8 @@ from keda_py.kube.scale import read_scale
 
 Key = tuple[str, str]
 """(kind, name)."""
+# Bounds on the requests for counts, at a time and in all: one page must not flood the API server.
 AT_ONCE, MOST_COUNTED = 20, 500
-"""Bounds on the requests for counts, at a time and in all: one page must not flood the API server."""
 
 
 async def list_further(client: KubeClient, spec: EnvironmentSpec) -> tuple[dict[Key, Obj], list[str]]:

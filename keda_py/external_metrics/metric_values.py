@@ -18,8 +18,8 @@ from keda_py.external_metrics.discovery import GROUP_VERSION
 from keda_py.external_metrics.query import QueryError
 from keda_py.serving.statuses import bad_request, internal_error
 
+# Rendered answers, reused within their second (their timestamp's resolution). 1 MB at most.
 REMEMBERED = 1024
-"""Rendered answers, reused within their second (their timestamp's resolution). 1 MB at most."""
 
 
 class Questions(Protocol):

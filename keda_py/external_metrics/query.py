@@ -24,10 +24,10 @@ from keda_py.errors import ConfigError, KedaPyError, ScalerError
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSet
 
+# KEDA's prefix, from gRPC: it appears in the HPA's conditions, and people search for it.
 PREFIX = "rpc error: code = Unknown desc = error when getting metric values "
-"""KEDA's prefix, from gRPC: it appears in the HPA's conditions, and people search for it."""
+# The HPA controller works on few HPAs at once, so a namespace whose formulas wait must not block it for long.
 TURN_SECONDS = 2.0
-"""The HPA controller works on few HPAs at once, so a namespace whose formulas wait must not block it for long."""
 _NO_TURN = "formulas of this namespace take more than a tenth of the time; make them simpler or poll less often"
 
 

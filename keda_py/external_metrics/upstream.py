@@ -28,8 +28,8 @@ from keda_py.serving.statuses import bad_request, unavailable
 
 log = logging.getLogger(__name__)
 
+# Shorter than our own time limit, so that our answer can name the upstream as the slow part.
 LONGEST_SECONDS = 8.0
-"""Shorter than our own time limit, so that our answer can name the upstream as the slow part."""
 CONNECTIONS = 16
 AT_ONCE = 128
 """Requests under way, including those that wait for a connection."""

@@ -18,8 +18,8 @@ from keda_py.kube.transport import Request
 
 REFRESH_SECONDS = 10.0
 MISSING_REMEMBERED = 256
+# Characters: a group is a DNS name (253), a version a DNS label (63), with a slash between them.
 LONGEST_VERSION = 253 + 1 + 63
-"""Characters: a group is a DNS name (253), a version a DNS label (63), with a slash between them."""
 SCALE_API_VERSION = "autoscaling/v1"
 
 

@@ -16,9 +16,8 @@ from time import thread_time
 from keda_py.answers.fairness import TenantPlaces
 
 SHARE = 0.1
-"""Share of one CPU for the formulas of a namespace; those of 1 000 objects, polled each second, take 3 %."""
+# Seconds that a namespace may be ahead of its share before its formulas wait: 100 ms of CPU at once.
 CREDIT_SECONDS = 1.0
-"""Seconds that a namespace may be ahead of its share before its formulas wait: 100 ms of CPU at once."""
 COSTLY_SECONDS = 0.001
 REMEMBERED, WARNING_SECONDS = 256, 600.0
 

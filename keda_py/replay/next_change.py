@@ -14,8 +14,8 @@ from keda_py.replay.timeline import Step
 
 AHEAD = timedelta(days=400)
 """How far ahead a change is looked for; as far as calendars answer."""
+# Instants of a namespace that are gone through: a schedule of every minute is not followed further.
 MOST_INSTANTS = 2_000
-"""Instants of a namespace that are gone through: a schedule of every minute is not followed further."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, Re
 REMEMBER_SECONDS = 10.0
 REMEMBERED = 2048
 REVIEW_SECONDS = 5.0
+# Reviews of one kind under way: unknown clients with invalid tokens must not overload the API server.
 AT_ONCE = 16
-"""Reviews of one kind under way: unknown clients with invalid tokens must not overload the API server."""
 LONGEST_TOKEN = 16 * 1024
 
 

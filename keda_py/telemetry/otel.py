@@ -31,8 +31,9 @@ METER = "keda-open-telemetry-metrics"
 LAST_EXPORT_SECONDS = 2.0
 """Time limit of the last export, at shutdown."""
 
+# Sets of attributes (trigger and status code) with --enable-high-cardinality-metrics-labels. Later ones are recorded
+# without their trigger, because each set is kept until the process ends.
 MOST_TIMED = 20_000
-"""Sets of attributes (trigger and status code) with --enable-high-cardinality-metrics-labels."""
 
 log = logging.getLogger(__name__)
 

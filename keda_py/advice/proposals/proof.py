@@ -20,8 +20,8 @@ from keda_py.replay.previews import preview
 from keda_py.replay.reading.manifests import ManifestSource, read_plans
 from keda_py.replay.timeline import Span, Timeline
 
+# Two uses closer together than this would have met one wake.
 _TOGETHER = timedelta(hours=1)
-"""What is used again so soon would have met one wake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,8 @@ from keda_py.errors import KedaPyError
 from keda_py.simulation.loads.prometheus import FetchError, PrometheusServer
 
 STEP = 300
+# Seconds of one question: a day of 200 series is 1.5 MB of answer.
 PART = 86_400
-"""Seconds of one question: 200 series are 1.5 MB of answer."""
 _SKEW = timedelta(minutes=2)
 _MOST_SERIES = 20_000
 Labels = tuple[tuple[str, str], ...]

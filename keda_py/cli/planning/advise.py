@@ -33,8 +33,8 @@ NOTES = (
     "CPU where a workload has nothing else. --query gives a rate by namespace and one of deployment, statefulset, "
     "scaledObject, service or workload. Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
 )
+# Of one answer: a day of 8 000 workloads.
 _MOST_BYTES = 64 * 2**20
-"""Of one answer: a day of 8 000 workloads."""
 _PER_WEEK = {"day": 7.0, "week": 1.0, "month": 7 / 30}
 
 

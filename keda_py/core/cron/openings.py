@@ -15,8 +15,8 @@ from keda_py.core.cron.fields import CronFields
 
 DAY = 24 * 60
 WEEK = 7 * DAY
+# Firings of a start or an end in a cycle; a schedule that fires more often is not analysed.
 MOST_FIRINGS = 2_000
-"""Firings of a start or an end in a cycle; a schedule that fires more often is not analysed."""
 _LEAP_YEAR = 2032
 """A year in which every day of the month occurs."""
 _DAYS_IN_YEAR = 366

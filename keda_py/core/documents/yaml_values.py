@@ -15,8 +15,8 @@ from yaml.constructor import SafeConstructor
 from keda_py.core.documents.yaml_guard import TAG, events, implicit_tag
 from keda_py.errors import KedaPyError
 
+# Characters; longer numbers fit into no float, and parsing them takes time that grows with the square.
 LONGEST_NUMBER: Final = 400
-"""Characters; longer numbers fit into no float, and parsing them takes time that grows with the square."""
 
 _BASES = {"0b": 2, "0x": 16}
 _SPECIAL = frozenset({".inf", ".nan"})

@@ -21,8 +21,8 @@ from keda_py.errors import ConfigError
 
 CRON_JOB = "CronJob"
 RECIPE = "examples/job-at-night"
+# Different schedules of an Environment that are checked: one that never falls into the hours costs 10 ms.
 MOST_SCHEDULES = 20
-"""Different schedules of an Environment that are checked: one that never falls into the hours costs 10 ms."""
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",

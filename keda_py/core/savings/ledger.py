@@ -15,12 +15,12 @@ from typing import Any
 
 from keda_py.core.values.times import write_time
 
+# Longest time between two looks; a longer one means that the clock was stepped.
 LONGEST_GAP = timedelta(days=32)
-"""Longest time between two looks; a longer one means that the clock was stepped."""
 STORED_EVERY = timedelta(hours=6)
 """Interval of writes for accounts alone, if counts have moved."""
+# Today, the seven days before, and the same days a week earlier.
 MOST_DAYS = 15
-"""Today, the seven days before, and the same days a week earlier."""
 _LONGEST_NUMBER = 2**53
 
 

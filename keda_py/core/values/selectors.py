@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+# Characters of a selector; parsing a longer one takes over 5 ms, at each poll.
 MAX_LENGTH = 4096
-"""Characters of a selector; parsing a longer one takes over 5 ms, at each poll."""
 MAX_REQUIREMENTS = 100
 
 _PUNCTUATION = "(),!=<>"

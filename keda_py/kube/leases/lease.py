@@ -48,8 +48,8 @@ from keda_py.kube.transport import Request
 
 log = logging.getLogger(__name__)
 
+# A replica that shuts down does not wait longer than this for the API server.
 RELEASE_SECONDS = 1.0
-"""A replica that shuts down does not wait longer than this for the API server."""
 
 Term = Callable[[], Awaitable[None]]
 """Work of a leader, run until cancelled."""

@@ -27,8 +27,8 @@ from keda_py.kube.transport import Request
 log = logging.getLogger(__name__)
 
 Leases = dict[int, Obj | None]
+# Divisor of the pause while the replicas have not agreed yet, because objects may be without an owner until then.
 HURRY = 5
-"""Divisor of the pause while the replicas have not agreed yet, because objects may be without an owner until then."""
 
 
 class Membership:

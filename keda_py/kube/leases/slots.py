@@ -12,8 +12,8 @@ from keda_py.kube.resources import Obj
 
 VIEW_ANNOTATION = "keda-py.dev/view"
 DEADLINE_SECONDS, RETRY_SECONDS = 4.5, 1.0
+# Holder of a missing Lease: a replica that has not noticed yet that it was deleted may still act on it.
 UNKNOWN = "?"
-"""Holder of a missing Lease: a replica that has not noticed yet that it was deleted may still act on it."""
 
 
 def slot_spec(main: LeaseSpec, number: int) -> LeaseSpec:

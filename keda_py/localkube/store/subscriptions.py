@@ -14,8 +14,8 @@ from keda_py.localkube.model.selectors import Selector
 from keda_py.schema.resources import Obj, Resource
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+# Undelivered events after which a watcher is closed; it resumes from its last version, or lists again.
 BACKLOG = 10_000
-"""Undelivered events after which a watcher is closed; it resumes from its last version, or lists again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

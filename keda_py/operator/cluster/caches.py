@@ -50,13 +50,13 @@ BY_HPA = "hpa"
 BY_METRIC = "external metric"
 """Index of ScaledObjects by `metric_key` of the external metrics that they serve, in their namespace and in "*"."""
 
+# What an HPA says (labels, annotations, owners, spec: what a manifest is compared with) is cached as one text. A
+# cluster has one HPA for each ScaledObject, and each changes with every status: as text it takes a third of the memory
+# and is compared in one step.
 WRITTEN = "written"
-"""Where what an HPA says is kept as one text: labels, annotations, owners and spec, which a manifest is compared with.
-
-A cluster has one for each ScaledObject, which changes with every status: as text it takes a third of the room, and is
-compared in one step."""
+# Bytes; a longer HPA is cached as it is. Any user may create one, and its text would be built anew at each of its
+# changes.
 LONGEST_TEXT = 4096
-"""Bytes; an HPA that says more is kept as it is: any user may make one, and it is read again at each of its changes."""
 _IDENTITY = ("name", "namespace", "uid", "resourceVersion")
 _SAID = ("labels", "annotations", "ownerReferences")
 _CONDITION = ("type", "status", "reason", "message")

@@ -31,8 +31,8 @@ MOST_BYTES = 4096
 MOST_TRIGGERS = 3
 MOST_CHARACTERS = 120
 PAUSE_SECONDS = 300.0
+# An object with more changes than that in a pause has them written once at its end, not with every write.
 LIVELY_CHANGES = 6
-"""An object with more changes than that in a pause has them written once at its end, not with every write."""
 
 NO_CHANGES = pack(())
 Change = Mapping[str, Any]

@@ -28,8 +28,8 @@ from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotations_
 from keda_py.operator.environments.overlays import Removal, SpecLayer
 
 MINUTE = 60.0
+# Seconds between two sweeps, which bounds the work for objects that flap.
 PAUSE = 0.5
-"""Seconds between two sweeps, which bounds the work for objects that flap."""
 AT_ONCE = 20
 TURN = 4096
 """Characters of annotations that are processed before other tasks get the loop."""

@@ -21,9 +21,8 @@ _PHASES = {
 }
 
 
+# A member that is up for one of these reasons needs no StillUp Event: it has one of its own, or is being scaled down.
 _NO_NEWS = (MemberReason.KEPT_UP, MemberReason.CONTESTED, MemberReason.PUT_TO_SLEEP, MemberReason.PUT_TO_SLEEP_AGAIN)
-"""A member that is up for one of these reasons needs no StillUp Event: it has one of its own, or is being scaled down.
-"""
 
 
 def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterator[tuple[EventType, str, str]]:

@@ -12,8 +12,8 @@ from keda_py.replay.previews import Preview, Subject
 from keda_py.terminal.foreign import printable
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+# Differences below it are ignored: a sync of the HPA moves a change by so much.
 _NOISE_MINUTES = 1
-"""Differences below it are ignored: a sync of the HPA moves a change by so much."""
 _MOST_SPANS = 3
 
 

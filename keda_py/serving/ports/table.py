@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import nsmallest
 
+# A full port frees one seat in this many at once, because choosing them scans all seats of an address.
 BATCH = 32
-"""A full port frees one seat in this many at once, because choosing them scans all seats of an address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ from keda_py.serving.server_tls import ServerTls
 
 log = logging.getLogger(__name__)
 
+# Least time between two writes of one object, so that another client's writes cannot start a fast loop.
 PAUSE_SECONDS = 1.0
-"""Least time between two writes of one object, so that another client's writes cannot start a fast loop."""
 
 Correct = Callable[[Obj | None, bytes], Obj | None]
 """(live object or None if missing, our CA as PEM) -> object to write, or None if it is correct.

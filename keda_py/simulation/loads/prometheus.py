@@ -17,8 +17,8 @@ from keda_py.simulation.loads.load import Need
 from keda_py.simulation.sources import Column, Row, Rows
 
 _MOST_POINTS = 10_000
+# Of one query, kept in memory: more than a year at 15 s.
 _MOST_ALL = 2_000_000
-"""Of one query, kept in memory: more than a year at 15 s."""
 _SECONDS = 30.0
 
 

@@ -22,8 +22,8 @@ FAILED = "error"
 Gaps = Literal["refuse", "hold", "fail"]
 TimeUnit = Literal["s", "ms", "us", "ns"]
 _PER_SECOND: Mapping[str, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+# Numbers below are seconds from a beginning; Unix seconds above would be beyond the year 5000.
 _FIRST_UNIX, _LAST_UNIX = 1e8, 1e11
-"""Numbers below are seconds from a beginning; Unix seconds above would be beyond the year 5000."""
 _TAIL_BYTES = 65_536
 _LONGEST_LINE = 65_536
 

@@ -14,13 +14,13 @@ from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.extras import needs_extra
 from scalers.shared.protocols.tcp import open_stream, reason_of
 
+# Bytes. Answers are a few numbers and names, and they are read on the loop.
 LONGEST_ANSWER = 64 * 1024
-"""Bytes. Answers are a few numbers and names, and they are read on the loop."""
 _LONGEST_REASON = 300
 _LATE = ("Deadline Exceeded", "connection attempt timed out", "(Endpoint closing)")
 """Texts of gRPC when a question or an attempt to connect times out."""
+# gRPC's other ones lead to sockets of the operator's own machine.
 _SCHEMES = ("dns:///", "dns:", "passthrough:///")
-"""gRPC's other ones lead to sockets of the operator's own machine."""
 
 Metadata = Sequence[tuple[str, str]]
 

@@ -17,8 +17,8 @@ from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.grpc import etcd_api as api
 from scalers.shared.grpc.connection import GrpcConnection, GrpcError, GrpcServer, Metadata, host_and_port
 
+# Streams of changes for one user at a time; the other keys are polled alone.
 _MOST_STREAMS = 20
-"""Streams of changes for one user at a time; the other keys are polled alone."""
 _NO_AUTHENTICATION = "FAILED_PRECONDITION"
 """Error of a log-in where the server's authentication is off."""
 _LOG_IN = ("UNAUTHENTICATED", "INVALID_ARGUMENT")

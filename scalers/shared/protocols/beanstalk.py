@@ -11,8 +11,8 @@ from keda_py.sdk.advanced import OpenKey, ScalerContext
 from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.protocols.tcp import BoundedReader, open_stream, reason_of
 
+# Bytes of an answer; statistics have 500.
 _LONGEST = 16 * 1024
-"""Bytes of an answer; statistics have 500."""
 _LONGEST_NAME = 200
 _PORT = 11300
 _NAME = re2.compile(r"[A-Za-z0-9+/;.$_()-]+")

@@ -19,11 +19,11 @@ from keda_py.sdk.advanced import ScalerContext, addresses
 from keda_py.sdk.scaler import ScalerError
 from scalers.shared.protocols.tcp import in_words
 
+# Bytes, of a compressed one when it is unpacked: counts and a few names, which are read on the loop.
 LONGEST_MESSAGE: Final = 64 * 1024
-"""Bytes, of a compressed one when it is unpacked: counts and a few names, which are read on the loop."""
 
+# Members of a replica set, which has 50 at most; the library connects to each that a server names.
 _MOST_MEMBERS: Final = 60
-"""Members of a replica set, which has 50 at most; the library connects to each that a server names."""
 
 
 _connecting: ContextVar[bool] = ContextVar("connecting", default=False)

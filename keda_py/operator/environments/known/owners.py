@@ -14,8 +14,8 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.environments.known.own_pod import OwnPod
 from keda_py.operator.environments.known.targets import workload_of
 
+# Environments of a namespace that are read: each of them asks for every member whether another one owns it.
 MOST_ENVIRONMENTS = 20
-"""Environments of a namespace that are read: each of them asks for every member whether another one owns it."""
 
 
 class Owners:
