@@ -125,6 +125,7 @@ class Election:
         """
         if not self.is_leader:
             return
+        # Before the request: no write of ours may be sent while another replica can take the Lease already.
         self._leading = False
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
@@ -165,6 +166,7 @@ class Election:
 
     def _until_next_try(self) -> float:
         """Return the retry period, stretched at random; less if the Lease expires sooner."""
+        # As in client-go, whose JitterFactor is 1.2: candidates must not all ask at once.
         pause = self._spec.retry_period * random.uniform(1.0, 2.2)
         if self._lease is None:
             return pause

@@ -100,6 +100,8 @@ class Membership:
         """Vacate our slot so that another replica takes it at once; call it after `run` was cancelled and the last
         write.
         """
+        # Whether it was live is asked before the share is dropped, and the share is dropped before the request: no
+        # write of ours may be sent while another replica can take the slot already.
         share, live = self._share, self.is_live
         self._adopt(None)
         if share is None or not live:
@@ -138,6 +140,8 @@ class Membership:
             self._note_wait()
             return None
         self._waiting = False
+        # Our own slot from before comes first: objects stay with the slot, so that none moves when a container restarts
+        # in its pod.
         for number in sorted(leases, key=lambda number: self._slots[number].holder != self._main.identity):
             lease, holder = leases[number], self._slots[number].holder
             if holder and holder != self._main.identity and not self._has_expired(number, lease):
@@ -170,6 +174,8 @@ class Membership:
             return await self._renew()
         except KubeError as error:
             self._note_trouble(error)
+            # One failed round is not the end of a membership: the deadline in `_hold` decides, as for the leader's
+            # Lease.
             return True
 
     async def _renew(self) -> bool:
@@ -179,12 +185,16 @@ class Membership:
             return False
         await self._vacate(leases, share.me)
         stored, share = self._slots[share.me].view, share.after(self._slots)
+        # Adopted before it is written: what the new view gives to other replicas is given up before they can read of
+        # it. What it gives to us is ours once all of them have published the same view (`Share.after`).
         self._adopt(share)
         # Until our last write about given-up objects has ended, the old view stays on the wire: the new owners wait for
         # it.
         view = share.view if self._quiet() else stored
         body = held_slot(leases[share.me], self._specs[share.me], self._address, self._wall.now(), view)
         if await self._write(leases[share.me], body):
+            # The time before the request, as in `lease.py`: other replicas count from when they saw the write, which is
+            # later.
             self._renewed_at, self._failing = started, False
             self._adopt(share.confirmed(view))
         return True

@@ -63,6 +63,7 @@ class Activations:
             return True
         now = self._clock.monotonic()
         self._bucket = self._bucket.refilled(now)
+        # While others wait, a free token is theirs: an object that asks for the first time must not pass them.
         if not len(self._line) and self._bucket.has_one:
             self._bucket = self._bucket.taken()
             return True
