@@ -119,6 +119,7 @@ class WorkerProcess:
         """End the process now; `wait` returns when it has ended."""
         self._leaving = True
         if self.running:
+            # SIGKILL: the worker runs foreign code on a tenant's text, and has nothing to tidy up.
             self._process.kill()
 
     async def wait(self) -> None:

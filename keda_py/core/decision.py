@@ -80,6 +80,7 @@ class Decision:
 
 def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
     """Return the decision of the first row of the table whose guard holds. `now` and every datetime are aware."""
+    # First of all: without a count neither direction is known, and "unknown" must not become 0.
     if seen.replicas is None:
         message = f"Error getting current replicas count for ScaleTarget: {seen.replicas_error}"
         broken = ConditionValue("False", "ErrorGettingCurrentReplicas", message)
@@ -137,8 +138,10 @@ def _decide_inactive(spec: ScalingSpec, seen: Observation, replicas: int, now: d
 def _deactivate(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
     if spec.pause.scale_in:
         return _keep(Reason.SCALE_IN_PAUSED, seen, active=NOT_ACTIVE)
+    # The HPA, or a person, may have changed the count meanwhile, and activity may have gone unseen: late is safe.
     if not seen.known:
         return _keep(Reason.CLUSTER_UNKNOWN, seen, active=NOT_ACTIVE)
+    # As in KEDA, `initialCooldownPeriod` counts only while the object has never been active.
     over = spec.created + spec.initial_cooldown if seen.last_active is None else seen.last_active + spec.cooldown
     if now < over:
         at = over if seen.changes_at is None else min(over, seen.changes_at)

@@ -95,6 +95,8 @@ def fallback_milli(spec: ScalingSpec, metric: NamedMetric, workload: TargetCount
         raise suppressed
     replicas = float(_wanted_replicas(spec.fallback, workload.replicas, suppressed))
     if _is_value(spec, metric):
+        # The HPA multiplies a Value by the ready pods: with none of them no value asks for any count, so the failure
+        # stays one.
         if not workload.ready_pods:
             raise ScalerError(f"error performing fallback: no ready pods to divide by; {suppressed}")
         replicas /= workload.ready_pods

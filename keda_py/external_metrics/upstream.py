@@ -62,6 +62,7 @@ class Upstream:
         self._peer = peer
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=CONNECTIONS),
+            # No state between requests: a cookie that the upstream sets for one caller must not go with the next.
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(),

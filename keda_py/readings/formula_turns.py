@@ -80,6 +80,8 @@ class FormulaTurns:
 
 async def _charge(tab: _Tab, seconds: float) -> None:
     now = asyncio.get_running_loop().time()
+    # A leaky bucket in one number: a use of s seconds is paid off after s / SHARE seconds, and unused time is not saved
+    # up.
     tab.paid_at = max(tab.paid_at, now) + seconds / SHARE
     if seconds > COSTLY_SECONDS:
         await asyncio.sleep(0)  # the next one in the lane begins in the loop's next pass, after what is ready now

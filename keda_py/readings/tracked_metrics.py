@@ -123,6 +123,8 @@ class TrackedMetric:
     def is_due(self, now: float) -> bool:
         """Return whether its object would be polled now; False if the engine has stopped polling the object."""
         idle = self.flight is None and not self.retired
+        # An object that was not polled for one and a half intervals is paused, held back or another replica's: a batch
+        # must not go on reading it for no caller.
         return idle and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
 
     def under_way(self, now: float) -> asyncio.Future[MetricReading] | None:
@@ -203,6 +205,7 @@ def round_of(meters: Sequence[TrackedMetric], now: float) -> Round | None:
 
 async def gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:
     """Wait for flights without owning them: cancelling the caller does not cancel the reads."""
+    # `asyncio.wait` does not cancel what it waits for, as `gather` of asyncio would: other callers share the flights.
     if waiting := [flight for flight in flights if not flight.done()]:
         await asyncio.wait(waiting)
     return tuple(flight.result() for flight in flights)

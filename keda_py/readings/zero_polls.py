@@ -164,6 +164,7 @@ class ZeroPolls:
             if isinstance(reading, ScalerError):
                 source.members[member] = now + LONGEST_PAUSE
             elif reading.value > scalers.activation(index) if reading.active is None else reading.active:
+                # Not asked again at once: until its workload is up, the trigger would seem active each time.
                 source.members[member] = now + PUSH_PAUSE
                 self._engine.spawn(self._push(scalers, index))
 

@@ -133,6 +133,8 @@ class Walk:
             return False
         passed = self._passed
         last = passed[-1][0] if passed else self._history.recommendations[-1].replicas
+        # With a stabilisation of scaleUp the lowest recommendation counts as well, so that each of them has to be
+        # computed.
         if last != count and not self._only_highest:
             return False
         while passed and passed[-1][0] <= count:

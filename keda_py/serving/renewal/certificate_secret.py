@@ -87,6 +87,7 @@ class SecretCertificates:
             live = await self._read()
             kept = _certificate_of(live) if live is not None else None
             wanted = self._desired(kept)
+            # Served only once it is stored: two replicas that start together would otherwise serve by two authorities.
             if wanted == kept:
                 return self._show(wanted)
             with contextlib.suppress(Conflict):  # another replica was faster: read what it wrote
