@@ -156,8 +156,7 @@ def desired_replicas(
     count = _highest([proposal.replicas for proposal in proposals], target.replicas, failed=bool(failures))
     if count is None:
         return _give_up(failures, len(metrics), values, events)
-    # The first one with that count, as in the controller: its name goes into the condition, which is compared with
-    # recordings.
+    # The first one with that count, as in the controller: its name goes into condition and Event.
     highest = next(proposal for proposal in proposals if proposal.replicas == count)
     message = f"the HPA was able to successfully calculate a replica count from {highest.metric}"
     return ReplicaProposal(

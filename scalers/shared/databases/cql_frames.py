@@ -34,6 +34,7 @@ _MOST_PIECES = 5_000
 
 def frame(version: int, operation: int, body: bytes) -> bytes:
     """Encode a request with its header."""
+    # Without flags, such as compression, and always on stream 0: a connection carries one question at a time.
     return HEADER.pack(version, 0, 0, operation, len(body)) + body
 
 

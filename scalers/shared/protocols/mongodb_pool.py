@@ -97,6 +97,7 @@ def _hello(*arguments: Any, **options: Any) -> Any:
 
 async def _socket(address: tuple[str, int], options: PoolOptions) -> socket.socket:
     """A connected one. The library looks a name up in a thread, and forgets a socket when it is told to end."""
+    # The function is replaced for the whole process: other users of the library keep its own.
     if not _connecting.get():
         return await _library_socket(address, options)  # type: ignore[no-any-return]
     try:

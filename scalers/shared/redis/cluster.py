@@ -89,6 +89,7 @@ class RedisCluster:
 
     async def _ask_importer(self, moving: AskError, command: Command) -> object:
         """Ask the node that imports the slot, which has the key already."""
+        # ASKING is valid for the next command on its connection alone, so both go in one pipeline.
         _, answer = await self._ask_node((moving.host, moving.port), [("ASKING",), command.words])
         return answer
 
