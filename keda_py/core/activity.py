@@ -11,10 +11,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 _MILLISECOND, _SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
+# Bound on the age of a stored activity: a status may say the year 1, or 9999. None counts as older, or as in the
+# future.
 _LONGEST = timedelta(days=366)
-"""Bound on the age of a stored activity: a status may say the year 1, or 9999. None counts as older, or as in the
-future.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

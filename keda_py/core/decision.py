@@ -138,7 +138,6 @@ def _decide_inactive(spec: ScalingSpec, seen: Observation, replicas: int, now: d
 def _deactivate(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
     if spec.pause.scale_in:
         return _keep(Reason.SCALE_IN_PAUSED, seen, active=NOT_ACTIVE)
-    # The HPA, or a person, may have changed the count meanwhile, and activity may have gone unseen: late is safe.
     if not seen.known:
         return _keep(Reason.CLUSTER_UNKNOWN, seen, active=NOT_ACTIVE)
     # As in KEDA, `initialCooldownPeriod` counts only while the object has never been active.

@@ -29,8 +29,8 @@ from keda_py.sdk.scaler_context import MetricType, ScalerContext
 
 log = logging.getLogger(__name__)
 
+# Seconds added to a scaler's time-out: its own error tells best what it waited for, so the engine's comes later.
 GRACE_SECONDS = 0.25
-"""Seconds added to a scaler's time-out: its own error tells best what it waited for, so the engine's comes later."""
 
 BuildScaler = Callable[[Trigger, ScalerContext], AnyScaler]
 

@@ -21,10 +21,10 @@ from keda_py.readings.scaler_set import ScalerSet
 from keda_py.readings.tracked_metrics import check_reading
 
 DEFAULT_INTERVAL = 0.4
+# A source gets these requests for at most a tenth of the time: a pause is nine times as long as the answer took.
 SHARE_OF_TIME = 10
-"""A source gets these requests for at most a tenth of the time: a pause is nine times as long as the answer took."""
+# Requests to all sources together: above 40 sources each is asked less often. Namespaces have equal shares.
 MOST_A_SECOND = 100
-"""Requests to all sources together: above 40 sources each is asked less often. Namespaces have equal shares."""
 PUSH_PAUSE, FIRST_PAUSE, LONGEST_PAUSE = 1.0, 1.0, 60.0
 """Seconds until the next request: for a trigger that seemed active; for a source that fails, growing each time.
 

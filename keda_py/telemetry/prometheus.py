@@ -32,8 +32,8 @@ _SERIES = ("namespace", "metric", "scaledObject", "scaler", "triggerIndex", "typ
 _OBJECT = ("namespace", "scaledObject")
 _LOOP = ("namespace", "type", "resource")
 _HTTP = ("namespace", "scaled_resource", "scaler", "trigger_name", "metric_name", "status_code")
+# Scope of series that end with a generation: a new one may have a minReplicaCount, and then never sleeps.
 _SLEEP = ("sleep",)
-"""Scope of series that end with a generation: a new one may have a minReplicaCount, and then never sleeps."""
 _STATUSES = frozenset(HTTPStatus)
 _EMPTY = ("namespace", "scaledResource", "triggerName", "metricName", "resourceType", "ignoreNullValues")
 

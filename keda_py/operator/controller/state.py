@@ -21,8 +21,8 @@ from keda_py.operator.sharding.tenures import LOST, Tenure
 if TYPE_CHECKING:
     from keda_py.operator.controller.fast_path import Snapshot
 
+# One for all objects: an empty set of its own would take 216 bytes for each.
 NOTHING: frozenset[Any] = frozenset()
-"""One for all objects: an empty set of its own takes 216 bytes."""
 
 
 class LookedAt(Protocol):

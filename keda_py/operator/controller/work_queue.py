@@ -22,9 +22,9 @@ from keda_py.core.values.object_key import ObjectKey
 
 MOST_STALE = 1000
 """Times in the queue at which nothing is due any more, beside as many as there are keys."""
+# Keys of one namespace that begin before the loop turns to other work; what they ask for shows some turns later. Where
+# only so many are due, they begin even in a crowded one.
 A_TURN = 32
-"""Keys of one namespace that begin before the loop turns to other work; what they ask for shows some turns later. Where
-only so many are due, they begin even in a crowded one."""
 CROWDED_SECONDS = 0.01
 """Until a crowded namespace is looked at again."""
 log = logging.getLogger(__name__)

@@ -73,6 +73,7 @@ class Members:
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, CountWrite], others: OtherWorkloads
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Yield each member with its object, including remembered ones that are no longer selected but still exist."""
+        # Asked once for all members: a watch that goes down half-way must not leave one half of them known.
         known_at_all = self._caches.in_contact()
         for found in self._found(spec, state, others):
             key, role, live = found.key, found.role, found.live
@@ -201,6 +202,7 @@ class Members:
     def _count(self, workload: Obj | None, role: Role, written: CountWrite | None) -> Count:
         if workload is None:
             return _UNKNOWN
+        # The cache does not show our own write yet. -1: how many pods are ready at that count is not known.
         if written is not None and version_of(workload) < written.version:
             return Count(written.count, -1, OUR_MANAGER)
         if role is Role.CRON_JOB:
