@@ -25,9 +25,7 @@ _TIMES = 16
 
 
 class AnswerBounds:
-    """Bounds of one operator; `max_bytes` is for one answer after decompression. Leaving it ends its worker
-    processes.
-    """
+    """Bounds of one operator; `max_bytes` is for one answer after decompression. Leaving it ends its workers."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes

@@ -70,9 +70,7 @@ class Query:
         self._cached: WeakKeyDictionary[ScalerSet, dict[str, _CachedValues]] = WeakKeyDictionary()
 
     def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
-        """Return the values computed earlier from the very readings that `answer` would use; None if it has to be
-        called.
-        """
+        """Return the values computed before from the readings that `answer` would use; None if it has to be called."""
         key = ObjectKey(ScalingSpec.kind, namespace, scaled_object)
         built = self._readings.built(key)
         by_metric = self._cached.get(built) if built is not None else None

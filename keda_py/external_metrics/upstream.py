@@ -75,9 +75,7 @@ class Upstream:
         await self._session.close()
 
     async def ask(self, namespace: str, metric: str, selector: str) -> ApiResponse:
-        """Return the upstream's answer, a list or its refusal. Raises StatusError 503 without one, 400 for a bad
-        name.
-        """
+        """Return its answer, a list or its refusal. Raises StatusError 503 without one, 400 for a bad name."""
         url = self._url(namespace, metric, selector)
         # A slow upstream must not pile up requests in this process; HPAs ask again within seconds.
         if self._asking >= AT_ONCE:

@@ -138,9 +138,7 @@ class KubeClient:
         return self._transport.url
 
     async def authorization(self) -> str:
-        """Return our Authorization header, re-read because tokens rotate; "" without credentials. Raises
-        Unavailable.
-        """
+        """Return our Authorization header, re-read as tokens rotate; "" without credentials. Raises Unavailable."""
         return await self._transport.authorization()
 
     async def get(self, path: ObjectPath) -> Obj:
@@ -192,9 +190,7 @@ class KubeClient:
         return await self.send(Request(method="DELETE", path=path.path, body=body, resource=path.label))
 
     async def send(self, request: Request) -> Obj:
-        """Send a request and return its answer, which must be a JSON object. Raises Unavailable for any other
-        answer.
-        """
+        """Send a request and return its answer, which must be a JSON object. Raises Unavailable for another."""
         body = await self.raw(request)
         try:
             answer = orjson.loads(body)

@@ -98,9 +98,7 @@ class Discovery:
         return known.kinds[kind]
 
     async def resource(self, name: str) -> Resource:
-        """Return the resource of a plural name: `secrets`, or `endpointslices.discovery.k8s.io` in its preferred
-        version.
-        """
+        """Find a resource by plural name: `secrets`, or `endpointslices.discovery.k8s.io` in the preferred version."""
         plural, _, group = name.partition(".")
         api_version = await self._preferred_version(group) if group else "v1"
         known = self._remember(api_version)

@@ -26,9 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def import_thinly() -> bool:
-    """Load only the library's configuration part. Return False if the library is loaded whole, now or on next
-    import.
-    """
+    """Load only the library's configuration part. Return False if the library is loaded whole, now or later."""
     if _LIBRARY in sys.modules:
         return False
     try:

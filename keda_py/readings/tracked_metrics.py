@@ -167,9 +167,7 @@ class TrackedMetric:
 
 
 def known_to_poll(meters: Sequence[TrackedMetric], now: float) -> list[MetricReading | None]:
-    """Return the readings that a poll need not repeat: young ones, and cached ones while the HPA asks about other
-    triggers.
-    """
+    """Return the readings that a poll need not repeat: young ones, and cached ones while the HPA asks about others."""
     asked_about = any(meter.has_found_work_for_hpa(now) for meter in meters)
     return [
         meter.last if asked_about and meter.keeps_cached_value(now) else None if meter.flight else meter.shared(now)

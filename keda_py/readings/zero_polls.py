@@ -20,7 +20,6 @@ from keda_py.readings.guard import guard
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.readings.tracked_metrics import check_reading
 
-DEFAULT_INTERVAL = 0.4
 # A source gets these requests for at most a tenth of the time: a pause is nine times as long as the answer took.
 SHARE_OF_TIME = 10
 # Requests to all sources together: above 40 sources each is asked less often. Namespaces have equal shares.

@@ -53,9 +53,7 @@ class TokenReviews:
         return None if found is ANONYMOUS else found
 
     async def _ask(self, token: str) -> Caller:
-        """Review a token without audiences, so that the API server requires its own. ANONYMOUS stands for an invalid
-        token.
-        """
+        """Review a token without audiences, which means the API server's own. ANONYMOUS stands for an invalid token."""
         async with self._at_once:
             status = await _review(self._client, TOKEN_REVIEWS, {"token": token})
         user = status.get("user") or {}

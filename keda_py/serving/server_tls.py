@@ -109,9 +109,7 @@ class ServerTls:
         return context
 
     def _accept_peers(self, context: ssl.SSLContext) -> None:
-        """Accept client certificates of our own authority, which replicas have; `peers.py` decides what those may
-        do.
-        """
+        """Accept client certificates of our own authority, which replicas have; `peers.py` decides what they may."""
         if self._certificate is not None and self._certificate.ca:
             with contextlib.suppress(ssl.SSLError, ValueError):  # without a readable CA there are no peers
                 context.load_verify_locations(cadata=self._certificate.ca.decode())

@@ -109,9 +109,7 @@ class OperatorMetrics:
         self._series.keep(key, ())
 
     def record_reading(self, key: ObjectKey, scalers: ScalerSet, reading: MetricReading) -> None:
-        """Record a completed reading, good or failed. (KEDA's detail counters have only failures of the HPA's
-        requests.)
-        """
+        """Record a completed reading, good or failed. (KEDA's detail counters have only the HPA's failures.)"""
         labels = _series_labels(key, scalers, reading.metric.trigger_index, reading.metric.name)
         of = self._series.of
         of(key, self._latency, labels, labels).set(reading.seconds)

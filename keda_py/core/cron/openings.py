@@ -38,9 +38,7 @@ _A_WEEK = [_parts(date(_LEAP_YEAR, 3, 1) + timedelta(days=number)) for number in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Openings:
-    """The spans in which a window is open; `cycle` is a week from Monday, or a year, in minutes. Spans are ordered and
-    disjoint.
-    """
+    """The spans in which a window is open; `cycle` is a week from Monday, or a year, in minutes. Ordered, disjoint."""
 
     cycle: int
     spans: tuple[Span, ...]

@@ -24,9 +24,7 @@ _STANDARD = frozenset({None, "!", f"{TAG}seq", f"{TAG}map"})
 
 
 class NotPlainYaml(KedaPyError):
-    """The text is not YAML, has more than one document, or a value that is not text, number, bool, null, list or
-    mapping.
-    """
+    """The text is not YAML, or more than one document, or not only text, numbers, bools, nulls, lists and maps."""
 
 
 @dataclass(slots=True)

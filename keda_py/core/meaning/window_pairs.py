@@ -16,9 +16,7 @@ _MOST_OPENINGS = 28
 
 
 def check_pairs(windows: Sequence[Window]) -> Iterator[AdmissionWarning]:
-    """Warn of each window that overlaps an earlier one in part, or makes one of the two superfluous; the first pair
-    only.
-    """
+    """Warn of each window that overlaps an earlier one in part, or makes one superfluous; the first pair only."""
     compared = _comparable(windows)
     for at, other in enumerate(compared):
         relations = (_relation(one, other) for one in compared[:at] if one.zone == other.zone)
@@ -29,9 +27,7 @@ def check_pairs(windows: Sequence[Window]) -> Iterator[AdmissionWarning]:
 
 
 def check_cooldown(windows: Sequence[Window], cooldown: timedelta) -> Iterator[AdmissionWarning]:
-    """Warn if the cooldown is longer than the shortest time in which all windows are closed; not if a window is
-    unknown.
-    """
+    """Warn if the cooldown is longer than the shortest time in which all windows are closed; not if one is unknown."""
     compared = _comparable(windows)
     if not compared or len(compared) < len(windows) or len({window.zone for window in windows}) != 1:
         return

@@ -26,9 +26,7 @@ _LONGEST_NUMBER = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Month:
-    """Sums of a month in seconds; `name` is as in 2026-11, UTC. `failing`: time with replicas only because sources
-    failed.
-    """
+    """Sums of a month in seconds; `name` is as in 2026-11, UTC. `failing`: time up only because sources failed."""
 
     name: str
     seconds: float = 0.0

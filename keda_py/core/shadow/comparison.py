@@ -238,9 +238,7 @@ def _value_of(current: Sequence[Any], name: str, pods: int) -> tuple[int, int] |
 
 
 def _replicas_for(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> int:
-    """Compute the replicas. A Value is multiplied by the ready pods, which only the HPA controller knows: assume all,
-    for both sides.
-    """
+    """Compute the replicas. A Value is multiplied by the ready pods, not known here: all of them, for both sides."""
     replicas = count_if_all_ready(milli, target, pods, Tolerance())
     return min(max(replicas, spec.min_replicas, 1), spec.max_replicas)
 

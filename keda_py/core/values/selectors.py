@@ -70,9 +70,7 @@ class LabelSelector:
 
     @classmethod
     def of(cls, selector: Mapping[str, Any] | None) -> "LabelSelector":
-        """Parse the object form (matchLabels, matchExpressions); a missing one matches no object that a controller
-        owns.
-        """
+        """Parse the object form (matchLabels, matchExpressions); a missing one matches no controller's objects."""
         selector = selector or {}
         operators = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
         equal = [

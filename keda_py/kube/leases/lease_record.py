@@ -57,9 +57,7 @@ class Holder:
 
 
 def check_lease(answer: Obj, name: str) -> Obj:
-    """Return the answer unchanged. Raises Unavailable if it is not the Lease of that name: a proxy may answer
-    anything.
-    """
+    """Return the answer unchanged. Raises Unavailable if it is not that Lease: a proxy may answer anything."""
     named = answer.get("kind", LEASES.kind) == LEASES.kind and name_of(answer) == name
     whole = bool(text_at(answer, "metadata", "resourceVersion")) and isinstance(answer.get("spec") or {}, dict)
     if not named or not whole:

@@ -97,9 +97,7 @@ class Membership:
             await asyncio.sleep(self._times.retry_period)  # as between two terms of a leader
 
     async def release(self) -> None:
-        """Vacate our slot so that another replica takes it at once; call it after `run` was cancelled and the last
-        write.
-        """
+        """Vacate our slot for another replica to take at once; call it after `run` was cancelled and the last write."""
         # Whether it was live is asked before the share is dropped, and the share is dropped before the request: no
         # write of ours may be sent while another replica can take the slot already.
         share, live = self._share, self.is_live
@@ -210,9 +208,7 @@ class Membership:
                 self._slots[number] = Slot()
 
     def _has_expired(self, number: int, lease: Obj | None) -> bool:
-        """Return whether it is unchanged for its duration as measured here: clocks of other machines are not
-        trusted.
-        """
+        """Return whether it is unchanged for its duration as measured here: other machines' clocks are not trusted."""
         seconds = self._times.duration if lease is None else max(seconds_of(lease, self._times), self._times.duration)
         return _now() - self._seen[number][1] >= seconds
 
@@ -256,9 +252,7 @@ class Membership:
             return None
 
     async def _write(self, lease: Obj | None, body: Obj) -> bool:
-        """Write over the version that was read; False if another client was faster, or the answer shows another
-        holder.
-        """
+        """Write over the version that was read; False if another was faster, or the answer shows another holder."""
         meta = body["metadata"]
         try:
             if lease is None:

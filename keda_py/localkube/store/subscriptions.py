@@ -61,9 +61,7 @@ class WatchFilter:
     since: int
 
     def view(self, event: Event) -> Event | None:
-        """The event for this watcher, or None: an object that enters the selection is ADDED, one that leaves
-        DELETED.
-        """
+        """The event for this watcher or None: an object that enters the selection is ADDED, one that leaves DELETED."""
         if event.revision <= self.since or (self.namespace and event.namespace != self.namespace):
             return None
         if self.labels is None and self.fields is None:

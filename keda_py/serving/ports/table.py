@@ -43,9 +43,7 @@ class Seat:
         self.is_closing: Callable[[], bool] = lambda: False
 
     def is_too_slow(self, limits: PortLimits, grace: float, now: float) -> bool:
-        """Return whether it has exceeded its limit; `grace` bounds a connection that we closed and the client keeps
-        open.
-        """
+        """Return whether it exceeds its limit; `grace` bounds a connection we closed and the client keeps open."""
         if self.answering_since is not None:
             return now - self.answering_since > limits.answer
         if self.is_closing():

@@ -88,9 +88,7 @@ class CaBundles:
     async def _attempt(
         self, guarded: CaBundleObject, live: Obj | None, backoff: Backoff, *, deleted: bool
     ) -> tuple[float | None, str]:
-        """Correct guarded object; return the seconds until the next attempt, and an error that a human has to fix ("":
-        none).
-        """
+        """Correct the object; return the seconds until the next attempt, and an error for a human to fix, or ""."""
         try:
             written = await self._correct(guarded, live)
         except Conflict:  # our copy is old; the newer guarded is on its way

@@ -95,9 +95,7 @@ class SecretCertificates:
         raise Conflict(f"secret {self._spec.name} changed {ATTEMPTS} times while it was written", status=409)
 
     def _desired(self, kept: ServingCertificate | None) -> ServingCertificate:
-        """Return what the Secret should hold; a lost or damaged one is restored from what we serve, so clients keep
-        their CA.
-        """
+        """Return what the Secret should hold; a lost or damaged one is restored from memory: clients keep their CA."""
         now = self._clock.now()
         # A lost Secret is restored from memory: with a new authority every client would have to learn a new CA at once.
         base = kept if kept is not None and is_usable(kept, now) else self._tls.certificate

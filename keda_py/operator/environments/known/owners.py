@@ -36,9 +36,7 @@ class Owners:
         return self.by(live["metadata"]["namespace"], labels, annotations)
 
     def is_own(self, live: Obj) -> bool:
-        """Whether the operator itself runs in that workload, or in that of this ScaledObject: no Environment may own
-        it.
-        """
+        """Whether the operator itself runs in that workload, or this ScaledObject's: no Environment may own it."""
         kind, namespace, name = text_at(live, "kind"), live["metadata"]["namespace"], name_of(live)
         if kind == SCALED_OBJECTS.kind:
             _, kind, name = workload_of(live).rsplit("/", 2)
