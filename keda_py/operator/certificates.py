@@ -87,7 +87,7 @@ def correct_webhooks(live: Obj | None, ca: bytes) -> Obj | None:
     """With our CA in every webhook."""
     bundle = b64encode(ca).decode()
     webhooks: list[Obj] = (live or {}).get("webhooks") or []
-    if live is None or all(one["clientConfig"].get("caBundle") == bundle for one in webhooks):
+    if live is None or all(webhook["clientConfig"].get("caBundle") == bundle for webhook in webhooks):
         return None
     return {
         **live,

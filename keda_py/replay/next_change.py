@@ -42,5 +42,5 @@ def next_step(plan: NamespacePlan, key: str, now: datetime, wanted: Callable[[St
 
 def kept_active(plan: NamespacePlan) -> NamespacePlan:
     """Keep all triggers active, so that each step follows from an Environment or a schedule alone."""
-    objects = [replace(one, spec=replace(one.spec, force_activation=True)) for one in plan.objects]
+    objects = [replace(obj, spec=replace(obj.spec, force_activation=True)) for obj in plan.objects]
     return replace(plan, objects=tuple(objects))

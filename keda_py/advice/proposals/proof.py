@@ -109,7 +109,7 @@ def _replay(observed: Observed, bodies: Iterable[Mapping[str, Any]], begins: dat
     found = preview(read_plans(sources, begins, ends), begins, ends)
     if found.problems:
         raise ConfigError("; ".join(found.problems))
-    timeline = next((one.timeline for one in found.subjects if one.kind == "Deployment"), None)
+    timeline = next((subject.timeline for subject in found.subjects if subject.kind == "Deployment"), None)
     return timeline or Timeline(begins=begins, ends=ends, replicas=observed.replicas)
 
 

@@ -172,7 +172,7 @@ def _hpa_matches(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
 
 def _summary(hpa: Mapping[str, Any]) -> str:
     spec = map_at(hpa, "spec")
-    metrics = [_metric_words(one) for one in maps_at(spec, "metrics")]
+    metrics = [_metric_words(metric) for metric in maps_at(spec, "metrics")]
     behavior = ", behavior" if spec.get("behavior") else ""
     text = f"{spec.get('minReplicas', 1)} to {spec.get('maxReplicas')} replicas on {', '.join(metrics)}{behavior}"
     return text[:MOST_CHARACTERS]
@@ -184,7 +184,7 @@ def _metric_words(metric: Mapping[str, Any]) -> str:
             name = text_at(body, "metric", "name") or text_at(body, "name")
             target = map_at(body, "target")
             amounts = (target.get(field) for field in ("value", "averageValue", "averageUtilization"))
-            return f"{name} {target.get('type')} {next((one for one in amounts if one is not None), '?')}"
+            return f"{name} {target.get('type')} {next((amount for amount in amounts if amount is not None), '?')}"
     return text_at(metric, "type")
 
 
@@ -194,7 +194,7 @@ def _metrics(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     pods = status.get("currentReplicas")
     if not isinstance(pods, int) or not theirs.replicas or not at_work(ours.spec, theirs.replicas):
         return
-    values = {one.name: one.milli for one in ours.evaluation.values}
+    values = {value.name: value.milli for value in ours.evaluation.values}
     for metric in maps_at(ours.hpa, "spec", "metrics"):
         name, target = text_at(metric, "external", "metric", "name"), _target(metric)
         if not name or target is None or name not in values:

@@ -97,7 +97,7 @@ def keep_scaled_object(live: Obj, alike: Pool) -> Obj:
     if isinstance(status := kept.get("status"), dict):
         kept["status"] = status = dict(status)
         if isinstance(conditions := status.get("conditions"), list):
-            status["conditions"] = [alike.piece(one) for one in conditions]
+            status["conditions"] = [alike.piece(condition) for condition in conditions]
         if "scaleTargetGVKR" in status:
             status["scaleTargetGVKR"] = alike.piece(status["scaleTargetGVKR"])
     return kept
@@ -110,7 +110,7 @@ def keep_workload(live: Obj, alike: Pool) -> Obj:
     """
     meta = live["metadata"]
     containers = maps_at(live, "spec", "template", "spec", "containers")
-    kept = [{name: one[name] for name in ("name", "resources") if name in one} for one in containers]
+    kept = [{name: container[name] for name in ("name", "resources") if name in container} for container in containers]
     template = alike.piece({"spec": {"containers": kept}})
     return {
         "metadata": {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta},
@@ -123,9 +123,9 @@ def keep_hpa(live: Obj, alike: Pool) -> Obj:
     """Everything that a manifest or the HPAActive condition is compared with, and the mark of a zero."""
     marked = read_zero_mark(live) is not ZeroMark.NONE
     types = ("ScalingActive", ConditionType.SCALED_TO_ZERO) if marked else ("ScalingActive",)
-    kept = [one for one in maps_at(live, "status", "conditions") if one.get("type") in types]
+    kept = [condition for condition in maps_at(live, "status", "conditions") if condition.get("type") in types]
     conditions = [{name: one[name] for name in _CONDITION if name in one} for one in kept]
-    return _kept(live, {"conditions": [alike.piece(one) for one in conditions]})
+    return _kept(live, {"conditions": [alike.piece(condition) for condition in conditions]})
 
 
 def keep_hpa_status(live: Obj, alike: Pool) -> Obj:
