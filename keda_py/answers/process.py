@@ -77,17 +77,17 @@ class WorkerProcess:
         """Run a job and return its value. Raises ScalerError: the function's own, or the reason for its failure."""
         self._leaving = True  # after any failure or cancellation its pipes are out of step
         try:
-            what, said = await self._exchange(question)
+            what, payload = await self._exchange(question)
         except (asyncio.IncompleteReadError, ConnectionError):
             await self.wait()
             raise self._why_it_ended(self._process.returncode or 0) from None
         self._leaving = bool(what & LAST)
         if what & ~LAST == REFUSED:
-            raise ScalerError(said.decode(errors="replace"))
+            raise ScalerError(payload.decode(errors="replace"))
         if what & ~LAST == BROKEN:
-            raise ScalerError(f"the answer cannot be read: unexpected {said.decode(errors='replace')}")
+            raise ScalerError(f"the answer cannot be read: unexpected {payload.decode(errors='replace')}")
         try:
-            return json.loads(said)
+            return json.loads(payload)
         except (ValueError, RecursionError):
             raise ScalerError("the answer cannot be read: the result of parsing it is not JSON") from None
 

@@ -173,11 +173,11 @@ def _read_token(path: str) -> str:
 
 
 def _shape(answer: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
-    given = answer["Credentials"]
-    expiry = given["Expiration"]
+    credentials = answer["Credentials"]
+    expiry = credentials["Expiration"]
     return {
-        "access_key": str(given["AccessKeyId"]),
-        "secret_key": str(given["SecretAccessKey"]),
-        "token": str(given["SessionToken"]),
+        "access_key": str(credentials["AccessKeyId"]),
+        "secret_key": str(credentials["SecretAccessKey"]),
+        "token": str(credentials["SessionToken"]),
         "expiry_time": expiry.isoformat() if hasattr(expiry, "isoformat") else str(expiry),
     }

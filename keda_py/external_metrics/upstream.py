@@ -107,8 +107,8 @@ class Upstream:
                 headers = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": "keda-py", "Via": _VIA}
                 if authorization := await self._peer.authorization():
                     headers["Authorization"] = authorization
-                asked = self._session.get(url, headers=headers, ssl=self._peer.trust(), allow_redirects=False)
-                async with asked as response:
+                request = self._session.get(url, headers=headers, ssl=self._peer.trust(), allow_redirects=False)
+                async with request as response:
                     return _passed_on(response, await _read(response))
         except TimeoutError:
             raise UpstreamError(f"did not answer within {self._seconds:g} s") from None

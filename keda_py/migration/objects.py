@@ -140,10 +140,10 @@ def _external_names(hpa: Obj) -> Sequence[str]:
 def _renamed(spec: ScalingSpec, names: Sequence[str], shared_context: SharedContext) -> Iterator[str]:
     """ "s0-a becomes s0-b" for each trigger whose name is known without credentials; a formula has one name."""
     for index, trigger in enumerate(() if spec.modifiers else spec.triggers):
-        ours = _metric_name(trigger, index, spec, shared_context)
-        theirs = [name for name in names if name.startswith(f"s{index}-")]
-        if ours and len(theirs) == 1 and ours != theirs[0]:
-            yield f"{theirs[0]} becomes {ours}"
+        new_name = _metric_name(trigger, index, spec, shared_context)
+        old_names = [name for name in names if name.startswith(f"s{index}-")]
+        if new_name and len(old_names) == 1 and new_name != old_names[0]:
+            yield f"{old_names[0]} becomes {new_name}"
 
 
 def _metric_name(trigger: ScaleTrigger, index: int, spec: ScalingSpec, shared_context: SharedContext) -> str:

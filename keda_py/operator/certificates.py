@@ -73,8 +73,8 @@ def correct_api_service(service: tuple[str, str], live: Obj | None, ca: bytes) -
     spec = live["spec"]
     backend = spec.get("service") or {}
     if (backend.get("namespace"), backend.get("name")) != service:
-        found, ours = f"{backend.get('namespace')}/{backend.get('name')}", "/".join(service)
-        message = f"spec.service is {found}: {spec.get('group')} is served by another Service; set it to {ours}"
+        found, own = f"{backend.get('namespace')}/{backend.get('name')}", "/".join(service)
+        message = f"spec.service is {found}: {spec.get('group')} is served by another Service; set it to {own}"
         raise ConfigError(message, field="spec.service")
     bundle = b64encode(ca).decode()
     if spec.get("caBundle") == bundle and not spec.get("insecureSkipTLSVerify"):

@@ -54,12 +54,12 @@ class Recent(Generic[K, V]):
         while True:
             if (found := self.peek(key)) is not None:
                 return found
-            if (asked := self._asked.get(key)) is None:
+            if (pending := self._asked.get(key)) is None:
                 return await self._ask(key, ask)
             try:
-                return await asyncio.shield(asked)
+                return await asyncio.shield(pending)
             except asyncio.CancelledError:
-                if not asked.cancelled():
+                if not pending.cancelled():
                     raise  # this caller was cancelled, not the one whose request it waits for
 
     async def _ask(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:

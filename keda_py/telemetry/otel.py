@@ -127,8 +127,8 @@ def _reader(complaints: _Complaints) -> PeriodicExportingMetricReader:
 
 def _resource() -> Resource:
     """Return our resource attributes; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence."""
-    ours = {"service.name": "keda-operator", "service.version": __version__}
-    return Resource.create(ours).merge(OTELResourceDetector().detect())
+    defaults = {"service.name": "keda-operator", "service.version": __version__}
+    return Resource.create(defaults).merge(OTELResourceDetector().detect())
 
 
 def _show(metrics: OperatorMetrics, meter: Meter) -> None:

@@ -123,14 +123,14 @@ async def _recorded(options: argparse.Namespace) -> "list[Observed]":
         KnownQuery(name=f"--query {number}", metric="", query=text, unit=options.unit)
         for number, text in enumerate(options.query, start=1)
     )
-    asked = HistoryQuery(namespace=options.namespace, weeks=options.weeks, queries=own)
+    query = HistoryQuery(namespace=options.namespace, weeks=options.weeks, queries=own)
     headers = bearer_headers(options.bearer_token_file)
     http = HttpClientSpec(answers=AnswerBounds(_MOST_BYTES))
     async with shared_context(http=http) as shared:
         server = PrometheusServer(url=options.prometheus)
         recorded = RecordedWeeks(server=server, client=shared.http, headers=headers)
         with Bar("reading") as bar:
-            return await read_prometheus(recorded, asked, SystemClock().now(), bar.show)
+            return await read_prometheus(recorded, query, SystemClock().now(), bar.show)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

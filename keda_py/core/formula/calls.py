@@ -91,12 +91,12 @@ def _method_call(node: MethodCall, scope: Scope, compile_node: Compile) -> Code:
 
     def run(frame: Frame) -> Value:
         value = run_base(frame)
-        given = [one(frame) for one in runs]
-        kinds, _, compute = _find_method(kind_of(value), name, describe(value), len(given))
-        for kind, one in zip(kinds, given, strict=True):
+        values = [one(frame) for one in runs]
+        kinds, _, compute = _find_method(kind_of(value), name, describe(value), len(values))
+        for kind, one in zip(kinds, values, strict=True):
             if kind_of(one) is not kind:
                 raise FormulaError(f"{name}() takes {kind.value}, not {describe(one)}")
-        return compute(value, *given)
+        return compute(value, *values)
 
     return Code(gives, located(run, node.at), base.cost + 1 + sum(one.cost for one in arguments))
 

@@ -251,7 +251,7 @@ def _map(node: Map, scope: Scope) -> Code:
 
     def run(frame: Frame) -> Value:
         frame.meter.make(len(runs))
-        made: dict[MapKey, Value] = {expect_text(key(frame)): value(frame) for key, value in runs}
-        return made
+        entries: dict[MapKey, Value] = {expect_text(key(frame)): value(frame) for key, value in runs}
+        return entries
 
     return Code(MAP, located(run, node.at), 1 + sum(key.cost + value.cost for key, value in pairs))

@@ -151,8 +151,8 @@ def yes(status: str, word: str) -> str:
 
 def words_of(condition: ConditionValue) -> str:
     """The message or reason of a condition of the other side, in its own words."""
-    said = ": ".join(filter(None, (condition.reason, condition.message)))
-    return said[:MOST_CHARACTERS] or "its status does not say"
+    text = ": ".join(filter(None, (condition.reason, condition.message)))
+    return text[:MOST_CHARACTERS] or "its status does not say"
 
 
 def _hpa(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:

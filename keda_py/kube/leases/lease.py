@@ -176,14 +176,14 @@ class Election:
     async def _try(self) -> bool:
         """Try once to take or renew the Lease; return whether it is ours now."""
         try:
-            ours = (self._is_mine() and await self._renew()) or await self._take()
+            is_ours = (self._is_mine() and await self._renew()) or await self._take()
         except KubeError as error:
             level = logging.DEBUG if self._failing else logging.WARNING
             log.log(level, "lease cannot be read or written", extra={"lease": self._spec.name, "error": str(error)})
             self._failing = True
             return False
         self._failing = False
-        return ours
+        return is_ours
 
     async def _renew(self) -> bool:
         """Write without reading first; False if another client changed the Lease in between."""

@@ -82,5 +82,5 @@ class BoundedConnector(TCPConnector):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        made: partial[Any] = partial(BoundedAnswers, loop=self._loop)
-        self._factory = made  # aiohttp has no public parameter for the protocol
+        factory: partial[Any] = partial(BoundedAnswers, loop=self._loop)
+        self._factory = factory  # aiohttp has no public parameter for the protocol

@@ -137,19 +137,19 @@ def keep_hpa_status(live: Obj, alike: Pool) -> Obj:
 
 def unpack_hpa(kept: Obj) -> Obj:
     """As the API server has it, as far as it is kept."""
-    said = kept[WRITTEN]
-    if isinstance(said, bytes):
-        said = orjson.loads(said)
-    written = {name: said[name] for name in _SAID if name in said}
-    return {"metadata": {**kept["metadata"], **written}, "spec": said["spec"], "status": kept["status"]}
+    written_parts = kept[WRITTEN]
+    if isinstance(written_parts, bytes):
+        written_parts = orjson.loads(written_parts)
+    written = {name: written_parts[name] for name in _SAID if name in written_parts}
+    return {"metadata": {**kept["metadata"], **written}, "spec": written_parts["spec"], "status": kept["status"]}
 
 
 def _kept(live: Obj, status: dict[str, Any]) -> Obj:
     meta = live["metadata"]
-    said = {name: meta[name] for name in _SAID if name in meta} | {"spec": live.get("spec") or {}}
+    written = {name: meta[name] for name in _SAID if name in meta} | {"spec": live.get("spec") or {}}
     return {
         "metadata": {name: meta[name] for name in _IDENTITY if name in meta},
-        WRITTEN: _text_of(said),
+        WRITTEN: _text_of(written),
         "status": status,
     }
 

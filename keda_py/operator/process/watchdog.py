@@ -127,8 +127,8 @@ def _name_culprit(frame: FrameType, scalers: Mapping[str, str]) -> str:
     for module in modules:
         if module in scalers:
             return f"scaler {scalers[module]}"
-    ours = (one for one, module in zip(frames, modules, strict=True) if module.startswith("keda_py."))
-    found = next(ours, None)
+    own = (one for one, module in zip(frames, modules, strict=True) if module.startswith("keda_py."))
+    found = next(own, None)
     return f"{found.f_globals['__name__']}.{found.f_code.co_name}" if found is not None else "elsewhere"
 
 

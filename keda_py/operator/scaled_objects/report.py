@@ -131,7 +131,7 @@ def _odd_values(evaluation: Evaluation, readings: Round) -> Mapping[str, str]:
     if not evaluation.notes:
         return NOTHING
     answered = ((reading.metric.name, reading.outcome) for reading in readings.readings)
-    odd = {name for name, said in answered if not isinstance(said, ScalerError) and counts_as_zero(said.value)}
+    odd = {name for name, outcome in answered if not isinstance(outcome, ScalerError) and counts_as_zero(outcome.value)}
     noted = (note.partition(": ") for note in evaluation.notes)
     return {name: text for name, _, text in noted if name == COMPOSITE_METRIC or name in odd}
 

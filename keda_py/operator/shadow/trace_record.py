@@ -57,8 +57,10 @@ class TraceRecord:
             return
         if known is None or known.names != names:
             known = self._objects[key] = _Rows(names, array("d"))
-        said = (one.outcome for one in read)
-        known.add(array("d", [at.timestamp(), *(nan if isinstance(one, ScalerError) else one.value for one in said)]))
+        outcomes = (one.outcome for one in read)
+        known.add(
+            array("d", [at.timestamp(), *(nan if isinstance(one, ScalerError) else one.value for one in outcomes)])
+        )
 
     def forget(self, key: ObjectKey) -> None:
         """Drop the trace of an object that is gone."""
