@@ -31,10 +31,10 @@ EXAMPLES = (
 
 def run(arguments: list[str]) -> int:
     """Run until SIGTERM or SIGINT."""
-    flags = read_flags(arguments, DESCRIPTION, EXAMPLES)
-    settings = load_settings(flags.values, os.environ)
+    given = read_flags(arguments, DESCRIPTION, EXAMPLES)
+    settings = load_settings(given.values, os.environ)
     configure_logs(settings.logs)
-    warn_of_ignored(flags.ignored)
+    warn_of_ignored(given.ignored)
     leave_out_unused()
     # heavy: not before the flags are known to be right
     module = "keda_py.operator.shadow.app" if settings.shadow.enabled else "keda_py.operator.app"

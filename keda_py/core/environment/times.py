@@ -7,8 +7,8 @@ from keda_py.errors import ConfigError
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1), "s": timedelta(seconds=1)}
 _LONGEST_TEXT, _LONGEST_NUMBER = 40, 7
 LONGEST = timedelta(days=366)
-# Years of an instant: after any duration is added, the result still lies in the years that `datetime` can write.
 YEARS = range(1970, 2201)
+"""Years of an instant: what is added to it stays a time that can be written."""
 
 
 def parse_duration(text: str, default: timedelta, *, field: str) -> timedelta:
