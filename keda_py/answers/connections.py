@@ -16,10 +16,10 @@ SHARE, PER_HOST = 1000, 100
 """Connections of one namespace while the others have none: in all, and to one host."""
 PART_OF_DESCRIPTORS = 8
 """Divisor: one namespace gets at most this fraction of the descriptors of the process."""
+# Places of a ledger for each place that a single tenant can take: it must leave as much as twice its own.
 _ALONE = 3
-"""Places of a ledger for each place that a single tenant can take: it must leave as much as twice its own."""
+# Waiting requests; effectively unbounded, because each belongs to an object that is in memory anyway.
 _MANY = 1_000_000
-"""Waiting requests; effectively unbounded, because each belongs to an object that is in memory anyway."""
 
 
 def _ledger(alone: int) -> ByteBudget:

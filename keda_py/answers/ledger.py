@@ -15,8 +15,8 @@ from keda_py.answers.fairness import FairLine
 
 MIB = 1024 * 1024
 ROOM = 64 * MIB
+# Waiting answers of one tenant, alone and among many: each holds up to 256 KiB in socket buffers.
 MOST_WAITING, FEWEST_WAITING = 256, 8
-"""Waiting answers of one tenant, alone and among many: each holds up to 256 KiB in socket buffers."""
 
 
 class NoRoom(Exception):

@@ -13,10 +13,9 @@ from typing import Any
 SCALING_IN = "ScalingIn"
 """Reason of a decision to leave scaling in to the HPA (`core/decision.py`)."""
 _MILLISECOND, _SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
+# Bound on the age of a stored activity: a status may say the year 1, or 9999. None counts as older, or as in the
+# future.
 _LONGEST = timedelta(days=366)
-"""Bound on the age of a stored activity: a status may say the year 1, or 9999. None counts as older, or as in the
-future.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

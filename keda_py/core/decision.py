@@ -82,6 +82,7 @@ class Decision:
 
 def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
     """Return the decision of the first row of the table whose guard holds. `now` and every datetime are aware."""
+    # First of all: without a count neither direction is known, and "unknown" must not become 0.
     if seen.replicas is None:
         message = f"Error getting current replicas count for ScaleTarget: {seen.replicas_error}"
         broken = ConditionValue("False", "ErrorGettingCurrentReplicas", message)
@@ -144,6 +145,7 @@ def _deactivate(spec: ScalingSpec, seen: Observation, replicas: int, now: dateti
     if spec.after_scale_in and replicas > max(spec.min_replicas, 1):
         # Its HPA scales in first. The cooldown begins with the first look that finds it done (`core/round.py`).
         return replace(_keep(Reason.SCALING_IN, seen, active=NOT_ACTIVE), last_active=now)
+    # As in KEDA, `initialCooldownPeriod` counts only while the object has never been active.
     over = spec.created + spec.initial_cooldown if seen.last_active is None else seen.last_active + spec.cooldown
     if now < over:
         at = over if seen.changes_at is None else min(over, seen.changes_at)

@@ -180,6 +180,7 @@ def _stands_until(judgement: Judgement) -> datetime | None:
     facts, decision = judgement.facts, judgement.decision
     # A failed reading counts towards its threshold, and a formula may use the time, so the next round must be taken.
     unforeseen = judgement.seen.failing or judgement.evaluation.in_fallback or facts.metrics.composite is not None
+    # An action may have failed or been overtaken, so that the next round has to see what became of it.
     if unforeseen or not isinstance(decision.action, Keep):
         return facts.now
     return None if decision.look_again_at is None else max(decision.look_again_at, facts.now)

@@ -41,8 +41,8 @@ from keda_py.terminal.foreign import printable_values
 
 WATCHED = (*READ, SCALED_JOBS, *MEMBERS)
 POLL_SECONDS = 25.0
+# Pause after a change, so that changes that come together are shown together.
 GATHER_SECONDS = 0.3
-"""Pause after a change, so that changes that come together are shown together."""
 MOST_BYTES = 4096
 PAGES = {
     "/": ("index.html", "text/html"),

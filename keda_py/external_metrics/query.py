@@ -24,10 +24,10 @@ from keda_py.errors import ConfigError, KedaPyError, ScalerError
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSet
 
+# KEDA's prefix, from gRPC: it appears in the HPA's conditions, and people search for it.
 PREFIX = "rpc error: code = Unknown desc = error when getting metric values "
-"""KEDA's prefix, from gRPC: it appears in the HPA's conditions, and people search for it."""
+# The HPA controller works on few HPAs at once, so a namespace whose formulas wait must not block it for long.
 TURN_SECONDS = 2.0
-"""The HPA controller works on few HPAs at once, so a namespace whose formulas wait must not block it for long."""
 _NO_TURN = "formulas of this namespace take more than a tenth of the time; make them simpler or poll less often"
 
 
@@ -77,9 +77,7 @@ class Query:
         self._cached: WeakKeyDictionary[ScalerSet, dict[str, _CachedValues]] = WeakKeyDictionary()
 
     def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
-        """Return the values computed earlier from the very readings that `answer` would use; None if it has to be
-        called.
-        """
+        """Return the values computed before from the readings that `answer` would use; None if it has to be called."""
         key = ObjectKey(ScalingSpec.kind, namespace, scaled_object)
         built = self._readings.built(key)
         by_metric = self._cached.get(built) if built is not None else None

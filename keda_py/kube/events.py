@@ -30,7 +30,9 @@ EventType = Literal["Normal", "Warning"]
 
 CONTROLLER = "keda-operator"
 NOTE_BYTES = 1024
+# The API server's bounds: on a note, and on an action, a reason and the name of a reporting instance.
 WORD_CHARACTERS = 128
+# A name has at most 253 characters: these, a dot, and 16 random hexadecimal digits.
 NAME_CHARACTERS = 236
 SERIES_SECONDS = 360.0
 SERIES_WRITE_SECONDS = 10.0
@@ -122,6 +124,8 @@ class EventRecorder:
             return
         series.count, series.last_seen, series.last_seen_wire = series.count + 1, now, _wire_time(seen)
         self._series.move_to_end(key)
+        # The first repeat is written at once, so that `kubectl describe` shows that it is one; later ones are
+        # collected.
         due = series.written == 1 or now - series.last_write >= SERIES_WRITE_SECONDS
         if due and not series.queued and self._allowed(about, now):
             self._enqueue(key, series)

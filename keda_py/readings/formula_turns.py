@@ -16,9 +16,8 @@ from time import thread_time
 from keda_py.answers.fairness import TenantPlaces
 
 SHARE = 0.1
-"""Share of one CPU for the formulas of a namespace; those of 1 000 objects, polled each second, take 3 %."""
+# Seconds that a namespace may be ahead of its share before its formulas wait: 100 ms of CPU at once.
 CREDIT_SECONDS = 1.0
-"""Seconds that a namespace may be ahead of its share before its formulas wait: 100 ms of CPU at once."""
 COSTLY_SECONDS = 0.001
 REMEMBERED, WARNING_SECONDS = 256, 600.0
 
@@ -81,6 +80,8 @@ class FormulaTurns:
 
 async def _charge(tab: _Tab, seconds: float) -> None:
     now = asyncio.get_running_loop().time()
+    # A leaky bucket in one number: a use of s seconds is paid off after s / SHARE seconds, and unused time is not saved
+    # up.
     tab.paid_at = max(tab.paid_at, now) + seconds / SHARE
     if seconds > COSTLY_SECONDS:
         await asyncio.sleep(0)  # the next one in the lane begins in the loop's next pass, after what is ready now

@@ -29,8 +29,8 @@ from keda_py.sdk.scaler_context import MetricType, ScalerContext
 
 log = logging.getLogger(__name__)
 
+# Seconds added to a scaler's time-out: its own error tells best what it waited for, so the engine's comes later.
 GRACE_SECONDS = 0.25
-"""Seconds added to a scaler's time-out: its own error tells best what it waited for, so the engine's comes later."""
 
 BuildScaler = Callable[[Trigger, ScalerContext], AnyScaler]
 
@@ -90,6 +90,7 @@ class ScalerSource:
                 activation=float(scaler.activation),
                 timeout=scaler.longest_wait + scaler.timeout + GRACE_SECONDS,
             )
+        # A cancellation, too: a half-open scaler may hold a connection that nothing else would close.
         except BaseException:
             await _close(scaler, context)
             raise
@@ -197,6 +198,8 @@ class ScalerSet:
             if failed not in (None, old.scaler):
                 return True
             try:
+                # With equal parameters a new scaler would fail just as this one did, and cost a second request to a
+                # dead source.
                 if await self._source.resolve(self.spec, index) == old.resolved:
                     return False
                 self._opened[index] = await self._source.open(self.spec, index)
@@ -245,6 +248,7 @@ async def build_set(spec: TriggersSpec, source: ScalerSource) -> ScalerSet:
                 group.create_task(_attempt(spec, index, source, outcomes))
         opened = _all_open([outcomes[index] for index in range(len(spec.triggers))])
         metrics = name_metrics(spec, await _specs(spec, opened, source.timeout))
+    # Those that did open have connections, and without a set no caller could close them.
     except BaseException:
         for outcome in outcomes.values():
             if isinstance(outcome, OpenScaler):

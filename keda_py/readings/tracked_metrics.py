@@ -123,6 +123,8 @@ class TrackedMetric:
     def is_due(self, now: float) -> bool:
         """Return whether its object would be polled now; False if the engine has stopped polling the object."""
         idle = self.flight is None and not self.retired
+        # An object that was not polled for one and a half intervals is paused, held back or another replica's: a batch
+        # must not go on reading it for no caller.
         return idle and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
 
     def under_way(self, now: float) -> asyncio.Future[MetricReading] | None:
@@ -165,9 +167,7 @@ class TrackedMetric:
 
 
 def known_to_poll(meters: Sequence[TrackedMetric], now: float) -> list[MetricReading | None]:
-    """Return the readings that a poll need not repeat: young ones, and cached ones while the HPA asks about other
-    triggers.
-    """
+    """Return the readings that a poll need not repeat: young ones, and cached ones while the HPA asks about others."""
     asked_about = any(meter.has_found_work_for_hpa(now) for meter in meters)
     return [
         meter.last if asked_about and meter.keeps_cached_value(now) else None if meter.flight else meter.shared(now)
@@ -203,6 +203,7 @@ def round_of(meters: Sequence[TrackedMetric], now: float) -> Round | None:
 
 async def gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:
     """Wait for flights without owning them: cancelling the caller does not cancel the reads."""
+    # `asyncio.wait` does not cancel what it waits for, as `gather` of asyncio would: other callers share the flights.
     if waiting := [flight for flight in flights if not flight.done()]:
         await asyncio.wait(waiting)
     return tuple(flight.result() for flight in flights)

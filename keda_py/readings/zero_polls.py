@@ -20,11 +20,10 @@ from keda_py.readings.guard import guard
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.readings.tracked_metrics import check_reading
 
-DEFAULT_INTERVAL = 0.4
+# A source gets these requests for at most a tenth of the time: a pause is nine times as long as the answer took.
 SHARE_OF_TIME = 10
-"""A source gets these requests for at most a tenth of the time: a pause is nine times as long as the answer took."""
+# Requests to all sources together: above 40 sources each is asked less often. Namespaces have equal shares.
 MOST_A_SECOND = 100
-"""Requests to all sources together: above 40 sources each is asked less often. Namespaces have equal shares."""
 PUSH_PAUSE, FIRST_PAUSE, LONGEST_PAUSE = 1.0, 1.0, 60.0
 """Seconds until the next request: for a trigger that seemed active; for a source that fails, growing each time.
 
@@ -164,6 +163,7 @@ class ZeroPolls:
             if isinstance(reading, ScalerError):
                 source.members[member] = now + LONGEST_PAUSE
             elif reading.value > scalers.activation(index) if reading.active is None else reading.active:
+                # Not asked again at once: until its workload is up, the trigger would seem active each time.
                 source.members[member] = now + PUSH_PAUSE
                 self._engine.spawn(self._push(scalers, index))
 

@@ -22,10 +22,10 @@ from keda_py.replay.plan import CurrentState, NamespacePlan
 from keda_py.replay.subjects import Governed, Member, first_count, targets_of
 from keda_py.replay.timeline import Step
 
+# How long before its period a replay begins, the longest cooldown on top: a window of then is still felt in it.
 WARM_UP, LONGEST_WARM_UP = timedelta(hours=6), timedelta(days=31)
-"""How long before its period a replay begins, the longest cooldown on top: a window of then is still felt in it."""
+# Rounds of decisions at one instant; it bounds Environments and objects that undo each other for ever.
 _MOST_ROUNDS = 1_000
-"""Rounds of decisions at one instant; it bounds Environments and objects that undo each other for ever."""
 
 
 class NamespaceReplay:

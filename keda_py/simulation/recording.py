@@ -15,8 +15,8 @@ from keda_py.core.values.quantity import target_milli
 from keda_py.replay.engine.world import Cause, World
 
 FLAP_SECONDS = 600.0
+# Changes that a timeline keeps, a bound on memory; the figures count all.
 MOST_CHANGES = 100_000
-"""Changes that a timeline keeps, a bound on memory; the figures count all."""
 POD_READY = "PodReady"
 
 

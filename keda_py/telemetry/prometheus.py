@@ -32,8 +32,8 @@ _SERIES = ("namespace", "metric", "scaledObject", "scaler", "triggerIndex", "typ
 _OBJECT = ("namespace", "scaledObject")
 _LOOP = ("namespace", "type", "resource")
 _HTTP = ("namespace", "scaled_resource", "scaler", "trigger_name", "metric_name", "status_code")
+# Scope of series that end with a generation: a new one may have a minReplicaCount, and then never sleeps.
 _SLEEP = ("sleep",)
-"""Scope of series that end with a generation: a new one may have a minReplicaCount, and then never sleeps."""
 _STATUSES = frozenset(HTTPStatus)
 _EMPTY = ("namespace", "scaledResource", "triggerName", "metricName", "resourceType", "ignoreNullValues")
 
@@ -109,9 +109,7 @@ class OperatorMetrics:
         self._series.keep(key, ())
 
     def record_reading(self, key: ObjectKey, scalers: ScalerSet, reading: MetricReading) -> None:
-        """Record a completed reading, good or failed. (KEDA's detail counters have only failures of the HPA's
-        requests.)
-        """
+        """Record a completed reading, good or failed. (KEDA's detail counters have only the HPA's failures.)"""
         labels = _series_labels(key, scalers, reading.metric.trigger_index, reading.metric.name)
         of = self._series.of
         of(key, self._latency, labels, labels).set(reading.seconds)

@@ -59,9 +59,7 @@ def check_environment(environment: Environment) -> Iterator[Finding]:
 
 
 def check_override(override: Override) -> Iterator[Finding]:
-    """Check target, state and times. An Override without a target may be for the namespace's Environment and its
-    calendar.
-    """
+    """Check target, state and times. Without a target it may mean the namespace's Environment and its calendar."""
     _read_override(override)
     return iter(())
 

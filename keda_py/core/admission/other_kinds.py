@@ -74,8 +74,8 @@ def check_cloud_event_source(obj: CloudEventSource | ClusterCloudEventSource) ->
 
 
 def _check_azure(identity: AuthPodIdentity) -> Iterator[Denial]:
-    given = identity.model_fields_set
-    if "identity_id" in given and not identity.identity_id:
+    fields = identity.model_fields_set
+    if "identity_id" in fields and not identity.identity_id:
         text = 'identityId of PodIdentity should not be empty. If it\'s set, identityId has to be different than ""'
         yield _deny(text, f"{_IDENTITY}.identityId")
     if identity.identity_authority_host:
@@ -85,7 +85,7 @@ def _check_azure(identity: AuthPodIdentity) -> Iterator[Denial]:
                 "is set"
             )
             yield _deny(text, f"{_IDENTITY}.identityTenantId")
-    elif "identity_tenant_id" in given and not identity.identity_tenant_id:
+    elif "identity_tenant_id" in fields and not identity.identity_tenant_id:
         text = (
             "identityTenantId of PodIdentity should not be empty. If it's set, identityTenantId has to be different "
             'than ""'

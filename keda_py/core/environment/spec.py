@@ -19,8 +19,8 @@ DEFAULT_PARALLEL = 50
 DEFAULT_TIMEOUT = timedelta(minutes=5)
 DEFAULT_LEAD = timedelta(minutes=30)
 DEFAULT_GRACE = timedelta(minutes=15)
+# Members of one Environment. The status remembers a count of each, which all fit in with the longest names.
 MOST_MEMBERS = 1000
-"""Members of one Environment. The status remembers a count of each, which all fit in with the longest names."""
 USUAL_KINDS = ("ScaledObject", "Deployment", "StatefulSet", "CronJob")
 LONGEST_NAME = 253
 """Most waves, and most kinds, that one Environment may list."""

@@ -38,6 +38,7 @@ def build_hpa(spec: ScalingSpec, metrics: MetricSet) -> Manifest:
         metadata["annotations"] = dict(spec.annotations)
     target = spec.target
     body: Manifest = {
+        # An HPA without the gate HPAScaleToZero has a minimum of 1; going to 0 and back is ours.
         "minReplicas": max(spec.min_replicas, 1),
         "maxReplicas": spec.max_replicas,
         "scaleTargetRef": {"apiVersion": target.api_version, "kind": target.kind, "name": target.name},
@@ -64,6 +65,8 @@ def differs(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
         return True
     ours, theirs = desired["metadata"], live.get("metadata") or {}
     owners = theirs.get("ownerReferences") or []
+    # By uid, not by name: after a deletion and a new creation the HPA may still belong to the ScaledObject from before,
+    # and would be garbage-collected with it.
     if not any(owner.get("uid") == ours["ownerReferences"][0]["uid"] for owner in owners):
         return True
     wanted, there = ours.get("annotations"), theirs.get("annotations") or {}

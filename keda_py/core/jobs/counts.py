@@ -95,9 +95,7 @@ def room_for(spec: JobScalingSpec, tally: Tally) -> int:
 
 
 def _most(rule: StrategySpec, wanted: int, tally: Tally, room: int) -> int:
-    """Return the most Jobs that the strategy allows now, perhaps below 0; `tally` counts running Jobs beyond the
-    minimum.
-    """
+    """Return the most Jobs that the strategy allows now, or below 0; `tally` counts running Jobs beyond the minimum."""
     match rule.strategy:
         case "default":
             return wanted - tally.running

@@ -46,9 +46,7 @@ class JobObservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDecision:
-    """The number of Jobs to create (CREATED if any), the reason, and when to look again at the latest (None: next
-    poll).
-    """
+    """How many Jobs to create (CREATED if any), the reason, and when to look again at the latest (None: next poll)."""
 
     create: int
     reason: JobReason

@@ -4,14 +4,16 @@ Pure, and bounded: a limited number of windows is checked, and of firings of eac
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from difflib import get_close_matches
 
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.admission.resources import reads_containers
+from keda_py.core.cron.openings import WEEK, Openings, gaps_between, shared_minutes, union
+from keda_py.core.cron.words import duration, span_in_words
 from keda_py.core.environment.spec import EXCLUDE
-from keda_py.core.meaning.window_pairs import check_cooldown, check_pairs
 from keda_py.core.meaning.windows import CRON, Window, check_window, windows_of
 from keda_py.core.pacing.activations import PRIORITY
 from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
@@ -149,3 +151,72 @@ def _unknown(name: str, known: tuple[str, ...]) -> AdmissionWarning:
 def _warn(name: str, text: str, code: str) -> AdmissionWarning:
     field = f"metadata.annotations[{name}]"
     return AdmissionWarning(message=f"{field}: {text}", field=field, code=code)
+
+
+# Pairs of windows of one object: their overlaps, and the cooldown between them.
+#
+# Pure. Only windows of one zone that repeat every week are compared, a bounded number of them.
+
+_MOST_OPENINGS = 28
+
+
+def check_pairs(windows: Sequence[Window]) -> Iterator[AdmissionWarning]:
+    """Warn of each window that overlaps an earlier one in part, or makes one superfluous; the first pair only."""
+    compared = _comparable(windows)
+    for at, other in enumerate(compared):
+        relations = (_relation(one, other) for one in compared[:at] if one.zone == other.zone)
+        if text := next(filter(None, relations), ""):
+            field = f"spec.triggers[{other.index}]"
+            message = f"{field}: its window ({other.words}) {text}"
+            yield AdmissionWarning(message=message, field=field, code=codes.OVERLAP)
+
+
+def check_cooldown(windows: Sequence[Window], cooldown: timedelta) -> Iterator[AdmissionWarning]:
+    """Warn if the cooldown is longer than the shortest time in which all windows are closed; not if one is unknown."""
+    compared = _comparable(windows)
+    if not compared or len(compared) < len(windows) or len({window.zone for window in windows}) != 1:
+        return
+    closed = gaps_between(union([one.openings for one in windows if one.openings is not None], WEEK))
+    if not closed:
+        return
+    shortest = min(closed, key=lambda span: span[1] - span[0])
+    minutes = shortest[1] - shortest[0]
+    if cooldown < timedelta(minutes=minutes):
+        return
+    field = "spec.cooldownPeriod"
+    text = (
+        f"{field}: {cooldown.total_seconds():.0f} s are not over before the next window opens: "
+        f"{span_in_words(shortest)} it stays up ({duration(minutes)}); write less, or make one window of them"
+    )
+    yield AdmissionWarning(message=text, field=field, code=codes.COOLDOWN)
+
+
+def _comparable(windows: Sequence[Window]) -> Sequence[Window]:
+    return [one for one in windows if one.openings is not None and _simple(one.openings)]
+
+
+def _simple(openings: Openings) -> bool:
+    return openings.weekly and 0 < len(openings.spans) <= _MOST_OPENINGS and not openings.always
+
+
+def _relation(one: Window, other: Window) -> str:
+    first, second = one.openings, other.openings
+    if first is None or second is None or not (one.replicas and other.replicas):
+        return ""
+    shared = shared_minutes(first, second)
+    name = f"that of spec.triggers[{one.index}]"
+    if shared == second.minutes and other.replicas <= one.replicas:
+        return f"lies in {name}, which asks for {one.replicas} replicas: it has no effect"
+    if shared == first.minutes and one.replicas <= other.replicas:
+        return f"holds {name}, which asks for {one.replicas} replicas: that has no effect"
+    if 0 < shared < min(first.minutes, second.minutes):
+        text = f"overlaps {name} for {duration(shared)} a week: there the larger desiredReplicas counts, not the sum"
+        return f"{text}; let one end where the other starts"
+    if not shared and one.replicas == other.replicas and _touch(first, second):
+        return f"begins or ends where {name} does: nothing sleeps in between; one window says the same"
+    return ""
+
+
+def _touch(first: Openings, second: Openings) -> bool:
+    """Whether both have fewer openings together than separately."""
+    return len(union((first, second), WEEK).spans) < len(first.spans) + len(second.spans)

@@ -15,11 +15,11 @@ _NANO = 10**9
 _LARGEST = 2**63 - 1
 """Largest whole units of a quantity, and largest milli value; Kubernetes caps both."""
 
+# Largest milli value of an HPA, which uses 64 bits; larger values are cut to this instead of wrapping around.
 LARGEST_MILLI = _LARGEST
-"""Largest milli value of an HPA, which uses 64 bits; larger values are cut to this instead of wrapping around."""
 
+# Characters; no manifest needs more, and the time to parse a number grows with its length.
 _LONGEST = 64
-"""Characters; no manifest needs more, and the time to parse a number grows with its length."""
 
 _SHAPE = re2.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([a-zA-Z]*)([+-]?[0-9]*)")
 

@@ -52,6 +52,7 @@ class Delivery:
         if len(self) >= QUEUE_LIMIT:
             self._drop_oldest()
         about = f"{event.kind}/{event.namespace}/{event.name}"
+        # One lane for an object: of two requests that are under way at once, the second could overtake the first.
         self._lanes[crc32(about.encode()) % LANES].put(next(self._numbers), event)
         self._metrics.record_queued(self._key, len(self))
 

@@ -72,11 +72,15 @@ class FastPath(Generic[StateT]):
             if live is None or work is None or not state.only_looks(live) or not state.due.is_due(now):
                 return None
             planned, late = state.due.at, state.due.begin_look(now)
+            # An object that is held back must not even ask its sources: their answer may be what a process died of. The
+            # controller decides whether its trial is due, and finds the look planned as before.
             if self._parts.quarantine.review(work, live) is not None:
                 state.due.look_at(planned)
                 return None
             if late is not None:
                 self._parts.instruments.record_lateness(key, late)
+            # Set before the sources are asked: a reading that arrives meanwhile belongs to this look, and must not make
+            # the key due once more (`Controller.on_reading`).
             state.due.looking = state.due.asked = True
             return self._parts.readings.read_ahead(key, state.changed, now=now)
         except Exception as error:  # noqa: BLE001 - the controller works on it next, and meets the error again
@@ -92,6 +96,7 @@ class FastPath(Generic[StateT]):
         if state is None or not state.due.looking:
             return None
         state.due.looking = False
+        # What came while the sources were asked, such as a new manifest or a changed Secret, takes the whole way.
         if state.snapshot is None or state.changed is None or state.changed.done() or state.stale:
             return None
         try:

@@ -21,8 +21,8 @@ from keda_py.operator.sharding.tenures import LOST, Tenure
 if TYPE_CHECKING:
     from keda_py.operator.controller.fast_path import Snapshot
 
+# One for all objects: an empty set of its own would take 216 bytes for each.
 NOTHING: frozenset[Any] = frozenset()
-"""One for all objects: an empty set of its own takes 216 bytes."""
 
 
 class LookedAt(Protocol):
@@ -69,6 +69,7 @@ class Due:
 
         Until that look plans the next one it stays due, so that one which fails is tried again.
         """
+        # 0 is no planned time but a request from in between: its lateness would be the age of the process.
         late = now - self.at if self.at else None
         self.at = 0.0
         return late
@@ -119,6 +120,8 @@ class Reconciled:
 
     def give_up(self, live: Mapping[str, Any]) -> None:
         """The reconcile of `live` failed for good: another one waits until the object changes."""
+        # Inputs that changed while the reconcile ran, such as an overlay, may have been what it failed of: then it is
+        # repeated.
         self.fingerprint = None if self.outdated else self._fingerprint_of(live)
 
     def invalidate(self) -> None:
@@ -205,6 +208,8 @@ class Remembered:
         """
         if not is_about(self, live):
             return
+        # The answer to a write may arrive after the watch has shown a later version: taking it would bring the status
+        # back in time.
         if (version := version_of(live)) > self.version or not version:
             self._take(live)
 
@@ -253,6 +258,8 @@ class Remembered:
 def fingerprint_of(live: Mapping[str, Any]) -> int:
     """What a reconcile is made of, as a hash: while it stays the same, there is nothing to do."""
     meta = live["metadata"]
+    # Without our own label: the write that adds it must not cause a second reconcile. `generation` stands for the spec,
+    # because writes of the status do not raise it.
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != NAME_LABEL}
     annotations = meta.get("annotations") or {}
     whole = (meta["uid"], meta.get("generation"), tuple(sorted(labels.items())), tuple(sorted(annotations.items())))

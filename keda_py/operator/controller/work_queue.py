@@ -22,9 +22,9 @@ from keda_py.core.values.object_key import ObjectKey
 
 MOST_STALE = 1000
 """Times in the queue at which nothing is due any more, beside as many as there are keys."""
+# Keys of one namespace that begin before the loop turns to other work; what they ask for shows some turns later. Where
+# only so many are due, they begin even in a crowded one.
 A_TURN = 32
-"""Keys of one namespace that begin before the loop turns to other work; what they ask for shows some turns later. Where
-only so many are due, they begin even in a crowded one."""
 CROWDED_SECONDS = 0.01
 """Until a crowded namespace is looked at again."""
 log = logging.getLogger(__name__)
@@ -78,6 +78,8 @@ class DueQueue:
         when = max(when, now)
         if self._stopped or key in self._again or self._due.get(key, inf) <= when:
             return
+        # The later entry stays in the heap, where `_counts` tells it from the valid one: to remove it would take a
+        # search through all entries.
         self._due.pop(key, None)
         if when <= now:
             self._start(key)
@@ -154,6 +156,8 @@ class DueQueue:
         return self._due.get(entry[2]) == entry[0]
 
     def _fire(self) -> None:
+        # A timer may fire a little before its time by the clock. What it was set for counts as due, or it would be set
+        # again for the microseconds that are left.
         now, self._timer = max(self._clock.monotonic(), self._timer[0] if self._timer else 0.0), None
         while self._times and self._times[0][0] <= now:
             entry = heappop(self._times)
@@ -185,6 +189,7 @@ class DueQueue:
         self._running.discard(key)
         if key in self._again:
             self._again.discard(key)
+            # The run that begins now plans the next one itself: a time that was planned before would only add one.
             self._due.pop(key, None)
             self._start(key)
             return

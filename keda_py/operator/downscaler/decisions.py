@@ -93,9 +93,7 @@ class Deciding:
         return [target, live]
 
     def _annotations(self, live: Obj) -> Mapping[str, str]:
-        """Its annotations, over those of a ScaledObject's workload; a ScaledObject's pause and original count are never
-        inherited.
-        """
+        """Its annotations, over those of a ScaledObject's workload; pause and original count are never inherited."""
         if live["kind"] != SCALED_OBJECTS.kind:
             return annotations_of(live)
         target = self._target(live)
@@ -119,9 +117,7 @@ class Deciding:
 
 
 def _override(verdict: Ruling) -> Override | None:
-    """The Override's wake or sleep. A count does not concern annotations: on a ScaledObject it is an overlay, and for a
-    workload it is refused.
-    """
+    """The Override's wake or sleep. A count is an overlay on a ScaledObject, and is refused for a workload."""
     if verdict.rules is None:
         return None
     ups = {OverrideState.AWAKE: True, OverrideState.ASLEEP: False}

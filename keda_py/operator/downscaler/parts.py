@@ -17,8 +17,8 @@ from keda_py.operator.environments.parts import EnvironmentParts
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.settings.settings import Settings
 
+# Excluded namespaces, beside our own: an operator that puts itself to sleep wakes nothing.
 NEVER_DOWN = ("kube-system",)
-"""Excluded namespaces, beside our own: an operator that puts itself to sleep wakes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,8 +28,8 @@ from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotations_
 from keda_py.operator.environments.overlays import Removal, SpecLayer
 
 MINUTE = 60.0
+# Seconds between two sweeps, which bounds the work for objects that flap.
 PAUSE = 0.5
-"""Seconds between two sweeps, which bounds the work for objects that flap."""
 AT_ONCE = 20
 TURN = 4096
 """Characters of annotations that are processed before other tasks get the loop."""
@@ -131,9 +131,7 @@ class Sweep:
                 writes.create_task(self._write(live, decided.before, outcome))
 
     def _has_turn(self, live: Obj, outcome: DesiredFields) -> bool:
-        """Whether it may be written now: waking from zero takes a turn in the cluster's budget of activations
-        (`on_turn`).
-        """
+        """Whether it may be written now: waking from zero takes a turn in the budget of activations (`on_turn`)."""
         before, after = map_at(live, "fields").get("replicas"), outcome.fields.get("replicas")
         if before != 0 or not after:
             return True
@@ -194,9 +192,7 @@ class Sweep:
                 yield live
 
     async def _decide(self, live: Obj, known: dict[str, Overrides]) -> DownscaleDecision | None:
-        """Decide about one object; None keeps it as it is, if something is not known or unreadable. `known` caches
-        Overrides by namespace.
-        """
+        """Decide about one object; None keeps it, if something is unknown. `known` caches Overrides by namespace."""
         namespace = namespace_of(live)
         if namespace not in known:
             known[namespace] = await self._parts.overriding.of_namespace(namespace)

@@ -16,9 +16,8 @@ from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.state import LONGEST_RETRY
 from keda_py.operator.environments.wire import fields_of
 
+# The upcoming holidays in a status change at midnight of the calendar's zone, and files with holidays are not watched.
 LONGEST_WAIT = timedelta(hours=1)
-"""The upcoming holidays in a status change at midnight of the calendar's zone, and files with holidays are not watched.
-"""
 
 
 @dataclass(frozen=True, slots=True)

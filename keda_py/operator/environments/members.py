@@ -77,6 +77,7 @@ class Members:
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, CountWrite], others: OtherWorkloads
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Yield each member with its object, including remembered ones that are no longer selected but still exist."""
+        # Asked once for all members: a watch that goes down half-way must not leave one half of them known.
         known_at_all = self._caches.in_contact()
         for found in self._found(spec, state, others):
             key, role, live = found.key, found.role, found.live
@@ -130,9 +131,7 @@ class Members:
     def _found(
         self, spec: EnvironmentSpec, state: EnvironmentState, others: OtherWorkloads
     ) -> Iterator[_CandidateMember]:
-        """Yield the candidates that belong here or are remembered. New ones are bounded by MOST_MEMBERS, counted here
-        and elsewhere.
-        """
+        """Yield the candidates that belong here or are remembered. MOST_MEMBERS bounds new ones, here and elsewhere."""
         neighbours = by_age([*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec])
         heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
         held = self._owners.holds(spec.namespace, spec.uid)
@@ -165,9 +164,7 @@ class Members:
                 )
 
     def _inherited(self, spec: EnvironmentSpec, holder: str, key: str) -> MemberState | None:
-        """Return the state in which another Environment put a ScaledObject to sleep that now belongs here; None without
-        one.
-        """
+        """The state in which another Environment put a ScaledObject asleep that now belongs here; None without one."""
         live = self._caches.environments.get(spec.namespace, holder) if holder and _is_scaled_object(key) else None
         member = None if live is None else read_stored(map_at(live, "status")).state.members.get(key)
         return member if member is not None and member.stage in _ASLEEP else None
@@ -216,6 +213,7 @@ class Members:
     def _count(self, workload: Obj | None, role: Role, written: CountWrite | None) -> Count:
         if workload is None:
             return _UNKNOWN
+        # The cache does not show our own write yet. -1: how many pods are ready at that count is not known.
         if written is not None and version_of(workload) < written.version:
             return Count(written.count, -1, OUR_MANAGER)
         if role is Role.CRON_JOB:
@@ -237,9 +235,7 @@ def _kind_of(text: str) -> tuple[str, str]:
 
 
 def _ready_pods(workload: Obj, wanted: int) -> int:
-    """Ready pods, or all pods that are left when 0 are wanted; -1 while the controller has not observed the wanted
-    count.
-    """
+    """Ready pods, or all pods left when 0 are wanted; -1 while the controller has not observed the wanted count."""
     status = workload["status"]
     if status["observedGeneration"] < workload["metadata"].get("generation", 0):
         return -1

@@ -35,10 +35,9 @@ from keda_py.operator.environments.override_targets import Place, Places, Rememb
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
+# Looks of one namespace at a time, each with a status to write. A burst of Overrides would open as many connections,
+# and delay the API server's answers to all others, among them those for the Lease.
 LOOKED_AT_ONCE = 5
-"""Looks of one namespace at a time, each with a status to write. A burst of Overrides would open as many connections,
-and delay the API server's answers to all others, among them those for the Lease.
-"""
 
 _NO_COUNT = "spec.replicas: downscaler annotations rule the workload, and know no such count; use state"
 _OVER = "the end of its Override"

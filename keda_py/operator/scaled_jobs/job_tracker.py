@@ -124,6 +124,8 @@ class JobTracker:
         manifest = build_job(spec, suffix)
         name = manifest["metadata"]["name"]
         now = self._clock.monotonic()
+        # Before the request: the watch may show the Job before the answer arrives, and a poll meanwhile must count it
+        # already.
         state.expected[name] = ExpectedJob(generation=spec.generation, ask_at=now + ASK_AFTER_SECONDS)
         state.creating -= 1
         try:
@@ -151,4 +153,5 @@ class JobTracker:
         shown = self._caches.jobs.get(state.key.namespace, name)
         # In the foreground a Job stays until its pods have ended, and counts until then.
         if shown is not None and propagation == "Background":
+            # By uid: a new Job may get the name, and must count.
             state.removed.add(shown["metadata"]["uid"])

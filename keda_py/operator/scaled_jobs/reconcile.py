@@ -82,6 +82,7 @@ class JobReconciler:
             await self._parts.caches.readable()
         except Forbidden as error:  # KEDA has no words for it, so the condition can say all
             raise StepError(f"{STEP_JOBS}: {error}", error) from error
+        # Before the loop starts: it would count the Jobs of the earlier generation, and create too few.
         await delete_earlier_generations(self._parts, self._tracker, state, spec, live)
         self._stage(state, change)
         with _step(STEP_BUILD):

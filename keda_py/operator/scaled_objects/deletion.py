@@ -28,6 +28,7 @@ async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
     was_running = await end_loop(parts.shared, state)
     if not has_finalizer(live):
         return
+    # Before the finalizer is removed: afterwards nothing would restore the count if this process ended here.
     await _restore(parts, state, live)
     reason, note = DELETED
     left = await _left_asleep(parts, state, live)
@@ -50,6 +51,7 @@ async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
         spec = parts.specs.read(live)
         if spec.restore_original:
             await _restore_count(parts, state, spec, ScaleTarget(**resolved), original)
+    # Logged, not raised: target or namespace may be gone for good, and the object must not stay in deletion for ever.
     except (ConfigError, KubeError) as error:
         log.warning("original replicas were not restored", extra=about(state) | {"error": str(error)})
 

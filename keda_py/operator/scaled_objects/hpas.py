@@ -48,6 +48,8 @@ class Hpas:
     async def ensure(self, spec: ScalingSpec, desired: Manifest, recorded_name: str) -> str:
         """Make the live HPA say what `desired` says. The version that was written, "" where nothing was."""
         name = desired["metadata"]["name"]
+        # The old HPA goes first: two for one target would fight about its count. A crash in between leaves the target
+        # without an HPA, until the next reconcile, which still finds the old name in the status, makes the new one.
         if recorded_name and recorded_name != name:
             await self.delete(spec.namespace, recorded_name)
         live = self._cache.get(spec.namespace, name)

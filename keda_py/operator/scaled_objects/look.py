@@ -35,10 +35,10 @@ from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
 
 ATTEMPTS = 3
+# Looks of one namespace that decide, scale and write: twice as many as it has requests at once.
 ACTING_AT_ONCE = 2 * SHARE
-"""Looks of one namespace that decide, scale and write: twice as many as it has requests at once."""
+# After a longer wait the sources are asked again: nothing is decided on what they said before an outage.
 OLD_SECONDS = 2.0
-"""After a longer wait the sources are asked again: nothing is decided on what they said before an outage."""
 log = logging.getLogger(__name__)
 
 

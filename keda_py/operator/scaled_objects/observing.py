@@ -22,8 +22,8 @@ from keda_py.operator.scaled_objects.report import Look
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Count
 
+# Between two whole looks at most, so that what a snapshot fails to name is found out all the same.
 SNAPSHOT_SECONDS = 300.0
-"""Between two whole looks at most, so that what a snapshot fails to name is found out all the same."""
 NO_METRICS = MetricSet(external=(), resource=())
 
 

@@ -60,6 +60,8 @@ class Reconciler:
         except StepError as error:
             await self._report_failure(state, spec, live, fields, error)
             raise
+        # Only now: after an error or a crash in between there is no fingerprint, and all steps, which are idempotent,
+        # run again.
         state.reconciled.finish(live)
         self._report_success(state, spec, live, fields)
 
@@ -80,12 +82,15 @@ class Reconciler:
         if state.spec is None or state.unmade is None:
             return
         state.hpa_version = await self._parts.hpas.ensure(state.spec, state.unmade, "")
+        # Cleared after the request: if that fails, the next attempt still has the manifest.
         state.unmade = None
         self._shared.tell(live, *_READY_EVENT)
 
     async def _prepare(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
         state.unmade = None
+        # The first of all writes: from here on a deletion waits for us, so that no crash leaves a workload scaled by an
+        # object that is gone.
         await self._add_finalizer_and_label(live, label=not spec.pause.stopped)
         if spec.pause.stopped:
             with _step(STEP_HOLD):
@@ -101,6 +106,8 @@ class Reconciler:
         fields |= used_types(spec)
         if state.spec is None or state.spec.target != spec.target or state.rivals_changed:
             self._tell_rivals(state, spec, live)
+        # Staged before the scalers are built: where their source is slow, `meanwhile` stores the original count and
+        # what is known so far.
         self._stage(state, fields, {}, spec)
         with _step(STEP_HPA):
             metrics = await self._ensure_hpa(state, spec, live, fields)
@@ -175,6 +182,8 @@ class Reconciler:
     def _start_loop(self, state: ObjectState, spec: ScalingSpec, metrics: MetricSet, live: Obj) -> None:
         clock = self._shared.clock
         fresh = state.spec is None
+        # Only the first loop of this process restores it: later our own state is newer than the status that was written
+        # last.
         if state.activity is None:
             state.activity = restore_activity(state.status, clock.now(), clock.monotonic())
         state.spec, state.metrics = spec, metrics
@@ -185,6 +194,7 @@ class Reconciler:
     def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         before = read_condition(state.status.get("conditions") or conditions.INITIAL, "Ready")
         ready = conditions.PAUSED_READY if spec.pause.stopped else READY
+        # While the HPA of a new object is not made yet, the Event waits for it (`create_hpa`).
         if before.status != "True" and state.unmade is None:
             self._shared.tell(live, *_READY_EVENT)
         # What a running loop has found out about its triggers stays; it is for the next look to change it.

@@ -49,6 +49,8 @@ class StandbyReader:
     async def _forget_stale(self) -> None:
         while self._stale:
             key = self._stale.pop()
+            # Asked at the moment of forgetting: an object that became ours meanwhile belongs to the controller, with
+            # its scalers.
             if not self._owns(key):
                 await self._parts.shared.readings.forget(key)
                 self._parts.shared.resolver.forget(key)

@@ -22,9 +22,9 @@ from keda_py.replay.engine.world import World
 
 _REFUSED = "the metric encountered an error"
 _LONG_AGO = timedelta(days=1)
+# Seconds. The controller queues an HPA anew when its sync is over, so that a period is a little longer than it says; a
+# recommendation that is as old as the window is forgotten by then.
 _SYNC_TAKES = 0.01
-"""Seconds. The controller queues an HPA anew when its sync is over, so that a period is a little longer than it says;
-a recommendation that is as old as the window is forgotten by then."""
 
 
 class Autoscaler:

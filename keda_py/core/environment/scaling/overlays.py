@@ -16,9 +16,9 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.pause import LARGEST_INT32, PauseSpec
 
 _NO_TIME = timedelta(0)
+# A source that cannot be read keeps nothing awake: the decision goes to 0 under a fallback of 0, and as it never
+# begins, the trigger never counts as active for it.
 TO_ZERO = Fallback(failure_threshold=LARGEST_INT32, replicas=0)
-"""A source that cannot be read keeps nothing awake: the decision goes to 0 under a fallback of 0, and as it never
-begins, the trigger never counts as active for it."""
 
 
 def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:

@@ -49,9 +49,7 @@ class _File:
 
 
 class Calendars:
-    """Finds and builds calendars; a ClusterCalendar's files are in `object_namespace` unless it names another
-    namespace.
-    """
+    """Finds and builds calendars; a ClusterCalendar's files are in `object_namespace` unless it names another."""
 
     def __init__(
         self, clock: Clock, caches: EnvironmentCaches, reader: ClusterReader, files: Files, object_namespace: str
@@ -148,9 +146,7 @@ class Calendars:
         return await self._files.holidays(namespace, file, today, zone, f"{field}.ics")
 
     async def _find_files(self, key: ObjectKey, spec: CalendarSpec, field: str) -> list[_File]:
-        """One file for each source of holidays, empty for a source without a file; a file that is named twice is read
-        once.
-        """
+        """One file for each source of holidays, empty for a source without a file; one named twice is read once."""
         found: dict[IcsSource | None, _File] = {None: _File()}
         for number, source in enumerate(spec.holidays):
             if source.ics is not None and source.ics not in found:
@@ -178,9 +174,7 @@ class Calendars:
 
 
 def _texts_of(files: list[_File], field: str) -> list[bytes]:
-    """The contents of a calendar's files, empty for a source without a file. Raises ConfigError, also above MOST_BYTES
-    in all.
-    """
+    """The contents of a calendar's files, empty for a source without one. Raises ConfigError, also above MOST_BYTES."""
     texts, left = [], MOST_BYTES
     for number, file in enumerate(files):
         texts.append(_text_of(file, f"{field}[{number}].ics"))

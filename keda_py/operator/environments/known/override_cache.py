@@ -113,9 +113,7 @@ class Overriding:
         return known.uids
 
     def _hear(self, old: Obj | None, new: Obj | None) -> None:
-        """Invalidate the room if it may have changed; an addition after the youngest does not change it, which keeps a
-        burst cheap.
-        """
+        """Invalidate the room if it may have changed: not by one younger than all, so that bursts are cheap."""
         namespace = namespace_of(new or old)
         if (known := self._room.get(namespace)) is None:
             return
