@@ -22,7 +22,6 @@ from keda_py.operator.controller.hold_status import hold_back, show_release
 from keda_py.operator.controller.kind import Kind, StateT
 from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, next_delay
 from keda_py.operator.controller.scalers import renew_scalers
-from keda_py.operator.controller.state import LATE_SECONDS
 from keda_py.operator.controller.troubles import StepError, log_recovery, log_trouble
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
@@ -119,17 +118,14 @@ class Controller(Generic[StateT]):
         A look that is under way finds it out at its end (`after_look.py`). Where a source has told other metrics than
         the HPA was made of, the object is reconciled.
         """
-        state = self.states.get(key)
-        if state is not None and state.metrics is not None and self._has_other_metrics(state):
+        if (state := self.states.get(key)) is None:
+            return
+        built = self._parts.readings.built(key)
+        if state.metrics is not None and built is not None and built.metrics is not state.metrics:
             state.reconciled.outdate()
             self.queue.add(key)
-            return
-        if state is not None and state.spec is not None and not state.due.looking:
+        elif state.spec is not None and not state.due.looking:
             self._look_at(state)
-
-    def _has_other_metrics(self, state: StateT) -> bool:
-        built = self._parts.readings.built(state.key)
-        return built is not None and built.metrics is not state.metrics
 
     def on_turn(self, key: ObjectKey) -> None:
         """The object may wake its workload now (`activations.py`)."""
@@ -147,8 +143,7 @@ class Controller(Generic[StateT]):
 
     def on_overlay(self, key: ObjectKey) -> None:
         """An overlay of the spec has changed: reconcile again, as if the manifest had changed."""
-        state = self.states.get(key)
-        if state is not None:
+        if (state := self.states.get(key)) is not None:
             state.reconciled.outdate()
             state.interrupt()
             self.queue.add(key)
@@ -210,15 +205,8 @@ class Controller(Generic[StateT]):
         if state.troubles:
             log_recovery(log, state)
         trial = self._parts.quarantine.due(state.key) if held is not None else None
-        return self._comes_back(state) if trial is None else trial
-
-    def _comes_back(self, state: StateT) -> float | None:
-        """Return when to look, or to reconcile because a pause ends, whichever is first; None if neither is planned."""
-        planned = [] if state.spec is None else [state.due.at]
-        if state.resumes_at is not None:
-            left = (state.resumes_at - self._parts.clock.now()).total_seconds()
-            planned.append(self._parts.clock.monotonic() + max(left, 0.0) + LATE_SECONDS)
-        return min(planned, default=None)
+        now = self._parts.clock.now(), self._parts.clock.monotonic()
+        return state.comes_back(*now) if trial is None else trial
 
     async def _advance(self, state: StateT, live: Obj | None, held: HeldObject | None) -> None:
         """Forget, finalize, or reconcile and look as far as due; an object that is held back only says so."""
@@ -232,9 +220,7 @@ class Controller(Generic[StateT]):
         else:
             if state.stale:
                 await renew_scalers(self._parts, state)
-            if state.resumes_at is not None and self._parts.clock.now() >= state.resumes_at:
-                state.reconciled.invalidate()
-            if not state.reconciled.matches(live):
+            if (state.resumes_at and state.has_resumed(self._parts.clock.now())) or not state.reconciled.matches(live):
                 await self._reconcile(state, live)
             now = self._parts.clock.monotonic()
             if state.spec is not None and state.due.is_due(now):

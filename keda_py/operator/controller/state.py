@@ -201,6 +201,17 @@ class Remembered:
             return False
         return self.reconciled.matches(live)
 
+    def has_resumed(self, now: datetime) -> bool:
+        """Whether its own pause had an end, which has come."""
+        return self.resumes_at is not None and now >= self.resumes_at
+
+    def comes_back(self, now: datetime, monotonic: float) -> float | None:
+        """Return when to look, or to reconcile because a pause ends, whichever is first; None if neither is planned."""
+        planned = [] if self.spec is None else [self.due.at]
+        if self.resumes_at is not None:
+            planned.append(monotonic + max((self.resumes_at - now).total_seconds(), 0.0) + LATE_SECONDS)
+        return min(planned, default=None)
+
     def remember(self, live: Mapping[str, Any]) -> None:
         """Take the status of a written object over, unless the cache has that version, or a later one, already.
 

@@ -47,6 +47,7 @@ class ScaleLoop(Snapshots):
 
     def __init__(self, parts: ScaledObjectDependencies, places: TenantPlaces | None = None) -> None:
         super().__init__(parts)
+        self._shared = parts.shared
         self._places = places or TenantPlaces(ACTING_AT_ONCE)
 
     async def look(self, state: ObjectState) -> None:
@@ -59,18 +60,16 @@ class ScaleLoop(Snapshots):
             readings = await self._read(state, spec)
             if readings is None:
                 return
-            began = self._parts.shared.clock.monotonic()
+            began = self._shared.clock.monotonic()
             # Only a few act at once: a thousand objects that lose their source would all wait for their writes.
             async with self._places.one(state.key.namespace) as waited:
-                if waited and self._parts.shared.clock.monotonic() > began + OLD_SECONDS:
+                if waited and self._shared.clock.monotonic() > began + OLD_SECONDS:
                     readings = await self._read(state, spec)
                 if readings is None or state.spec is not spec:
                     return
                 look_again_at = await self._look(state, spec, readings)
-            schedule_next(self._parts.shared, state, readings, look_again_at)
-            if state.snapshot is None and self._parts.shared.activations.has_turn(
-                state.key
-            ):  # it came during this look
+            schedule_next(self._shared, state, readings, look_again_at)
+            if state.snapshot is None and self._shared.activations.has_turn(state.key):  # it came during this look
                 state.due.look_now()
         finally:
             state.due.looking = False
@@ -83,9 +82,9 @@ class ScaleLoop(Snapshots):
 
     async def _read(self, state: ObjectState, spec: ScalingSpec) -> Round | None:
         """Read the triggers; None if the object was changed meanwhile."""
-        poll = self._parts.shared.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
+        poll = self._shared.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
         if state.staged:
-            poll = self._parts.shared.status.meanwhile(state, poll, partial(self.on_stored, state))
+            poll = self._shared.status.meanwhile(state, poll, partial(self.on_stored, state))
         readings = await poll
         return readings if state.spec is spec else None
 
@@ -99,16 +98,16 @@ class ScaleLoop(Snapshots):
         """Decide on the readings, apply, report and write; returns when to look again. Raises KubeError."""
         state.snapshot = None
         look = await self._act(state, spec, readings)
-        if look.decision.reason is Reason.AWAITING_TURN and self._parts.shared.activations.is_short:
+        if look.decision.reason is Reason.AWAITING_TURN and self._shared.activations.is_short:
             return look.decision.look_again_at
         state.ledger = account_look(state, look)
         self._report(state, look)
-        self._parts.shared.readings.note_idle(state.key, idle=look.idle)
+        self._shared.readings.note_idle(state.key, idle=look.idle)
         self._remember(state, look)
         fields = status_of(look, state.reason_fields, state.ledger)
-        has_written = await self._parts.shared.status.write(state, fields)
+        has_written = await self._shared.status.write(state, fields)
         note_kept(state, fields)
-        may_write = has_written or self._parts.shared.status.is_behind(state)  # changes wait for their pause to end
+        may_write = has_written or self._shared.status.is_behind(state)  # changes wait for their pause to end
         state.snapshot = None if may_write else self.snapshot_of(state, look)
         return look.decision.look_again_at
 
@@ -139,7 +138,7 @@ class ScaleLoop(Snapshots):
 
     def _in_turn(self, state: ObjectState, judgement: Judgement) -> Judgement:
         """Postpone a decision that wakes a workload until it has a turn in the cluster's budget."""
-        activations = self._parts.shared.activations
+        activations = self._shared.activations
         if not wakes(judgement.decision, judgement.seen.replicas):
             activations.withdraw(state.key)
             return judgement
@@ -160,7 +159,7 @@ class ScaleLoop(Snapshots):
                 raise Conflict("the scale target changed since it was last read")
         wanted = Count(replicas=decision.action.replicas, resource_version=count.resource_version)
         # Before the count changes: the staged fields have the count from before, and this process may end any moment.
-        await self._parts.shared.status.settle(state)
+        await self._shared.status.settle(state)
         try:
             await self._parts.targets.write(state, spec, state.target, wanted)
         except Conflict:
@@ -171,7 +170,7 @@ class ScaleLoop(Snapshots):
 
     def _report(self, state: ObjectState, look: Look) -> None:
         """Record, metrics, log and Events."""
-        instruments = self._parts.shared.instruments
+        instruments = self._shared.instruments
         instruments.process.record_decision(look.decision.reason.value)
         if state.ledger is not None:
             used, saved = state.ledger.total_replicas, state.ledger.total_saved
@@ -181,10 +180,10 @@ class ScaleLoop(Snapshots):
             instruments.record_fallback(state.key, active=look.in_fallback)
         if look.awake is not None:
             instruments.record_awake(state.key, awake=look.awake)
-        note_decision(self._parts.shared, state, entry_of(look))
+        note_decision(self._shared, state, entry_of(look))
         for level, message, extra in log_lines_of(look):
             log.log(level, message, extra=about(state) | extra)
-        record_events(self._parts.shared, state, self._parts.caches.scaled_objects, events_of(look))
+        record_events(self._shared, state, self._parts.caches.scaled_objects, events_of(look))
 
     def _remember(self, state: ObjectState, look: Look) -> None:
         """What the next look begins with."""
