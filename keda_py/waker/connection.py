@@ -105,8 +105,8 @@ class Connection(asyncio.BufferedProtocol):
     """Connection of a client to one port of a Service."""
 
     __slots__ = (
-        "_buffer", "_ended", "_kept", "_reading", "_seen", "address", "heard", "phase", "place", "pod", "port", "since",
-        "sniffed", "transport",
+        "_buffer", "_ended", "_kept", "_reading", "_seen", "address", "heard", "is_known", "phase", "place", "pod",
+        "port", "since", "sniffed", "transport",
     )  # fmt: skip
 
     def __init__(self, port: "ServicePort", buffer: memoryview) -> None:
@@ -116,6 +116,8 @@ class Connection(asyncio.BufferedProtocol):
         self.place: Place | None = None
         self.pod: PodSide | None = None
         self.sniffed: Sniffed | None = None
+        self.is_known = False
+        """Whether bytes told what it is; a silent connection is only taken for something."""
         self.address = ""
         self.since = 0.0
         """When the phase began, on the loop's time."""
@@ -147,18 +149,28 @@ class Connection(asyncio.BufferedProtocol):
             return
         data = bytes(self._buffer[:nbytes])
         if self._kept is None:
-            self._pass_on(data)
+            self._pass_on(data if self.heard else self._first(data))
             return
+        self._keep(data)
+        if not self.is_known:
+            found = sniff(self._kept, self._seen)
+            self._seen = self.kept
+            if found is not None:
+                self._know(found)
+
+    def _keep(self, data: bytes) -> None:
+        assert self._kept is not None
         self._kept += data
-        self.port.keep(nbytes)
-        if not self.heard:
-            self.heard = asyncio.get_running_loop().time()
+        self.port.keep(len(data))
+        self.heard = self.heard or asyncio.get_running_loop().time()
         if self.port.room(len(self._kept)) <= 0:
             self.read(wanted=False)
-        if self.sniffed is None and (found := sniff(self._kept, self._seen)) is not None:
-            self._know(found)
-        elif self._kept is not None:
-            self._seen = len(self._kept)
+
+    def _first(self, data: bytes) -> bytes:
+        """Return the first bytes of a client that was silent until a pod had it; HTTP is asked to leave here, too."""
+        self.heard = asyncio.get_running_loop().time()
+        found = sniff(data)
+        return closing(data, found) if isinstance(found, HttpHead) else data
 
     def eof_received(self) -> bool:
         """Take the end for the client's leave where its protocol never ends one direction alone."""
@@ -190,12 +202,13 @@ class Connection(asyncio.BufferedProtocol):
     # What the port does
 
     def assume(self, sniffed: Sniffed) -> None:
-        """Take the connection for that: it is silent, or too slow."""
+        """Take a silent connection for that until its first bytes tell: browsers open connections in advance."""
         if self.sniffed is None:
-            self._know(sniffed)
+            self.sniffed = sniffed
+            self.port.found(self, sniffed)
 
     def _know(self, found: Sniffed) -> None:
-        self.sniffed = found
+        self.sniffed, self.is_known = found, True
         self.port.found(self, found)
 
     def take(self, pod: PodSide) -> None:

@@ -15,7 +15,7 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.waking import answers
 from keda_py.core.waking.answers import Course, course
 from keda_py.core.waking.page import confirm_page, progress_page
-from keda_py.core.waking.rules import WakeRules
+from keda_py.core.waking.rules import Page, WakeRules
 from keda_py.core.waking.sniffing import HttpHead, Probe, Sniffed, TooLong, UnknownProtocol
 from keda_py.serving.ports.listening import BACKLOG, listen
 from keda_py.waker.connection import Connection, Phase
@@ -141,7 +141,17 @@ class ServicePort:
             case HttpHead() if not self._diallers.doors or sniffed.path == answers.BUTTON_PATH:
                 self._follow(connection, sniffed)
             case _:
-                self._wait(connection)
+                if connection not in self._waiting:  # else it was silent so far, and waits already
+                    self._wait(connection)
+                self._wake_by(connection)
+
+    def _wake_by(self, connection: Connection) -> None:
+        """Ask for a wake because of a connection that is not HTTP, or is silent."""
+        if self._diallers.doors or isinstance(connection.sniffed, HttpHead):
+            return
+        # Where a person has to confirm, connections that browsers open in advance must not do it for them.
+        if connection.heard or self.service.rules.page is not Page.CONFIRM:
+            self.service.ring(connection.address, "", self.name)
 
     def _answer_probe(self, connection: Connection, uid: str) -> None:
         answer = f"KEDA-PY-WAKER {self._around.pod_name}\r\n".encode() if uid == self.service.uid else b""
@@ -175,8 +185,6 @@ class ServicePort:
         if connection.place is not None:
             connection.place.wait(connection.since)
         self._waiting[connection] = None
-        if not self._diallers.doors and not isinstance(connection.sniffed, HttpHead):
-            self.service.ring(connection.address, "", self.name)
         self.service.note_waiting()
         self._diallers.dial()
 

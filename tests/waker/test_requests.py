@@ -271,3 +271,31 @@ async def test_at_sigterm_it_is_not_ready_and_waiting_requests_are_served_to_the
         assert (await http.get(health)).status_code == 503
         await lab.pods("web", {"": [shop.port]})
         assert (await asking).text == "from the pod"
+
+
+async def test_a_connection_opened_in_advance_gets_the_page_when_its_request_comes(lab: Lab) -> None:
+    [port] = await lab.sleep()
+    reader, writer = await asyncio.open_connection(LOOPBACK, port)
+    await eventually(lambda: lab.metric("keda_py_waker_held"))  # silent for so long that the server might speak first
+    head = "".join(f"{name}: {value}\r\n" for name, value in BROWSER.items())
+    writer.write(f"GET / HTTP/1.1\r\nHost: web\r\n{head}\r\n".encode())
+    assert b"is waking up" in await reader.read()
+    writer.close()
+
+
+async def test_with_confirm_a_connection_opened_in_advance_wakes_nothing(lab: Lab) -> None:
+    [port] = await lab.sleep(page=Page.CONFIRM)
+    _, writer = await asyncio.open_connection(LOOPBACK, port)
+    await eventually(lambda: lab.metric("keda_py_waker_held"))
+    assert lab.calls == []
+    writer.close()
+
+
+async def test_a_connection_opened_in_advance_is_asked_to_leave_as_any_other(lab: Lab, shop: HttpServer) -> None:
+    [port] = await lab.sleep()
+    await lab.pods("web", {"": [shop.port]})
+    reader, writer = await asyncio.open_connection(LOOPBACK, port)
+    await eventually(lambda: lab.metric("keda_py_waker_connections_total"))
+    writer.write(b"GET /hello HTTP/1.1\r\nHost: web\r\n\r\n")
+    assert (await reader.read()).endswith(b"from the pod")  # and then the end, instead of a connection that is kept
+    writer.close()
