@@ -6,7 +6,7 @@ from secrets import token_hex
 from typing import Any
 
 from keda_py.apis.foreign import text_at
-from keda_py.core.environment.times import parse_time
+from keda_py.core.values.durations import parse_time
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import safe_segment

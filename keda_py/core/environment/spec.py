@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.apis.environments.environment import Environment, MemberKind, Wave
-from keda_py.core.environment.selecting import build_selector
-from keda_py.core.environment.times import parse_duration, parse_time
 from keda_py.core.mistakes import Mistakes
+from keda_py.core.values.durations import parse_duration, parse_time
 from keda_py.core.values.pause import parse_bool_annotation
+from keda_py.core.values.selecting import build_selector
 from keda_py.core.values.selectors import LabelSelector
 from keda_py.core.waking.spec import WakeSpec, build_wake_spec
 from keda_py.errors import ConfigError

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from keda_py.core.environment.times import parse_optional_time
+from keda_py.core.values.durations import parse_optional_time
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 

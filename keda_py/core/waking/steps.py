@@ -12,7 +12,7 @@ what its predecessor has found.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,8 +61,8 @@ class Steps:
 
 Answered = Callable[[Probe], bool | None]
 """Whether a probe was answered rightly; None: this process does not know yet."""
-Claims = Mapping[int, tuple[str, str]]
-"""Ports that slices of other Services claim, and the age of the oldest claim."""
+Claimed = Callable[[int], tuple[str, str] | None]
+"""The age of the oldest slice of another Service that claims a port; None if none does."""
 
 
 def next_steps(
@@ -71,7 +71,7 @@ def next_steps(
     slices: Sequence[SliceSeen],
     wakers: Iterable[WakerAddress],
     answered: Answered,
-    claims: Claims,
+    claimed: Claimed,
 ) -> Steps:
     """Find the next steps. `slices` are those with our label that name the Service; without a wish all of them go."""
     ready = sorted(wakers)[:MOST_WAKERS]
@@ -79,7 +79,7 @@ def next_steps(
         return Steps(writes=tuple(DeleteSlice(seen=one) for one in slices))
     families = [family for family in service.addresses if any(one.family == family for one in ready)]
     own = {one.family: one for one in slices if one.name == slice_name(service.name, one.family)}
-    ports = choose_ports(service, list(own.values()), claims)
+    ports = choose_ports(service, list(own.values()), claimed)
     writes: list[WriteSlice | DeleteSlice] = [
         DeleteSlice(seen=one) for one in slices if own.get(one.family) is not one or one.family not in families
     ]
@@ -124,7 +124,7 @@ def _endpoints(
     return found
 
 
-def choose_ports(service: WakeService, own: Sequence[SliceSeen], claims: Claims) -> tuple[WakerPort, ...]:
+def choose_ports(service: WakeService, own: Sequence[SliceSeen], claimed: Claimed) -> tuple[WakerPort, ...]:
     """Choose a waker's port for each port of a Service, those of its slices again unless an older slice has them.
 
     A new one is found from a hash of the Service and the port's name, so that two leaders choose the same.
@@ -136,18 +136,19 @@ def choose_ports(service: WakeService, own: Sequence[SliceSeen], claims: Claims)
     chosen: dict[str, int] = {}
     for each in service.ports:
         port = known.get(each.name, 0)
-        lost = port in claims and (oldest is None or claims[port] < oldest)
+        claim = claimed(port)
+        lost = claim is not None and (oldest is None or claim < oldest)
         if port not in PORTS or lost or port in chosen.values():
-            port = _free_port(f"{service.uid}/{each.name}", {*claims, *chosen.values()})
+            port = _free_port(f"{service.uid}/{each.name}", claimed, chosen.values())
         chosen[each.name] = port
     return tuple(WakerPort(name=each.name, port=chosen[each.name], service_port=each.port) for each in service.ports)
 
 
-def _free_port(seed: str, taken: set[int]) -> int:
+def _free_port(seed: str, claimed: Claimed, chosen: Collection[int]) -> int:
     start = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4])
     for offset in range(len(PORTS)):
         port = PORTS[(start + offset) % len(PORTS)]
-        if port not in taken:
+        if port not in chosen and claimed(port) is None:
             return port
     return PORTS[start % len(PORTS)]  # all are taken: the older slice keeps it, and no waker answers for this one
 
@@ -177,19 +178,9 @@ def _named(ports: Sequence[WakerPort]) -> dict[str, int]:
     return {one.name: one.port for one in ports}
 
 
-def claims_of(slices: Iterable[SliceSeen], service: WakeService) -> dict[int, tuple[str, str]]:
-    """The ports that slices of other Services claim."""
-    found: dict[int, tuple[str, str]] = {}
-    for one in slices:
-        if (one.namespace, one.service) != (service.namespace, service.name):
-            for port in one.ports.values():
-                found[port] = min(found.get(port, one.age), one.age)
-    return found
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """What is known of one Service before its pods are scaled to 0. `waited`: seconds since it was wanted; `shown_for`:
+    """Knowledge of one Service before its pods are scaled to 0. `waited`: seconds since it was wanted; `shown_for`:
     seconds since its slices have had endpoints, None without; `through`: a probe through the Service reached a waker.
     """
 
@@ -223,11 +214,16 @@ def sleep_obstacle(readiness: Readiness, *, require: bool) -> str:
     return "no request through the Service has reached a waker yet"
 
 
-def may_go(state: WakeState, forwarded_for: float, ready_endpoints: int) -> bool:
-    """Return whether the slices of a Service that is awake may be deleted: its own endpoints have been ready for the
-    grace, in which proxies and ingress controllers hear of them.
-    """
-    return state is WakeState.FORWARDING and forwarded_for >= GRACE_SECONDS and ready_endpoints > 0
-
-
 GRACE_SECONDS = 5.0
+"""How long wakers forward to ready pods before the slices go. Measured: a node follows within 0.5 s; an ingress
+controller takes a few seconds."""
+LONGEST_FORWARD_SECONDS = 300.0
+"""How long slices stay of a Service that is awake without a ready pod, for example because its owner keeps it at 0."""
+
+
+def may_go(state: WakeState, forwarded_for: float, ready_endpoints: int) -> bool:
+    """Return whether the slices of a Service that is awake may be deleted."""
+    if state is not WakeState.FORWARDING:
+        return False
+    grace = GRACE_SECONDS if ready_endpoints else LONGEST_FORWARD_SECONDS
+    return forwarded_for >= grace

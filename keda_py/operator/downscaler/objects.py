@@ -12,8 +12,8 @@ from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, Annotated, Outcome
 from keda_py.core.environment.downscaler.timespecs import LONGEST
 from keda_py.core.environment.spec import EXCLUDE
-from keda_py.core.environment.times import parse_time
 from keda_py.core.pacing.activations import PRIORITY
+from keda_py.core.values.durations import parse_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import (
     CRON_JOBS,

@@ -10,6 +10,7 @@ from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
+from keda_py.operator.waking.waking import Waking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +18,7 @@ class EnvironmentDependencies(Dependencies):
     """Dependencies of environments beyond those of all controllers. `cluster` has the ScaledObjects.
 
     `acts` is true on the replica that stores and applies decisions: with several active replicas only the leader. The
-    others compute the same decisions, and apply only the overlays of ScaledObjects.
+    others compute the same decisions, and apply only the overlays of ScaledObjects. `waking` is None without wakers.
     """
 
     caches: EnvironmentCaches
@@ -28,3 +29,4 @@ class EnvironmentDependencies(Dependencies):
     overlays: Overlays
     bounds: Overlays
     acts: Callable[[], bool]
+    waking: Waking | None

@@ -14,8 +14,8 @@ from keda_py.core.environment.decision.state import EnvironmentState, MemberStat
 from keda_py.core.environment.decision.stored import read_stored
 from keda_py.core.environment.overrides import Target
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
-from keda_py.core.environment.times import parse_time
 from keda_py.core.hpa.conditions import ZeroMark
+from keda_py.core.values.durations import parse_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
@@ -103,6 +103,7 @@ class Members:
                     inherited=found.inherited,
                     targets=tuple(targets),
                     zero_mark=self._hpas.mark_of(live) if role is Role.WORKLOAD else ZeroMark.NONE,
+                    pod_labels=texts_at(workload or {}, "podLabels"),
                     workload=workload_of(live) if role is Role.SCALED_OBJECT else found.text,
                 ),
                 live,

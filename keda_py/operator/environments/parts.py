@@ -26,6 +26,8 @@ from keda_py.operator.environments.schedule_kind import ScheduleMemory, Schedule
 from keda_py.operator.environments.state import EnvironmentMemory
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.sharding.tenures import Tenures
+from keda_py.operator.waking.caches import WakingCaches
+from keda_py.operator.waking.waking import Waking
 from keda_py.settings.settings import Settings
 
 WORKERS = 5
@@ -49,6 +51,7 @@ class EnvironmentParts:
     schedule_kind: ScheduleObjects
     override_kind: OverrideObjects
     overlays: Overlays
+    waking: Waking | None
 
     async def restore(self) -> None:
         """Restore all overlays, before any ScaledObject is reconciled."""
@@ -61,13 +64,14 @@ class EnvironmentParts:
         """The tasks to run, and when."""
         followed: tuple[Controller[Any], ...] = (self.environments, self.overrides, self.schedules)
         looked_at_again = tuple(controller.look_at_all for controller in followed)
+        waking = () if self.waking is None else (self.waking,)
         return Component(
-            background=(self.caches.run,),
+            background=(self.caches.run, *(one.caches.run for one in waking)),
             prepare=(self.restore,),
             follow=tuple(controller.run for controller in followed),
-            lead=tuple(calendars.run for calendars in self.calendars),
+            lead=(*(calendars.run for calendars in self.calendars), *(one.run for one in waking)),
             on_clock_step=(*looked_at_again, *(calendars.look_at_all for calendars in self.calendars)),
-            on_lead=(self.take_over,),
+            on_lead=(*(one.begin for one in waking), self.take_over),
             after_lead=looked_at_again,
             on_share=looked_at_again,
         )
@@ -93,6 +97,7 @@ def assemble_environments(
     caches = EnvironmentCaches(objects.client, settings.cluster.watch_namespaces)
     files = Files(clock, answers)
     calendars = Calendars(clock, caches, objects.reader, files, settings.cluster.object_namespace)
+    waking = _waking(objects, settings, caches)
     status = LeadersStatus(objects.client, clock, settings.scaling.decision_history, tenures.is_live)
     parts = replace(objects, status=status).extended(
         partial(
@@ -105,6 +110,7 @@ def assemble_environments(
             overlays=overlays.by_environments,
             bounds=overlays.scheduled,
             acts=tenures.is_live,
+            waking=waking,
         )
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
@@ -124,4 +130,19 @@ def assemble_environments(
         schedule_kind=schedules,
         override_kind=overrides,
         overlays=overlays.by_environments,
+        waking=waking,
     )
+
+
+def _waking(objects: ScaledObjectDependencies, settings: Settings, caches: EnvironmentCaches) -> Waking | None:
+    """Make the controller of slices; None without wakers."""
+    service, cluster = settings.environments.waker_service, settings.cluster
+    if not service:
+        return None
+
+    def exists(uid: str) -> bool:
+        owners = (*caches.environments, *objects.caches.scaled_objects)
+        return any(live["metadata"]["uid"] == uid for live in owners)
+
+    informers = WakingCaches(objects.client, cluster.watch_namespaces, cluster.pod_namespace, service)
+    return Waking(client=objects.client, clock=objects.clock, caches=informers, exists=exists)

@@ -27,7 +27,6 @@ from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.scaling.overlays import paused_by_owner
 from keda_py.core.environment.scaling.schedules import ScheduleSpec, build_schedule
 from keda_py.core.environment.spec import build_environment, by_age, first_of
-from keda_py.core.environment.times import parse_time
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.hpa.wire import read_spec
 from keda_py.core.meaning.environments import Member, check_members, describe_lead, describe_waves
@@ -36,6 +35,7 @@ from keda_py.core.meaning.kinds import JUDGED, check_kind_meaning
 from keda_py.core.meaning.scaled_object import check_meaning
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
+from keda_py.core.values.durations import parse_time
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS

@@ -16,7 +16,7 @@ from keda_py.core.environment.calendar.questions import (
 )
 from keda_py.core.environment.calendar.reading import read_calendar
 from keda_py.core.environment.calendar.report import invalid_status, status_of
-from keda_py.core.environment.times import in_words, parse_duration
+from keda_py.core.values.durations import in_words, parse_duration
 from keda_py.errors import ConfigError
 from tests.calls import calls_of
 from tests.costs import cpu_of

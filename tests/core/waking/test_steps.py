@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -16,14 +17,13 @@ from keda_py.core.waking.steps import (
     Readiness,
     Steps,
     WriteSlice,
-    claims_of,
     may_go,
     next_steps,
     sleep_obstacle,
 )
 from tests.core.waking.builders import service, stored, waker, wish
 
-YES, NO, UNKNOWN = (lambda _: True), (lambda _: False), (lambda _: None)
+YES, UNKNOWN, FREE = (lambda _: True), (lambda _: None), (lambda _: None)
 
 
 def body_of(steps: Steps) -> dict:
@@ -33,15 +33,15 @@ def body_of(steps: Steps) -> dict:
 
 
 def proposal() -> SliceSeen:
-    return stored(body_of(next_steps(service(), wish(), [], [waker()], UNKNOWN, {})))
+    return stored(body_of(next_steps(service(), wish(), [], [waker()], UNKNOWN, FREE)))
 
 
 def shown(*wakers: WakerAddress) -> SliceSeen:
-    return stored(body_of(next_steps(service(), wish(), [proposal()], wakers, YES, {})))
+    return stored(body_of(next_steps(service(), wish(), [proposal()], wakers, YES, FREE)))
 
 
 def test_the_first_write_is_a_proposal_of_ports_without_endpoints() -> None:
-    steps = next_steps(service(), wish(), [], [waker()], YES, {})
+    steps = next_steps(service(), wish(), [], [waker()], YES, FREE)
     body = body_of(steps)
     assert (body["endpoints"], steps.probes, steps.shown) == ([], (), False)
     (port,) = body["ports"]
@@ -52,9 +52,9 @@ def test_the_first_write_is_a_proposal_of_ports_without_endpoints() -> None:
 
 def test_a_stored_proposal_is_probed_and_those_that_answer_become_endpoints() -> None:
     first, second = waker(1), waker(2)
-    steps = next_steps(service(), wish(), [proposal()], [first, second], UNKNOWN, {})
+    steps = next_steps(service(), wish(), [proposal()], [first, second], UNKNOWN, FREE)
     assert (steps.writes, [probe.pod for probe in steps.probes]) == ((), ["waker-1", "waker-2"])
-    steps = next_steps(service(), wish(), [proposal()], [first, second], lambda probe: probe.pod == "waker-1", {})
+    steps = next_steps(service(), wish(), [proposal()], [first, second], lambda probe: probe.pod == "waker-1", FREE)
     assert body_of(steps)["endpoints"] == [
         {
             "addresses": ["10.1.0.1"],
@@ -67,12 +67,12 @@ def test_a_stored_proposal_is_probed_and_those_that_answer_become_endpoints() ->
 
 
 def test_it_is_shown_once_the_endpoints_are_stored_and_then_nothing_is_written() -> None:
-    steps = next_steps(service(), wish(), [shown(waker())], [waker()], YES, {})
+    steps = next_steps(service(), wish(), [shown(waker())], [waker()], YES, FREE)
     assert (steps.writes, steps.shown) == ((), True)
 
 
 def test_a_leader_that_has_just_begun_takes_no_endpoint_away() -> None:
-    steps = next_steps(service(), wish(), [shown(waker())], [waker()], UNKNOWN, {})
+    steps = next_steps(service(), wish(), [shown(waker())], [waker()], UNKNOWN, FREE)
     assert (steps.writes, steps.shown, len(steps.probes)) == ((), True, 1)
 
 
@@ -80,7 +80,7 @@ def test_a_leader_that_has_just_begun_takes_no_endpoint_away() -> None:
     ("wakers", "answered"), [([waker(1), waker(2)], lambda probe: probe.pod == "waker-2"), ([waker(2)], YES)]
 )
 def test_a_waker_that_does_not_answer_or_is_not_ready_leaves(wakers: list[WakerAddress], answered) -> None:
-    steps = next_steps(service(), wish(), [shown(waker(1), waker(2))], wakers, answered, {})
+    steps = next_steps(service(), wish(), [shown(waker(1), waker(2))], wakers, answered, FREE)
     assert [one["targetRef"]["name"] for one in body_of(steps)["endpoints"]] == ["waker-2"]
 
 
@@ -95,19 +95,19 @@ def test_a_waker_that_does_not_answer_or_is_not_ready_leaves(wakers: list[WakerA
     ids=["not wanted", "no Service", "no ready waker", "cannot be woken"],
 )
 def test_the_slice_goes(found: WakeService | None, wanted: WakeWish | None, wakers: list[WakerAddress]) -> None:
-    steps = next_steps(found, wanted, [shown(waker())], wakers, YES, {})
+    steps = next_steps(found, wanted, [shown(waker())], wakers, YES, FREE)
     assert [type(write) for write in steps.writes] == [DeleteSlice]
 
 
 def test_a_slice_of_another_name_goes_and_the_right_one_comes() -> None:
     forged = replace(shown(waker()), name="other")
-    writes = next_steps(service(), wish(), [forged], [waker()], YES, {}).writes
+    writes = next_steps(service(), wish(), [forged], [waker()], YES, FREE).writes
     assert [type(write) for write in writes] == [DeleteSlice, WriteSlice]
 
 
 def test_each_family_has_a_slice_with_the_same_ports() -> None:
     dual = service(clusterIPs=["10.96.0.10", "fd00::a"])
-    writes = next_steps(dual, wish(), [], [waker(), waker(1, "IPv6")], UNKNOWN, {}).writes
+    writes = next_steps(dual, wish(), [], [waker(), waker(1, "IPv6")], UNKNOWN, FREE).writes
     bodies = [write.body for write in writes if isinstance(write, WriteSlice)]
     assert [(one["metadata"]["name"], one["addressType"]) for one in bodies] == [
         ("web-keda-py-waker", "IPv4"),
@@ -119,22 +119,22 @@ def test_each_family_has_a_slice_with_the_same_ports() -> None:
 def test_a_port_that_an_older_slice_claims_is_given_up_and_one_of_a_younger_is_kept() -> None:
     mine = shown(waker())
     (port,) = mine.ports.values()
-    older = next_steps(service(), wish(), [mine], [waker()], YES, {port: ("2026-11-19T12:00:00Z", "x")})
+    older = next_steps(service(), wish(), [mine], [waker()], YES, {port: ("2026-11-19T12:00:00Z", "x")}.get)
     assert body_of(older)["ports"][0]["port"] != port
     assert body_of(older)["endpoints"] == [], "nothing is known of the new port yet"
-    younger = next_steps(service(), wish(), [mine], [waker()], YES, {port: ("2026-11-21T12:00:00Z", "x")})
+    younger = next_steps(service(), wish(), [mine], [waker()], YES, {port: ("2026-11-21T12:00:00Z", "x")}.get)
     assert younger.writes == ()
 
 
 def test_what_someone_else_wrote_into_a_slice_is_put_back() -> None:
     forged = replace(shown(waker()), endpoints=frozenset({waker(9)}))
     assert [
-        one["addresses"] for one in body_of(next_steps(service(), wish(), [forged], [waker()], YES, {}))["endpoints"]
+        one["addresses"] for one in body_of(next_steps(service(), wish(), [forged], [waker()], YES, FREE))["endpoints"]
     ] == [["10.1.0.1"]]
 
 
 def test_the_state_of_a_wake_is_written_into_the_rules() -> None:
-    steps = next_steps(service(), wish(state=WakeState.WAKING), [shown(waker())], [waker()], YES, {})
+    steps = next_steps(service(), wish(state=WakeState.WAKING), [shown(waker())], [waker()], YES, FREE)
     body = body_of(steps)
     assert read_rules(body["metadata"]["annotations"]["keda-py.dev/waker"]).state is WakeState.WAKING
     assert len(body["endpoints"]) == 1
@@ -169,6 +169,7 @@ def test_members_are_scaled_to_zero_once_requests_reach_a_waker(readiness: Readi
         (WakeState.FORWARDING, 5.0, 1, True),
         (WakeState.FORWARDING, 4.9, 1, False),
         (WakeState.FORWARDING, 60.0, 0, False),
+        (WakeState.FORWARDING, 300.0, 0, True),
         (WakeState.WAKING, 60.0, 1, False),
         (WakeState.ASLEEP, 60.0, 1, False),
     ],
@@ -196,12 +197,15 @@ class Plane:
         alive = int(probe.pod.removeprefix("waker-")) in self.wakers
         return alive and first is not None and f"svc-{first.service}" == probe.service_uid
 
+    def claimed(self, name: str, port: int) -> tuple[str, str] | None:
+        ages = (one.age for one in self.stored.values() if one.service != name and port in one.ports.values())
+        return min(ages, default=None)
+
     def pass_over(self, name: str, *, dies_after: int = 99) -> bool:
         """One pass of the leader over a Service; False where it was killed before all was written."""
         slices = [one for one in self.stored.values() if one.service == name]
-        claims = claims_of(self.stored.values(), service(name))
         ready = [waker(number) for number in sorted(self.wakers)]
-        steps = next_steps(service(name), wish(name), slices, ready, self.answers.get, claims)
+        steps = next_steps(service(name), wish(name), slices, ready, self.answers.get, partial(self.claimed, name))
         for done, write in enumerate(steps.writes):
             if done >= dies_after:
                 return False

@@ -1,0 +1,124 @@
+"""Wakers for tests of the operator: they listen as the rules of slices say, answer probes, and ask for wakes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from keda_py.core.waking.rules import LABEL, WakerPort, read_rules
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.resources import ENDPOINT_SLICES, SERVICES, Obj, Selection
+from tests.builders import a_namespace, obj
+from tests.worlds.world import World
+
+SERVICE, NAMESPACE = "keda-waker", "keda"
+Ask = Callable[[Obj], Awaitable[None]]
+
+
+@dataclass
+class StandInWaker:
+    """A waker pod with an address of its own on this machine. `deaf`: it listens nowhere."""
+
+    name: str
+    address: str
+    deaf: bool = False
+    servers: dict[int, tuple[str, asyncio.Server]] = field(default_factory=dict)
+    """By port: the uid of its Service, and what listens."""
+    reached: list[bytes] = field(default_factory=list)
+    """First lines of connections that were no probes."""
+
+    @asynccontextmanager
+    async def running(self, client: KubeClient) -> AsyncIterator["StandInWaker"]:
+        """Follow the slices while the block lasts."""
+        slices = Informer(client, InformerSpec(resource=ENDPOINT_SLICES, selection=Selection(labels=f"{LABEL}=yes")))
+        async with asyncio.TaskGroup() as tasks:
+            slices.subscribe(lambda old, new: self._follow(slices, tasks))
+            follow = tasks.create_task(slices.run())
+            try:
+                await slices.wait_synced()
+                yield self
+            finally:
+                follow.cancel()
+                self.close()
+
+    def close(self) -> None:
+        """Die: nothing listens any more."""
+        self.deaf = True
+        for _, server in self.servers.values():
+            server.close()
+        self.servers.clear()
+
+    def _follow(self, slices: Informer, tasks: asyncio.TaskGroup) -> None:
+        wanted: dict[int, str] = {}
+        for live in sorted(slices, key=lambda one: one["metadata"]["creationTimestamp"]):
+            rules = read_rules(live["metadata"]["annotations"][LABEL])
+            for port in rules.ports:
+                wanted.setdefault(port.port, rules.service_uid)
+        for port in [port for port, (uid, _) in self.servers.items() if wanted.get(port) != uid]:
+            self.servers.pop(port)[1].close()
+        for port, uid in wanted.items():
+            if port not in self.servers and not self.deaf:
+                tasks.create_task(self._listen(port, uid))
+
+    async def _listen(self, port: int, uid: str) -> None:
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            line = await reader.readline()
+            if line == f"PRI-KEDA-PY-PROBE {uid}\r\n".encode():
+                writer.write(f"KEDA-PY-WAKER {self.name}\r\n".encode())
+                await writer.drain()
+            else:
+                self.reached.append(line)
+            writer.close()
+
+        server = await asyncio.start_server(accept, self.address, port)
+        if port in self.servers:
+            server.close()
+        else:
+            self.servers[port] = uid, server
+
+
+def waker_slice(wakers: Sequence[StandInWaker]) -> Obj:
+    """The slice of the wakers' own Service, in which they are ready."""
+    body = obj("discovery.k8s.io/v1", "EndpointSlice", f"{SERVICE}-abcde", NAMESPACE)
+    body["metadata"]["labels"] = {"kubernetes.io/service-name": SERVICE}
+    endpoints = [
+        {
+            "addresses": [one.address],
+            "conditions": {"ready": True},
+            "nodeName": f"node-{one.name}",
+            "targetRef": {"kind": "Pod", "namespace": NAMESPACE, "name": one.name},
+        }
+        for one in wakers
+    ]
+    return {**body, "addressType": "IPv4", "endpoints": endpoints, "ports": [{"name": "health", "port": 8081}]}
+
+
+@asynccontextmanager
+async def two_wakers(world: World, *, deaf: bool = False) -> AsyncIterator[list[StandInWaker]]:
+    """Two ready wakers, and the operator's namespace."""
+    wakers = [StandInWaker(f"waker-{n}", f"127.0.1.{n}", deaf) for n in (1, 2)]
+    async with AsyncExitStack() as stack:
+        await world.apply(a_namespace(NAMESPACE), waker_slice(wakers))
+        for one in wakers:
+            await stack.enter_async_context(one.running(world.client))
+        yield wakers
+
+
+def service(name: str = "web", address: str = "127.96.0.10", **spec: object) -> Obj:
+    """A Service for the pods of a workload of this name; its address is on this machine, where nothing listens."""
+    ports = [{"name": "http", "port": 80, "targetPort": 8000}]
+    body = {"clusterIP": address, "selector": {"app": name}, "ports": ports, **spec}
+    return obj("v1", "Service", name, spec=body)
+
+
+def our_slices(world: World) -> list[Obj]:
+    return [one for one in world.all(ENDPOINT_SLICES) if LABEL in (one["metadata"].get("labels") or {})]
+
+
+def ports_of(live: Obj) -> tuple[WakerPort, ...]:
+    return read_rules(live["metadata"]["annotations"][LABEL]).ports
+
+
+__all__ = ["SERVICES", "StandInWaker", "our_slices", "ports_of", "service", "two_wakers", "waker_slice"]
