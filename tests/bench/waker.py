@@ -5,9 +5,7 @@ each, of a new connection each; the figures of a machine whose clients and clust
 """
 
 import asyncio
-import os
 import socket
-import sys
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
@@ -19,7 +17,7 @@ from tests.bench.lab.figures import Row, cpu_seconds, percentile, shared_mb
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import LOOPBACK
 from tests.waiting import eventually
-from tests.waker.lab import Lab, open_surroundings
+from tests.waker.lab import Lab, open_process
 
 HELD = 10_000
 IDLE_SECONDS = 10.0
@@ -181,14 +179,5 @@ async def _bench() -> AsyncIterator[tuple[Lab, int]]:
     """A waker, as the chart runs it, and its process id."""
     raise_descriptor_limit()
     with tempfile.TemporaryDirectory() as name:
-        async with open_surroundings(Path(name)) as (lab, flags, env):
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "keda_py", "waker", *flags, env={**os.environ, **env}
-            )
-            try:
-                await eventually(lambda: process.returncode is not None or lab.is_up(), 60)
-                assert process.returncode is None, "the waker has ended"
-                yield lab, process.pid
-            finally:
-                process.kill()
-                await process.wait()
+        async with open_process(Path(name)) as (lab, process):
+            yield lab, process.pid
