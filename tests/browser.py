@@ -34,11 +34,11 @@ class Browser:
         return found
 
     def until(self, selector: str, words: str) -> None:
-        from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+        from selenium.common.exceptions import WebDriverException
         from selenium.webdriver.support.wait import WebDriverWait
 
-        between_pages = (NoSuchElementException, StaleElementReferenceException)  # while a page loads anew
-        wait = WebDriverWait(self.driver, 20, poll_frequency=0.05, ignored_exceptions=between_pages)
+        # While a page loads anew there is no element, or an old one, or the loading interrupts the question.
+        wait = WebDriverWait(self.driver, PAGE_SECONDS, poll_frequency=0.05, ignored_exceptions=(WebDriverException,))
         wait.until(lambda _: words in self.text(selector))
 
     def pretend(self, zone: str, scheme: str) -> None:

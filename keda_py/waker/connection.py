@@ -106,7 +106,8 @@ class Connection(asyncio.BufferedProtocol):
     """Connection of a client to one port of a Service."""
 
     __slots__ = (
-        "_buffer", "_ended", "_http2", "_kept", "_reading", "_seen", "address", "heard", "is_known", "phase", "place",
+        "_again", "_buffer", "_ended", "_http2", "_kept", "_reading", "_seen", "address", "asked", "heard", "is_known",
+        "phase", "place",
         "pod", "pod_ended", "port", "since", "sniffed", "transport",
     )  # fmt: skip
 
@@ -128,6 +129,10 @@ class Connection(asyncio.BufferedProtocol):
         """When the first byte came, 0.0 before."""
         self._kept: bytearray | None = bytearray()
         """Bytes that no pod has got yet; None once they are passed on."""
+        self.asked = 0.0
+        """When it began to wait for a pod."""
+        self._again: bytearray | None = None
+        """A whole request that a pod has got and not answered, if another pod may get it as well."""
         self._seen = 0
         self._http2: Http2Passage | None = None
         self._ended = False
@@ -153,6 +158,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         data = bytes(self._buffer[:nbytes])
         if self._kept is None:
+            self._forget_request()
             data = data if self.heard else self._first(data)
             self._pass_on(data if self._http2 is None else self._http2.to_pod(data))
             return
@@ -193,6 +199,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Free everything, and end the pod's side in the same way."""
         self._drop_kept()
+        self._forget_request()
         self.port.leave(self)
         if self.pod is not None and self.pod.transport is not None:
             pod, self.pod = self.pod, None
@@ -224,9 +231,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def take(self, pod: PodSide) -> None:
         """Go on with a pod that has accepted: it gets what was read, and all that comes."""
-        self.pod = pod
+        self.pod, self.pod_ended = pod, False
         data = bytes(self._kept or b"")
         if isinstance(self.sniffed, HttpHead):
+            if self.sniffed.may_repeat and len(data) == self.sniffed.length:
+                self._again, self._kept = self._kept, None
             data = closing(data, self.sniffed)
         if self._http2 is not None:
             data = self._http2.to_pod(data)
@@ -278,6 +287,7 @@ class Connection(asyncio.BufferedProtocol):
     def send(self, data: bytes) -> None:
         """Pass the pod's bytes on."""
         assert self.transport is not None
+        self._forget_request()
         self.port.count_bytes(len(data))
         self.transport.write(data if self._http2 is None else self._http2.to_client(data))
 
@@ -294,7 +304,9 @@ class Connection(asyncio.BufferedProtocol):
     def end(self) -> None:
         """Tell the client that no more will come."""
         self.pod_ended = True
-        if self._ended:
+        if self._again is not None and not self._ended:
+            self._wait_again()
+        elif self._ended:
             self.close()
         elif self.transport is not None and self.transport.can_write_eof() and not self.transport.is_closing():
             with suppress(OSError):  # the client is gone already
@@ -303,7 +315,27 @@ class Connection(asyncio.BufferedProtocol):
     def pod_lost(self, exc: Exception | None) -> None:
         """End the connection as the pod has ended it."""
         self.pod = None
-        self.abort() if exc is not None else self.close()
+        if self._again is not None and not self._ended:
+            self._wait_again()
+        elif exc is not None:
+            self.abort()
+        else:
+            self.close()
+
+    def _wait_again(self) -> None:
+        """Have another pod answer: this one accepted, and ended the connection without a byte, as a proxy in front of
+        an application does that has not started yet.
+        """
+        if self.pod is not None and self.pod.transport is not None:
+            self.pod.client = None
+            self.pod.transport.abort()
+        self.pod, self._kept, self._again = None, self._again, None
+        self.port.wait_again(self)
+
+    def _forget_request(self) -> None:
+        if self._again is not None:
+            self.port.keep(-len(self._again))
+            self._again = None
 
     def _pass_on(self, data: bytes) -> None:
         if self.pod is not None and self.pod.transport is not None and not self.pod.transport.is_closing():

@@ -102,8 +102,8 @@ class Directory:
 
     @property
     def is_ready(self) -> bool:
-        """Return whether the slices are known, and all ports that are ours listen."""
-        return self._slices.synced and all(port.listening.is_set() for port in self._listening())
+        """Return whether the slices are known, and all ports that are ours were tried."""
+        return self._slices.synced and all(port.tried.is_set() for port in self._listening())
 
     def stop_listening(self) -> None:
         """Accept no more connections; those that are open are served."""

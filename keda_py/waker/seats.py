@@ -25,7 +25,7 @@ class Place:
     def wait(self, now: float) -> None:
         """Note that the connection has said what it wants, and waits."""
         for seat in (self.among_all, self.inside):
-            seat.reading_since, seat.idle_since = None, now
+            seat.reading_since, seat.answering_since, seat.idle_since = None, None, now
 
     def settle(self, now: float) -> None:
         """Note that the connection is passed on to a pod: nothing drops it any more."""

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 SETTLED_SECONDS = 0.05
 """While pods are ready, a connection that is silent for so long is passed on: the server may be the one that speaks."""
+AGAIN_SECONDS = 0.1
+"""Pause before a request is sent again whose pod accepted it and did not answer."""
 LISTEN_AGAIN_SECONDS = 5.0
 _HTTP = ("http", "https", "http2", "h2c", "grpc", "grpc-web")
 
@@ -58,18 +60,19 @@ class ServicePort:
         self._ending: dict[Connection, None] = {}
         self._open: set[Connection] = set()
         self._diallers = Diallers(around, self)
-        self.listening = asyncio.Event()
+        self.tried = asyncio.Event()
+        """Set once it listens, or could not."""
 
     # Listening
 
     async def serve(self, port: int) -> None:
         """Accept connections on a port until cancelled; those that are open go on."""
         servers = await self._listen(port)
-        self.listening.set()
+        self.tried.set()
         try:
             await asyncio.get_running_loop().create_future()
         finally:
-            self.listening.clear()
+            self.tried.clear()
             for server in servers:
                 server.close()
 
@@ -84,6 +87,7 @@ class ServicePort:
                         "port is in use, not listening", extra={**self.service.key.log_fields, "error": str(error)}
                     )
                 warned = True
+                self.tried.set()  # the operator's probe finds out; the other ports must not wait for this one
                 await asyncio.sleep(LISTEN_AGAIN_SECONDS)
                 continue
             return [await loop.create_server(self._connect, sock=one, backlog=BACKLOG) for one in sockets]
@@ -185,11 +189,24 @@ class ServicePort:
         """Let a connection wait for a pod, which may be there already."""
         self._forget(connection)
         connection.phase, connection.since = Phase.WAITING, asyncio.get_running_loop().time()
+        connection.asked = connection.since
         if connection.place is not None:
             connection.place.wait(connection.since)
         self._waiting[connection] = None
         self.service.note_waiting()
         self._diallers.dial()
+
+    def wait_again(self, connection: Connection) -> None:
+        """Let a connection wait once more, first of all, after a pod that accepted it did not answer."""
+        self._open.discard(connection)
+        connection.phase, connection.since = Phase.WAITING, connection.asked
+        if connection.place is not None:
+            connection.place.wait(connection.since)
+        self._waiting = {connection: None, **self._waiting}
+        self.service.note_waiting()
+        if not self._diallers.doors:
+            self.ring_again()
+        asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._diallers.dial)
 
     def next_waiting(self) -> Connection | None:
         """Return the connection that has waited longest."""

@@ -13,6 +13,7 @@ from keda_py.core.waking.rules import Page, WakeState, WavePart
 from tests.browser import Browser, open_browser
 from tests.http_server import HttpServer, http_server
 from tests.servers import LOOPBACK
+from tests.waiting import eventually
 from tests.waker.lab import Lab, open_lab, rules
 
 
@@ -45,7 +46,8 @@ async def test_the_page_shows_progress_and_then_the_application_at_the_same_url(
     run = asyncio.to_thread
     [port] = await lab.sleep()
     await run(browser.driver.get, f"http://{LOOPBACK}:{port}/orders?id=7")
-    assert await run(browser.text, "h1") == "night is waking up"
+    await run(browser.until, "h1", "night is waking up")
+    await eventually(lambda: lab.calls)
     assert lab.calls[0]["userAgent"].startswith("Mozilla/5.0")
     waves = (WavePart(name="db", ready=1, total=1), WavePart(name="rest", ready=2, total=8))
     at = datetime.now(UTC) + timedelta(minutes=5)  # noqa: TID251  # the waker's clock is the machine's
@@ -65,7 +67,7 @@ async def test_the_button_wakes_and_leads_back_to_the_url_that_was_opened(
     [port] = await lab.sleep("web", page=Page.CONFIRM)
     await run(browser.pretend, "Europe/Berlin", "dark")
     await run(browser.driver.get, f"http://{LOOPBACK}:{port}/orders?id=8")
-    assert await run(browser.text, "h1") == "night is asleep"
+    await run(browser.until, "h1", "night is asleep")
     assert lab.calls == []
     await run(browser.click, "button")
     await run(browser.until, "h1", "night is waking up")

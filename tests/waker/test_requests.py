@@ -78,6 +78,46 @@ async def test_a_pod_that_is_ready_but_does_not_accept_yet_is_tried_until_it_doe
         assert (await asking).text == "late"
 
 
+@pytest.mark.parametrize("reset", [False, True])
+async def test_a_pod_that_accepts_and_does_not_answer_costs_no_request(
+    lab: Lab, http: httpx.AsyncClient, reset: bool
+) -> None:
+    """As a proxy beside an application that has not started yet."""
+    refused = 0
+
+    async def refuse_twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal refused
+        if refused == 2:
+            await _serve_hello(reader, writer)
+            return
+        refused += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.transport.abort() if reset else writer.close()
+
+    async with await asyncio.start_server(refuse_twice, LOOPBACK, 0) as server:
+        [port] = await lab.sleep()
+        await lab.pods("web", {"": [server.sockets[0].getsockname()[1]]})
+        assert (await http.get(f"http://{LOOPBACK}:{port}/hello")).text == "late"
+    assert refused == 2
+
+
+async def test_a_request_that_changes_something_is_sent_once(lab: Lab, http: httpx.AsyncClient) -> None:
+    asked = 0
+
+    async def count(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        await reader.readuntil(b"\r\n\r\n")
+        asked += 1
+        writer.close()
+
+    async with await asyncio.start_server(count, LOOPBACK, 0) as server:
+        [port] = await lab.sleep()
+        await lab.pods("web", {"": [server.sockets[0].getsockname()[1]]})
+        with pytest.raises(httpx.RemoteProtocolError):
+            await http.post(f"http://{LOOPBACK}:{port}/orders")
+    assert asked == 1
+
+
 async def _serve_hello(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.readuntil(b"\r\n\r\n")
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nlate")

@@ -36,6 +36,12 @@ class HttpHead:
     """Bytes up to the body, the empty line included."""
 
     @property
+    def may_repeat(self) -> bool:
+        """Return whether the request may be sent twice without harm: it reads, and has no body."""
+        has_body = "transfer-encoding" in self.headers or self.headers.get("content-length", "0") != "0"
+        return self.method in ("GET", "HEAD", "OPTIONS") and not has_body and "upgrade" not in self.headers
+
+    @property
     def path(self) -> str:
         """Return the target without its query, also of a target that names a host, as requests to proxies do."""
         target = self.target
