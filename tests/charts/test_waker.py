@@ -1,12 +1,21 @@
 """The waker that charts/keda-py installs: off unless asked for, few rights, and a policy that confines them."""
 
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from keda_py.core.waking.rules import REQUEST_ANNOTATION
+from keda_py.kube.resources import ENDPOINT_SLICES
+from keda_py.localkube.access.identity import service_account
 from keda_py.schema.cel import compile_rule
 from keda_py.settings.waker import load_waker_settings
 from tests.charts.rendering import Obj, only, render
+from tests.charts.rights import given, noted
+from tests.servers import LOOPBACK
+from tests.waiting import eventually
+from tests.waker.lab import NAMESPACE, open_lab
 
 ON = {"waker": {"enabled": True}}
 OPERATOR = "system:serviceaccount:keda:keda-operator"
@@ -74,6 +83,34 @@ def test_in_watched_namespaces_it_has_a_role_each_and_none_for_the_cluster() -> 
     assert [rule for rule in only(objects, "ClusterRole", "keda-waker")["rules"] if "resources" in rule] == []
     for namespace in ("shop", "bank"):
         only(objects, "Role", "keda-waker", namespace)
+
+
+@pytest.mark.parametrize("patches", [False, True])
+async def test_with_its_rights_alone_it_holds_and_asks(tmp_path: Path, patches: bool) -> None:
+    objects = render(waker={"enabled": True, "patchSlices": patches})
+    roles = [
+        one for one in objects if one["kind"].startswith("ClusterRole") and one["metadata"]["name"] == "keda-waker"
+    ]
+    account = service_account("keda", "keda-waker")
+    with noted(account.name) as used:
+        async with open_lab(tmp_path, user=account, roles=roles) as lab:
+            lab.status = 503 if patches else 202
+            [port] = await lab.sleep()
+            async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+                page = await client.get(f"http://{LOOPBACK}:{port}/", headers={"Sec-Fetch-Mode": "navigate"})
+                assert "is waking up" in page.text
+                ready = await client.get(f"http://{LOOPBACK}:{lab.health_port}/readyz")
+                assert ready.status_code == 200
+            path = ENDPOINT_SLICES.named(NAMESPACE, "web-keda-py-waker")
+
+            async def is_asked() -> bool:
+                annotations = (await lab.client.get(path))["metadata"]["annotations"]
+                return REQUEST_ANNOTATION in annotations if patches else bool(lab.calls)
+
+            await eventually(is_asked)
+    assert {(right.resource, right.verb) for right in used} == {
+        (right.resource, right.verb) for right in given(roles, "keda-waker")
+    }
 
 
 def a_slice(**changes: Any) -> Obj:

@@ -35,7 +35,9 @@ from keda_py.core.waking.rules import (
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENDPOINT_SLICES, Obj
-from keda_py.localkube.cluster import LocalCluster
+from keda_py.localkube.access.identity import ADMIN
+from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from keda_py.localkube.model.calls import User
 from keda_py.settings.waker import load_waker_settings
 from keda_py.waker.app import run_waker
 from keda_py.waker.limits import Limits
@@ -174,15 +176,18 @@ def _listens(port: int) -> bool:
 
 
 @asynccontextmanager
-async def open_surroundings(folder: Path) -> AsyncIterator[tuple[Lab, list[str], dict[str, str]]]:
-    """The world of a waker, and the flags and variables of its process."""
+async def open_surroundings(
+    folder: Path, user: User = ADMIN, roles: Sequence[Obj] = ()
+) -> AsyncIterator[tuple[Lab, list[str], dict[str, str]]]:
+    """The world of a waker, and the flags and variables of its process; `roles` are enforced where there are any."""
     clock = SystemClock()
     async with AsyncExitStack() as stack:
-        cluster = await stack.enter_async_context(LocalCluster(clock))
+        cluster = await stack.enter_async_context(LocalCluster(clock, ClusterOptions(enforce_rbac=bool(roles))))
         url = await stack.enter_async_context(plain_http(cluster))
-        await cluster.apply([a_namespace(NAMESPACE), a_namespace("other")])
-        kubeconfig = folder / "kubeconfig"
+        await cluster.apply([a_namespace(NAMESPACE), a_namespace("other"), *roles])
+        kubeconfig, own = folder / "kubeconfig", folder / "waker"
         kubeconfig.write_text(token_kubeconfig(cluster, url=url))
+        own.write_text(token_kubeconfig(cluster, user, url=url))
         authority = Authority()
         (folder / "ca.crt").write_text(authority.cert)
         client = await stack.enter_async_context(KubeClient(clock, str(kubeconfig)))
@@ -191,7 +196,7 @@ async def open_surroundings(folder: Path) -> AsyncIterator[tuple[Lab, list[str],
         lab = Lab(client=client, http=http, operator=operator, metrics_port=free_port(), health_port=free_port())
         operator.answers["/wake"] = _operator(lab)
         flags = {
-            "kubeconfig": kubeconfig,
+            "kubeconfig": own,
             "operator-url": operator.url,
             "operator-ca-file": folder / "ca.crt",
             "bind-address": LOOPBACK,
@@ -221,9 +226,11 @@ async def open_process(folder: Path) -> AsyncIterator[tuple[Lab, asyncio.subproc
 
 
 @asynccontextmanager
-async def open_lab(folder: Path, limits: Limits = QUICK, **flags: str) -> AsyncIterator[Lab]:
+async def open_lab(
+    folder: Path, limits: Limits = QUICK, user: User = ADMIN, roles: Sequence[Obj] = (), **flags: str
+) -> AsyncIterator[Lab]:
     """A waker at work in this process, and the rest of its world. `flags` with underscores."""
-    async with open_surroundings(folder) as (lab, given, env):
+    async with open_surroundings(folder, user, roles) as (lab, given, env):
         more = [f"--{name.replace('_', '-')}={value}" for name, value in flags.items()]
         settings = load_waker_settings(read_flags([*given, *more], PAGE).values, env)
         running = run_waker(settings, SystemClock(), lab.stopping, limits)
