@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from keda_py.core.waking.rules import LABEL, WakerPort, read_rules
+from keda_py.core.waking.rules import LABEL, read_rules
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
-from keda_py.kube.resources import ENDPOINT_SLICES, SERVICES, Obj, Selection
+from keda_py.kube.resources import ENDPOINT_SLICES, Obj, Selection
 from tests.builders import a_namespace, obj
+from tests.operator.replicas import Replicas
+from tests.worlds.stored import Stored
 from tests.worlds.world import World
 
 SERVICE, NAMESPACE = "keda-waker", "keda"
@@ -29,19 +31,13 @@ class StandInWaker:
     reached: list[bytes] = field(default_factory=list)
     """First lines of connections that were no probes."""
 
-    @asynccontextmanager
-    async def running(self, client: KubeClient) -> AsyncIterator["StandInWaker"]:
-        """Follow the slices while the block lasts."""
+    async def start(self, client: KubeClient, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
+        """Follow the slices until the task is cancelled."""
         slices = Informer(client, InformerSpec(resource=ENDPOINT_SLICES, selection=Selection(labels=f"{LABEL}=yes")))
-        async with asyncio.TaskGroup() as tasks:
-            slices.subscribe(lambda old, new: self._follow(slices, tasks))
-            follow = tasks.create_task(slices.run())
-            try:
-                await slices.wait_synced()
-                yield self
-            finally:
-                follow.cancel()
-                self.close()
+        slices.subscribe(lambda old, new: self._follow(slices, tasks))
+        following = tasks.create_task(slices.run())
+        await slices.wait_synced()
+        return following
 
     def close(self) -> None:
         """Die: nothing listens any more."""
@@ -96,14 +92,23 @@ def waker_slice(wakers: Sequence[StandInWaker]) -> Obj:
 
 
 @asynccontextmanager
-async def two_wakers(world: World, *, deaf: bool = False) -> AsyncIterator[list[StandInWaker]]:
+async def two_wakers(world: World | Replicas, *, deaf: bool = False) -> AsyncIterator[list[StandInWaker]]:
     """Two ready wakers, and the operator's namespace."""
     wakers = [StandInWaker(f"waker-{n}", f"127.0.1.{n}", deaf) for n in (1, 2)]
-    async with AsyncExitStack() as stack:
-        await world.apply(a_namespace(NAMESPACE), waker_slice(wakers))
-        for one in wakers:
-            await stack.enter_async_context(one.running(world.client))
-        yield wakers
+    await world.apply(a_namespace(NAMESPACE), waker_slice(wakers))
+    failure: AssertionError | None = None
+    async with asyncio.TaskGroup() as tasks:
+        following = [await one.start(world.client, tasks) for one in wakers]
+        try:
+            yield wakers
+        except AssertionError as error:  # to be seen by itself, not as one of a group
+            failure = error
+        finally:
+            for one, task in zip(wakers, following, strict=True):
+                one.close()
+                task.cancel()
+    if failure is not None:
+        raise failure
 
 
 def service(name: str = "web", address: str = "127.96.0.10", **spec: object) -> Obj:
@@ -113,12 +118,5 @@ def service(name: str = "web", address: str = "127.96.0.10", **spec: object) -> 
     return obj("v1", "Service", name, spec=body)
 
 
-def our_slices(world: World) -> list[Obj]:
+def our_slices(world: Stored) -> list[Obj]:
     return [one for one in world.all(ENDPOINT_SLICES) if LABEL in (one["metadata"].get("labels") or {})]
-
-
-def ports_of(live: Obj) -> tuple[WakerPort, ...]:
-    return read_rules(live["metadata"]["annotations"][LABEL]).ports
-
-
-__all__ = ["SERVICES", "StandInWaker", "our_slices", "ports_of", "service", "two_wakers", "waker_slice"]

@@ -55,8 +55,8 @@ from keda_py.operator.environments.others import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.savings import account, stored_accounts
 from keda_py.operator.environments.state import EnvironmentMemory, Read, releasing, told_of
+from keda_py.operator.environments.waking.settling import EnvironmentWaking
 from keda_py.operator.environments.wire import fields_of
-from keda_py.operator.waking.environments import EnvironmentWaking
 
 LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
 """The longest waits between two looks: without any known change, and while files with holidays have to be read again.
@@ -84,7 +84,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._hpas = NativeHpas(parts.cluster.hpas)
         self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas)
         self._turns = Turns()
-        self._waking = EnvironmentWaking(parts.waking)
+        self._waking = EnvironmentWaking(parts.waking, parts.requests)
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
         """Parse the object and add the finalizer, which keeps it until its members are up. Raises StepError and

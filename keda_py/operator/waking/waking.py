@@ -6,11 +6,11 @@ seconds while it has slices, because a waker may die without a sign. Each pass f
 process; what is remembered here are answers of probes and since when things have been so, which a new leader finds
 out again. Members are scaled to 0 once `sleep_obstacle` is "": the slices come first.
 
-In: `wishes.py`, `caches.py`. Next: `environments.py`, which asks before members are put to sleep.
+In: `wishes.py`, `caches.py`. Next: `environments/waking/settling.py`, which asks before members are put to sleep.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -65,6 +65,8 @@ class Waking:
     caches: WakingCaches
     exists: Exists
     wishes: Wishes = field(default_factory=Wishes)
+    on_report: Callable[[str, str], Awaitable[None]] | None = None
+    """Called with the namespace of a slice and the report of a request that a waker has written into it."""
     _progress: dict[ObjectKey, Progress] = field(default_factory=dict)
     _queue: DueQueue | None = None
     _notify: list[Callable[[str], None]] = field(default_factory=list)
@@ -187,11 +189,17 @@ class Waking:
             log.warning("slice was not written", extra=key.log_fields | {"error": str(error)})
             self._note_problem(key, f"its EndpointSlice cannot be written: {error}")
             self._add(key, FAILED_SECONDS)
+        except Exception:  # one bad object does not affect the other Services
+            log.exception("service failed", extra=key.log_fields)
+            self._add(key, AGAIN_SECONDS)
 
     async def _pass(self, key: ObjectKey) -> None:
         service = self.caches.service(key.namespace, key.name)
         slices = self.caches.slices_of(key.namespace, key.name)
         owner = None if service is None else self.wishes.of(service)
+        for one in slices:
+            if one.request and self.on_report is not None:  # before it is taken off: a kill in between asks again
+                await self.on_report(one.namespace, one.request)
         if owner is None and not self._is_orphan(slices):
             return
         wish = await self._wish(key, service, owner, slices)

@@ -1,22 +1,12 @@
 """An Environment that a request may wake: its Services lead to wakers before anything sleeps, and no longer than that."""
 
-import pytest
-
 from keda_py.core.waking.rules import LABEL, WakeState, read_rules
 from keda_py.kube.resources import DEPLOYMENTS, ENDPOINT_SLICES, ENVIRONMENTS, SERVICES
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, environment
 from tests.operator.environments.builders import LUNCH, condition, status, until
-from tests.wakers.stand_in import SERVICE, our_slices, service, two_wakers, waker_slice
+from tests.wakers.stand_in import our_slices, service, two_wakers, waker_slice
 from tests.worlds.world import World
-
-
-@pytest.fixture
-async def world(quiet_world: World) -> World:
-    """With an operator that knows the wakers' Service."""
-    quiet_world.operator.flags["waker-service"] = SERVICE
-    await quiet_world.operator.start()
-    return quiet_world
 
 
 def writes(world: World) -> list[str]:

@@ -23,6 +23,7 @@ from keda_py.core.waking.slices import WakeOwner
 from keda_py.core.waking.spec import WakeSpec
 from keda_py.kube.resources import ENVIRONMENTS
 from keda_py.operator.controller.state import Remembered
+from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.waking.waking import Waking
 from keda_py.operator.waking.wishes import OwnerWish
 
@@ -35,9 +36,10 @@ _LONGEST_WAKE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentWaking:
-    """`waking` is None without wakers."""
+    """Both are None without wakers."""
 
     waking: Waking | None
+    requests: WakeRequests | None
 
     def settle(
         self,
@@ -59,7 +61,7 @@ class EnvironmentWaking:
         if decision.goal.state is State.ASLEEP and not decision.state.rests:
             pending = self._pending(spec.wake, wish)
             decision = decide(seen=replace(seen, wakers_pending=pending)) if pending else decision
-        return replace(decision, status=self._status(decision, wish, state.status))
+        return replace(decision, status=self._status(decision, wish, state))
 
     def _pending(self, wake: WakeSpec, wish: OwnerWish | None) -> str:
         """Say why it may not begin to fall asleep; "" if it may."""
@@ -68,18 +70,19 @@ class EnvironmentWaking:
         return self.waking.sleep_obstacle(wish) if wish is not None else ""
 
     def forget(self, uid: str) -> None:
-        if self.waking is not None:
+        if self.waking is not None and self.requests is not None:
             self.waking.forget(uid)
+            self.requests.forget(uid)
 
     def subscribe(self, notify: Callable[[str], None]) -> Callable[[], None]:
         """Call `notify` with the uid of each Environment whose Services have changed."""
         return self.waking.subscribe(notify) if self.waking is not None else lambda: None
 
-    def _status(
-        self, decision: EnvironmentDecision, wish: OwnerWish | None, stored: Mapping[str, Any]
-    ) -> EnvironmentStatus:
+    def _status(self, decision: EnvironmentDecision, wish: OwnerWish | None, state: Remembered) -> EnvironmentStatus:
         """Return the decision's status with what is known of its Services, and the last request as stored."""
-        kept = _stored(stored)
+        kept = _stored(state.status)
+        if self.requests is not None:
+            kept = self.requests.add_news(state.uid, kept)
         if self.waking is None or wish is None:
             told, reason, message = kept, "NoWakers", NOT_INSTALLED if self.waking is None else "it is being deleted"
         else:
