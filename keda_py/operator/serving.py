@@ -28,7 +28,6 @@ from keda_py.operator.certificates import guarded_objects, keep_certificates, pe
 from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.address import own_address
-from keda_py.operator.process.probes import probe_app
 from keda_py.operator.registration import Registration, ensure_namespace
 from keda_py.operator.standby.forwarding import Forwarding
 from keda_py.operator.standby.rights import Rights
@@ -39,6 +38,7 @@ from keda_py.serving.authorisation import Authorisation
 from keda_py.serving.certificates import read_leaf
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.peers import Peers
+from keda_py.serving.ports.probes import probe_app
 from keda_py.serving.ports.table import PortLimits
 from keda_py.serving.renewal.ca_bundles import CaBundles
 from keda_py.serving.reviews import AccessReviews, TokenReviews

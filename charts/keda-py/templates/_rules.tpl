@@ -47,6 +47,9 @@
 - {apiGroups: [""], resources: [serviceaccounts], verbs: [get, list, watch]}
 {{- end }}
 - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list]}
+{{- if include "keda-py.wakes" . }}
+{{ include "keda-py.slicesRules" . }}
+{{- end }}
 - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
 {{- if $restrict.allowAllServiceAccountTokenCreation }}
 - {apiGroups: [""], resources: [serviceaccounts/token], verbs: [create]}
@@ -104,6 +107,9 @@
 {{- if include "keda-py.ownCertificates" . }}
 - {apiGroups: [""], resources: [secrets], verbs: [create]}
 - {apiGroups: [""], resources: [secrets], resourceNames: [{{ $secret }}], verbs: [{{ $read }}update]}
+{{- end }}
+{{- if and (not $everywhere) (include "keda-py.wakes" .) }}
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}
 {{- end }}
 {{- if or (not $everywhere) $restrict.secret }}
 {{ include "keda-py.secretsRule" . }}

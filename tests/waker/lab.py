@@ -1,0 +1,230 @@
+"""A waker of this process, the cluster that it follows, and an operator that only listens.
+
+Slices are written here as the operator and the endpointslice controller write them. Pods are servers of the test; their
+addresses are those of this machine.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from keda_py.clock import SystemClock
+from keda_py.core.waking.rules import (
+    ANNOTATION,
+    LABEL,
+    LABEL_VALUE,
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+    SERVICE_LABEL,
+    WakerPort,
+    WakeRules,
+    WakeState,
+    write_rules,
+)
+from keda_py.errors import NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import ENDPOINT_SLICES, Obj
+from keda_py.localkube.cluster import LocalCluster
+from keda_py.settings.parsers import Address
+from keda_py.settings.waker import WakerClusterSettings, WakerServingSettings, WakerSettings
+from keda_py.waker.app import run_waker
+from keda_py.waker.limits import Limits
+from tests.builders import a_namespace, obj
+from tests.certificates import Authority
+from tests.http_server import HttpServer, http_server
+from tests.kubeconfigs import token_kubeconfig
+from tests.plain_http import plain_http
+from tests.servers import LOOPBACK, free_port
+from tests.waiting import eventually
+
+_NONE = timedelta(0)
+NAMESPACE = "shop"
+POD = "keda-waker-0"
+QUICK = Limits(linger=0.2, coalesce=0.05, repeat=0.5)
+"""Bounds whose end a test waits for."""
+
+
+def rules(service: str = "web", *ports: tuple[str, int], **more: Any) -> WakeRules:
+    """Rules of a Service that sleeps, held by the Environment `night`."""
+    plain = WakeRules(
+        owner_kind="Environment",
+        owner_name="night",
+        service_name=service,
+        service_uid=f"uid-{service}",
+        state=WakeState.ASLEEP,
+        hold=120,
+        ports=tuple(WakerPort(name=name, port=port, service_port=80) for name, port in ports),
+    )
+    return replace(plain, **more)
+
+
+@dataclass(kw_only=True)
+class Lab:
+    """The waker under test, and what a test changes around it."""
+
+    client: KubeClient
+    operator: HttpServer
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """Messages that the operator was told."""
+    on_call: Callable[[dict[str, Any]], Awaitable[None]] | None = None
+    status: int = 202
+    """The operator's answer."""
+    metrics_port: int = 0
+    health_port: int = 0
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    waker: "asyncio.Task[None] | None" = None
+
+    async def sleep(self, service: str = "web", *names: str, namespace: str = NAMESPACE, **more: Any) -> list[int]:
+        """Lead a Service to the waker, and return its ports once they are listened on."""
+        ports = [free_port() for _ in names or ("",)]
+        pairs = zip(names or ("",), ports, strict=True)
+        await self.put(rules(service, *pairs, **more), namespace=namespace)
+        for port in ports:
+            await eventually(lambda port=port: _listens(port))
+        return ports
+
+    async def put(self, wanted: WakeRules, namespace: str = NAMESPACE, **protocols: str) -> None:
+        """Write the slice that leads to wakers."""
+        ports = [
+            {"name": port.name, "port": port.port, "protocol": "TCP", "appProtocol": protocols.get(port.name)}
+            for port in wanted.ports
+        ]
+        labels = {SERVICE_LABEL: wanted.service_name, LABEL: LABEL_VALUE, MANAGED_BY_LABEL: MANAGED_BY}
+        found = _slice(f"{wanted.service_name}-keda-py-waker", namespace, labels, ports, [])
+        found["metadata"]["annotations"] = {ANNOTATION: write_rules(wanted)}
+        await self._write(found)
+
+    async def pods(
+        self, service: str, doors: dict[str, Sequence[int]], *, namespace: str = NAMESPACE, ready: bool = True
+    ) -> None:
+        """Write the slices of the endpointslice controller: one for each pod, which has one address here."""
+        for number in range(8):
+            with suppress(NotFound):
+                await self.client.delete(ENDPOINT_SLICES.named(namespace, f"{service}-{number}"))
+        for number in range(max(map(len, doors.values()), default=0)):
+            ports = [
+                {"name": name, "port": found[number], "protocol": "TCP"}
+                for name, found in doors.items()
+                if number < len(found)
+            ]
+            endpoint = {
+                "addresses": [LOOPBACK],
+                "conditions": {"ready": ready, "serving": ready, "terminating": False},
+                "targetRef": {"kind": "Pod", "name": f"{service}-{number}", "namespace": namespace},
+            }
+            labels = {SERVICE_LABEL: service, MANAGED_BY_LABEL: "endpointslice-controller.k8s.io"}
+            await self._write(_slice(f"{service}-{number}", namespace, labels, ports, [endpoint]))
+
+    async def delete(self, service: str = "web", namespace: str = NAMESPACE) -> None:
+        """Delete the slice that leads to wakers."""
+        await self.client.delete(ENDPOINT_SLICES.named(namespace, f"{service}-keda-py-waker"))
+
+    async def _write(self, wanted: Obj) -> None:
+        metadata = wanted["metadata"]
+        path = ENDPOINT_SLICES.named(metadata["namespace"], metadata["name"])
+        try:
+            old = await self.client.get(path)
+        except NotFound:
+            await self.client.create(ENDPOINT_SLICES, wanted)
+        else:
+            metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
+            await self.client.update(path, wanted)
+
+    async def metric(self, name: str) -> float:
+        """Return the sum of a metric's series on the waker's page."""
+        import httpx
+
+        async with httpx.AsyncClient(trust_env=False) as client:
+            page = (await client.get(f"http://{LOOPBACK}:{self.metrics_port}/metrics")).text
+        return sum(
+            float(line.rpartition(" ")[2]) for line in page.splitlines() if line.startswith((f"{name}{{", f"{name} "))
+        )
+
+    async def stop(self) -> None:
+        """Send the waker away, and wait until it has gone."""
+        self.stopping.set()
+        assert self.waker is not None
+        await self.waker
+
+
+def _slice(name: str, namespace: str, labels: dict[str, str], ports: list[Any], endpoints: list[Any]) -> Obj:
+    return obj(
+        "discovery.k8s.io/v1", "EndpointSlice", name, namespace, addressType="IPv4", ports=ports, endpoints=endpoints
+    ) | {"metadata": {"name": name, "namespace": namespace, "labels": labels}}
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((LOOPBACK, port), 1.0).close()
+    except OSError:
+        return False
+    return True
+
+
+@asynccontextmanager
+async def open_lab(folder: Path, limits: Limits = QUICK, **serving: Any) -> AsyncIterator[Lab]:
+    """A waker at work, and the rest of its world."""
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        cluster = await stack.enter_async_context(LocalCluster(clock))
+        url = await stack.enter_async_context(plain_http(cluster))
+        await cluster.apply([a_namespace(NAMESPACE), a_namespace("other")])
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(token_kubeconfig(cluster, url=url))
+        authority = Authority()
+        (folder / "ca.crt").write_text(authority.cert)
+        client = await stack.enter_async_context(KubeClient(clock, str(kubeconfig)))
+        operator = await stack.enter_async_context(http_server(_server_tls(authority, folder)))
+        lab = Lab(client=client, operator=operator, metrics_port=free_port(), health_port=free_port())
+        operator.answers["/wake"] = _operator(lab)
+        settings = WakerSettings(
+            cluster=WakerClusterSettings(
+                kubeconfig=str(kubeconfig),
+                pod_name=POD,
+                pod_ip=LOOPBACK,
+                operator_url=operator.url,
+                operator_ca_file=str(folder / "ca.crt"),
+            ),
+            serving=WakerServingSettings(
+                bind_address=LOOPBACK,
+                metrics=Address(host=LOOPBACK, port=lab.metrics_port),
+                health=Address(host=LOOPBACK, port=lab.health_port),
+                **{"shutdown_delay": _NONE, "drain": _NONE, **serving},
+            ),
+        )
+        lab.waker = asyncio.get_running_loop().create_task(run_waker(settings, clock, lab.stopping, limits))
+        await eventually(lambda: _listens(lab.health_port) or lab.waker.done())
+        try:
+            yield lab
+        finally:
+            await lab.stop()
+
+
+def _operator(lab: Lab) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        assert request.headers["Authorization"].startswith("Bearer ")
+        if request.method == "POST" and lab.status < 300:
+            told = await request.json()
+            lab.calls.append(told)
+            if lab.on_call is not None:
+                await lab.on_call(told)
+        return web.Response(status=lab.status)
+
+    return answer
+
+
+def _server_tls(authority: Authority, folder: Path) -> ssl.SSLContext:
+    pair = authority.leaf("operator")
+    (folder / "tls.crt").write_text(pair.cert)
+    (folder / "tls.key").write_text(pair.key)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    return context
