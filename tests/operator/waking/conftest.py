@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.wakers.stand_in import SERVICE
+from tests.operator.waking.stand_in import SERVICE
 from tests.worlds.world import World
 
 

@@ -5,7 +5,7 @@ from keda_py.kube.resources import DEPLOYMENTS, ENDPOINT_SLICES, ENVIRONMENTS, S
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, environment
 from tests.operator.environments.builders import LUNCH, condition, status, until
-from tests.wakers.stand_in import our_slices, service, two_wakers, waker_slice
+from tests.operator.waking.stand_in import our_slices, service, two_wakers, waker_slice
 from tests.worlds.world import World
 
 

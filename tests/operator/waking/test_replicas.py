@@ -6,8 +6,8 @@ from keda_py.kube.resources import OVERRIDES
 from keda_py.localkube.access.identity import ADMIN
 from tests.builders import deployment, environment, override
 from tests.operator.replicas import Replica, Replicas, blind
+from tests.operator.waking.stand_in import SERVICE, our_slices, service, two_wakers
 from tests.waiting import eventually
-from tests.wakers.stand_in import SERVICE, our_slices, service, two_wakers
 
 REPORT = {"namespace": "default", "service": "web", "client": "10.1.2.3"}
 

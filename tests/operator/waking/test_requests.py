@@ -12,7 +12,7 @@ from keda_py.localkube.model.calls import User
 from tests.builders import deployment, environment, obj, override
 from tests.operator.environments.builders import status, until
 from tests.operator.replicas import blind
-from tests.wakers.stand_in import our_slices, service, two_wakers
+from tests.operator.waking.stand_in import our_slices, service, two_wakers
 from tests.worlds.world import World
 
 NIGHT: dict[str, Any] = {"timeZone": "UTC", "hours": [{"from": "08:00", "to": "12:04"}]}
