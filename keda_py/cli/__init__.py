@@ -45,7 +45,7 @@ COMMANDS = {
 
 FOLDERS = {
     **dict.fromkeys(("env", "wake", "sleep", "hold", "end", "release"), "environments"),
-    **dict.fromkeys(("operator", "waker"), "processes"),
+    **dict.fromkeys(("local", "waker"), "processes"),
     **dict.fromkeys(("preview", "advise", "savings", "simulate", "shadow", "dashboard"), "planning"),
 }
 """Subpackage of each command whose module is not in this package itself."""

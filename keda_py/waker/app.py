@@ -83,8 +83,9 @@ def _limits(settings: WakerSettings) -> Limits:
 
 
 def _surroundings(settings: WakerSettings, clock: Clock, tasks: asyncio.TaskGroup, limits: Limits) -> Surroundings:
-    # A connection that a pod has needs two descriptors.
-    most = min(limits.connections, max((descriptors() - _SPARE_DESCRIPTORS) // 2, 1))
+    # A connection that waits needs one descriptor, one that a pod has needs two. Where a third is not enough for those,
+    # opening fails, and is tried again as others end.
+    most = min(limits.connections, max((descriptors() - _SPARE_DESCRIPTORS) * 2 // 3, 1))
     if most < limits.connections:
         log.warning("fewer connections than wanted, for lack of file descriptors", extra={"connections": most})
     seats, metrics = Seats(limits, most), WakerMetrics()

@@ -12,7 +12,8 @@ from contextlib import suppress
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
-from keda_py.core.waking.sniffing import HttpHead, Sniffed, UnknownProtocol, closing, sniff
+from keda_py.core.waking.http2 import Http2Passage
+from keda_py.core.waking.sniffing import H2Preface, HttpHead, Sniffed, UnknownProtocol, closing, sniff
 from keda_py.waker.seats import Place
 
 if TYPE_CHECKING:
@@ -105,8 +106,8 @@ class Connection(asyncio.BufferedProtocol):
     """Connection of a client to one port of a Service."""
 
     __slots__ = (
-        "_buffer", "_ended", "_kept", "_reading", "_seen", "address", "heard", "is_known", "phase", "place", "pod",
-        "port", "since", "sniffed", "transport",
+        "_buffer", "_ended", "_http2", "_kept", "_reading", "_seen", "address", "heard", "is_known", "phase", "place",
+        "pod", "pod_ended", "port", "since", "sniffed", "transport",
     )  # fmt: skip
 
     def __init__(self, port: "ServicePort", buffer: memoryview) -> None:
@@ -115,6 +116,8 @@ class Connection(asyncio.BufferedProtocol):
         self.phase = Phase.SNIFFING
         self.place: Place | None = None
         self.pod: PodSide | None = None
+        self.pod_ended = False
+        """Whether the pod has ended its direction."""
         self.sniffed: Sniffed | None = None
         self.is_known = False
         """Whether bytes told what it is; a silent connection is only taken for something."""
@@ -126,6 +129,7 @@ class Connection(asyncio.BufferedProtocol):
         self._kept: bytearray | None = bytearray()
         """Bytes that no pod has got yet; None once they are passed on."""
         self._seen = 0
+        self._http2: Http2Passage | None = None
         self._ended = False
         self._reading = True
 
@@ -149,7 +153,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         data = bytes(self._buffer[:nbytes])
         if self._kept is None:
-            self._pass_on(data if self.heard else self._first(data))
+            data = data if self.heard else self._first(data)
+            self._pass_on(data if self._http2 is None else self._http2.to_pod(data))
             return
         self._keep(data)
         if not self.is_known:
@@ -170,14 +175,18 @@ class Connection(asyncio.BufferedProtocol):
         """Return the first bytes of a client that was silent until a pod had it; HTTP is asked to leave here, too."""
         self.heard = asyncio.get_running_loop().time()
         found = sniff(data)
+        if isinstance(found, H2Preface):
+            self._http2 = Http2Passage()
         return closing(data, found) if isinstance(found, HttpHead) else data
 
     def eof_received(self) -> bool:
         """Take the end for the client's leave where its protocol never ends one direction alone."""
         self._ended = True
+        if self._http2 is not None:  # it ends both directions at once, and some servers go on after half of an end
+            return False
         if self.phase is Phase.OPEN and self._kept is None:
             self._end_pod()
-            return True
+            return not self.pod_ended  # with both directions ended, nothing more can come
         # `nc`, and some clients of line protocols, end their direction and still wait for what comes back.
         return self.phase is Phase.WAITING and isinstance(self.sniffed, UnknownProtocol) and bool(self._kept)
 
@@ -209,6 +218,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _know(self, found: Sniffed) -> None:
         self.sniffed, self.is_known = found, True
+        if isinstance(found, H2Preface):
+            self._http2 = Http2Passage()
         self.port.found(self, found)
 
     def take(self, pod: PodSide) -> None:
@@ -217,6 +228,8 @@ class Connection(asyncio.BufferedProtocol):
         data = bytes(self._kept or b"")
         if isinstance(self.sniffed, HttpHead):
             data = closing(data, self.sniffed)
+        if self._http2 is not None:
+            data = self._http2.to_pod(data)
         self._drop_kept()
         self.read(wanted=True)
         if data:
@@ -266,11 +279,24 @@ class Connection(asyncio.BufferedProtocol):
         """Pass the pod's bytes on."""
         assert self.transport is not None
         self.port.count_bytes(len(data))
-        self.transport.write(data)
+        self.transport.write(data if self._http2 is None else self._http2.to_client(data))
+
+    def greet(self) -> None:
+        """Let a client of HTTP/2 go on waiting: without the server's SETTINGS it would give the connection up."""
+        if self._http2 is not None and self.transport is not None:
+            self.transport.write(self._http2.greet())
+
+    def ask_to_leave(self) -> None:
+        """Ask the client to open a connection anew, which leads to a pod, where its protocol has words for that."""
+        if self._http2 is not None and self.transport is not None and (words := self._http2.leave()):
+            self.transport.write(words)
 
     def end(self) -> None:
         """Tell the client that no more will come."""
-        if self.transport is not None and self.transport.can_write_eof() and not self.transport.is_closing():
+        self.pod_ended = True
+        if self._ended:
+            self.close()
+        elif self.transport is not None and self.transport.can_write_eof() and not self.transport.is_closing():
             with suppress(OSError):  # the client is gone already
                 self.transport.write_eof()
 

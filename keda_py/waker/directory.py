@@ -190,8 +190,10 @@ class Directory:
         service = self._services.get(key)
         if service is not None and key not in self._leaving:
             service.is_gone = True
-            later = asyncio.get_running_loop().call_later
-            self._leaving[key] = later(self._around.limits.linger, self._end, key)
+            later, limits = asyncio.get_running_loop().call_later, self._around.limits
+            self._leaving[key] = later(limits.linger, self._end, key)
+            for port in service.ports.values():
+                later(min(limits.leave, limits.linger), port.ask_to_leave)
 
     def _end(self, key: str) -> None:
         """Stop listening for the Service; connections that are open go on until they end."""

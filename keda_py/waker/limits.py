@@ -11,6 +11,8 @@ class Limits:
     namespace_connections: int = 10_000
     connection_bytes: int = 64 * 1024
     """Bytes that are kept of a connection while it waits; further ones stay in the kernel and with the client."""
+    first_bytes: int = 2 * 1024
+    """Bytes that are kept of each connection, whatever others of its namespace have: the head of a usual request."""
     namespace_bytes: int = 16 * 2**20
     all_bytes: int = 48 * 2**20
     """Half of what 10 000 held connections may cost in all: 150 MB, 50 of them for the process itself."""
@@ -26,6 +28,8 @@ class Limits:
     dials_at_once: int = 32
     linger: float = 10.0
     """A port is served so long after its slice has gone: proxies and ingresses lag behind by a second or more."""
+    leave: float = 2.0
+    """After its slice has gone, clients of a Service are asked to connect anew: every node knows of it by then."""
     repeat: float = 5.0
     """While connections wait, the operator is told so again after that time."""
     coalesce: float = 1.0

@@ -14,9 +14,10 @@ from typing import Protocol
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.waking import answers
 from keda_py.core.waking.answers import Course, course
+from keda_py.core.waking.http2 import TRY_AGAIN
 from keda_py.core.waking.page import confirm_page, progress_page
 from keda_py.core.waking.rules import Page, WakeRules
-from keda_py.core.waking.sniffing import HttpHead, Probe, Sniffed, TooLong, UnknownProtocol
+from keda_py.core.waking.sniffing import H2Preface, HttpHead, Probe, Sniffed, TooLong, UnknownProtocol
 from keda_py.serving.ports.listening import BACKLOG, listen
 from keda_py.waker.connection import Connection, Phase
 from keda_py.waker.diallers import Diallers, Door
@@ -143,6 +144,8 @@ class ServicePort:
             case _:
                 if connection not in self._waiting:  # else it was silent so far, and waits already
                     self._wait(connection)
+                if not self._diallers.doors:
+                    connection.greet()
                 self._wake_by(connection)
 
     def _wake_by(self, connection: Connection) -> None:
@@ -232,6 +235,8 @@ class ServicePort:
             body = connection.sniffed.method != "HEAD"
             text = _REASONS.get(reason, reason)
             connection.answer(answers.unavailable(self.service.rules, self._around.clock.now(), text, body=body))
+        elif isinstance(connection.sniffed, H2Preface):
+            connection.answer(TRY_AGAIN)
         connection.close()
 
     def leave(self, connection: Connection) -> None:
@@ -257,7 +262,8 @@ class ServicePort:
 
     def room(self, kept: int) -> int:
         """Return how many more bytes may be kept of a connection."""
-        return min(self._limits.connection_bytes - kept, self._around.seats.room(self.service.key.namespace))
+        shared = min(self._limits.connection_bytes - kept, self._around.seats.room(self.service.key.namespace))
+        return max(shared, self._limits.first_bytes - kept)
 
     def keep(self, count: int) -> None:
         """Account for bytes that are kept, or with a negative count no longer."""
@@ -271,6 +277,11 @@ class ServicePort:
     def update(self, doors: Sequence[Door]) -> None:
         """Take the pods that are ready now."""
         self._diallers.update(doors)
+
+    def ask_to_leave(self) -> None:
+        """Ask clients to open their connections anew: the Service leads to its pods by now."""
+        for connection in tuple(self._open):
+            connection.ask_to_leave()
 
     def sweep(self, now: float) -> None:
         """End what has waited for too long, and take silent connections for a protocol in which the server begins."""

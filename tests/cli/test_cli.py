@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from keda_py.cli import COMMANDS, main
-from keda_py.cli.processes.flags import IGNORED, read_flags
-from keda_py.cli.processes.operator import PAGE
+from keda_py.cli.flags import IGNORED, read_flags
+from keda_py.cli.operator import PAGE
 from keda_py.errors import ConfigError
 from tests.documents import read, read_all, read_file
 from tests.sweeps import chosen

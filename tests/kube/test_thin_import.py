@@ -90,7 +90,7 @@ async def test_a_library_laid_out_otherwise_is_imported_whole_and_says_so(
 
 async def test_the_operator_runs_without_the_embedded_cluster_the_demo_and_validate() -> None:
     found, _ = await run(
-        "import json, sys, keda_py.cli.processes.operator, keda_py.operator.app\n"
+        "import json, sys, keda_py.cli.operator, keda_py.operator.app\n"
         "rooms = {name.split('.')[1] for name in sys.modules if name.startswith('keda_py.')}\n"
         "print(json.dumps(sorted(rooms & {'localkube', 'demo', 'validation', 'migration', 'explanation'})))\n"
     )

@@ -6,16 +6,17 @@ addresses are those of this machine.
 
 import asyncio
 import socket
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 from aiohttp import web
 
+from keda_py.cli.flags import read_flags
+from keda_py.cli.processes.waker import PAGE
 from keda_py.clock import SystemClock
 from keda_py.core.waking.rules import (
     ANNOTATION,
@@ -33,8 +34,7 @@ from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENDPOINT_SLICES, Obj
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.settings.parsers import Address
-from keda_py.settings.waker import WakerClusterSettings, WakerServingSettings, WakerSettings
+from keda_py.settings.waker import load_waker_settings
 from keda_py.waker.app import run_waker
 from keda_py.waker.limits import Limits
 from tests.builders import a_namespace, obj
@@ -45,7 +45,6 @@ from tests.plain_http import plain_http
 from tests.servers import LOOPBACK, free_port
 from tests.waiting import eventually
 
-_NONE = timedelta(0)
 NAMESPACE = "shop"
 POD = "keda-waker-0"
 QUICK = Limits(linger=0.2, coalesce=0.05, repeat=0.5)
@@ -71,6 +70,8 @@ class Lab:
     """The waker under test, and what a test changes around it."""
 
     client: KubeClient
+    http: httpx.AsyncClient
+    """For its metrics."""
     operator: HttpServer
     calls: list[dict[str, Any]] = field(default_factory=list)
     """Messages that the operator was told."""
@@ -140,13 +141,14 @@ class Lab:
 
     async def metric(self, name: str) -> float:
         """Return the sum of a metric's series on the waker's page."""
-        import httpx
-
-        async with httpx.AsyncClient(trust_env=False) as client:
-            page = (await client.get(f"http://{LOOPBACK}:{self.metrics_port}/metrics")).text
+        page = (await self.http.get(f"http://{LOOPBACK}:{self.metrics_port}/metrics")).text
         return sum(
             float(line.rpartition(" ")[2]) for line in page.splitlines() if line.startswith((f"{name}{{", f"{name} "))
         )
+
+    def is_up(self) -> bool:
+        """Return whether the waker has opened its ports for the kubelet."""
+        return _listens(self.health_port)
 
     async def stop(self) -> None:
         """Send the waker away, and wait until it has gone."""
@@ -170,8 +172,8 @@ def _listens(port: int) -> bool:
 
 
 @asynccontextmanager
-async def open_lab(folder: Path, limits: Limits = QUICK, **serving: Any) -> AsyncIterator[Lab]:
-    """A waker at work, and the rest of its world."""
+async def open_surroundings(folder: Path) -> AsyncIterator[tuple[Lab, list[str], dict[str, str]]]:
+    """The world of a waker, and the flags and variables of its process."""
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         cluster = await stack.enter_async_context(LocalCluster(clock))
@@ -182,26 +184,32 @@ async def open_lab(folder: Path, limits: Limits = QUICK, **serving: Any) -> Asyn
         authority = Authority()
         (folder / "ca.crt").write_text(authority.cert)
         client = await stack.enter_async_context(KubeClient(clock, str(kubeconfig)))
-        operator = await stack.enter_async_context(http_server(_server_tls(authority, folder)))
-        lab = Lab(client=client, operator=operator, metrics_port=free_port(), health_port=free_port())
+        operator = await stack.enter_async_context(http_server(authority.server_context(folder)))
+        http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
+        lab = Lab(client=client, http=http, operator=operator, metrics_port=free_port(), health_port=free_port())
         operator.answers["/wake"] = _operator(lab)
-        settings = WakerSettings(
-            cluster=WakerClusterSettings(
-                kubeconfig=str(kubeconfig),
-                pod_name=POD,
-                pod_ip=LOOPBACK,
-                operator_url=operator.url,
-                operator_ca_file=str(folder / "ca.crt"),
-            ),
-            serving=WakerServingSettings(
-                bind_address=LOOPBACK,
-                metrics=Address(host=LOOPBACK, port=lab.metrics_port),
-                health=Address(host=LOOPBACK, port=lab.health_port),
-                **{"shutdown_delay": _NONE, "drain": _NONE, **serving},
-            ),
-        )
-        lab.waker = asyncio.get_running_loop().create_task(run_waker(settings, clock, lab.stopping, limits))
-        await eventually(lambda: _listens(lab.health_port) or lab.waker.done())
+        flags = {
+            "kubeconfig": kubeconfig,
+            "operator-url": operator.url,
+            "operator-ca-file": folder / "ca.crt",
+            "bind-address": LOOPBACK,
+            "metrics-bind-address": f"{LOOPBACK}:{lab.metrics_port}",
+            "health-probe-bind-address": f"{LOOPBACK}:{lab.health_port}",
+            "shutdown-delay": "0s",
+            "drain-period": "0s",
+        }
+        yield lab, [f"--{name}={value}" for name, value in flags.items()], {"POD_NAME": POD, "POD_IP": LOOPBACK}
+
+
+@asynccontextmanager
+async def open_lab(folder: Path, limits: Limits = QUICK, **flags: str) -> AsyncIterator[Lab]:
+    """A waker at work in this process, and the rest of its world. `flags` with underscores."""
+    async with open_surroundings(folder) as (lab, given, env):
+        more = [f"--{name.replace('_', '-')}={value}" for name, value in flags.items()]
+        settings = load_waker_settings(read_flags([*given, *more], PAGE).values, env)
+        running = run_waker(settings, SystemClock(), lab.stopping, limits)
+        lab.waker = asyncio.get_running_loop().create_task(running)
+        await eventually(lambda: lab.is_up() or lab.waker.done())
         try:
             yield lab
         finally:
@@ -219,12 +227,3 @@ def _operator(lab: Lab) -> Callable[[web.Request], Awaitable[web.StreamResponse]
         return web.Response(status=lab.status)
 
     return answer
-
-
-def _server_tls(authority: Authority, folder: Path) -> ssl.SSLContext:
-    pair = authority.leaf("operator")
-    (folder / "tls.crt").write_text(pair.cert)
-    (folder / "tls.key").write_text(pair.key)
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
-    return context

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from tests.servers import LOOPBACK, binary, free_port, redis_command, running
 from tests.waiting import eventually
 from tests.waker.lab import Lab, open_lab
 
+SETTLED_SECONDS = 0.2
+"""Real time in which a socket that still takes something would have taken it."""
 Sleeping = Callable[[int], Awaitable[int]]
 """From the port of a server to that of a sleeping Service, whose pod the server is once a request has woken it."""
 
@@ -85,33 +88,68 @@ async def test_curl_and_a_large_body(asleep: Sleeping, tmp_path: Path) -> None:
     assert text == "5000000 bytes"
 
 
-async def test_several_requests_over_a_client_that_keeps_connections(asleep: Sleeping) -> None:
+async def is_free(lab: Lab) -> bool:
+    """Whether the waker has no connection any more."""
+    return await lab.metric("keda_py_waker_open_connections") == 0
+
+
+async def test_several_requests_over_a_client_that_keeps_connections(asleep: Sleeping, lab: Lab) -> None:
     async with http_server() as shop, httpx.AsyncClient(trust_env=False, timeout=60) as client:
         shop.answers["/"] = "hello"
         url = f"http://{LOOPBACK}:{await asleep(shop.port)}/"
         answers = [(await client.get(url)).text for _ in range(3)]
         assert answers == ["hello"] * 3
+        await eventually(lambda: is_free(lab))
         peers = {request.transport.get_extra_info("peername") for request in shop.asked if request.transport}
     assert len(shop.asked) == 3
     assert len(peers) <= 1  # each connection has ended: the client went through the Service anew
 
 
-async def test_grpc_with_its_deadline(asleep: Sleeping) -> None:
+@asynccontextmanager
+async def greeter() -> AsyncIterator[int]:
+    """The port of a server of gRPC that says hello."""
+
     async def greet(request: bytes, _: Any) -> bytes:
         return b"hello " + request
 
     method = grpc.unary_unary_rpc_method_handler(greet)
     server = grpc.aio.server()
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("shop.Greeter", {"Greet": method}),))
-    pod = server.add_insecure_port(f"{LOOPBACK}:0")
+    port = server.add_insecure_port(f"{LOOPBACK}:0")
     await server.start()
     try:
+        yield port
+    finally:
+        await server.stop(None)
+
+
+async def test_grpc_with_its_deadline(asleep: Sleeping) -> None:
+    async with greeter() as pod:
         port = await asleep(pod)
         async with grpc.aio.insecure_channel(f"{LOOPBACK}:{port}", (("grpc.enable_http_proxy", 0),)) as channel:
             call = channel.unary_unary("/shop.Greeter/Greet")
             assert [await call(name, timeout=60) for name in (b"anna", b"bob")] == [b"hello anna", b"hello bob"]
-    finally:
-        await server.stop(None)
+
+
+async def test_a_grpc_client_waits_for_longer_than_it_would_for_a_silent_server(asleep: Sleeping, lab: Lab) -> None:
+    """It gives a connection up for which no SETTINGS come; how soon is set here."""
+    impatient = (("grpc.enable_http_proxy", 0), ("grpc.min_reconnect_backoff_ms", 500))
+    port = await asleep(free_port())
+    lab.on_call = None
+    async with grpc.aio.insecure_channel(f"{LOOPBACK}:{port}", impatient) as channel:
+        async with asyncio.timeout(60):
+            await channel.channel_ready()
+
+
+async def test_a_grpc_client_goes_to_the_pods_once_the_slice_is_gone(lab: Lab) -> None:
+    async with greeter() as pod:
+        [port] = await lab.sleep()
+        await lab.pods("web", {"": [pod]})
+        async with grpc.aio.insecure_channel(f"{LOOPBACK}:{port}", (("grpc.enable_http_proxy", 0),)) as channel:
+            call = channel.unary_unary("/shop.Greeter/Greet")
+            assert await call(b"anna", timeout=60) == b"hello anna"
+            await lab.delete()
+            await eventually(lambda: is_free(lab))
 
 
 async def test_a_websocket_that_stays_open(asleep: Sleeping) -> None:
@@ -175,7 +213,7 @@ async def test_a_server_that_speaks_first(asleep: Sleeping, authority: Authority
         client.close()
 
 
-async def test_a_client_that_ends_its_direction_still_gets_the_answer(asleep: Sleeping) -> None:
+async def test_a_client_that_ends_its_direction_still_gets_the_answer(asleep: Sleeping, lab: Lab) -> None:
     async def shout(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write((await reader.read()).upper())
         writer.close()
@@ -186,6 +224,7 @@ async def test_a_client_that_ends_its_direction_still_gets_the_answer(asleep: Sl
         writer.write(b"hello\r\n")
         writer.write_eof()
         assert await reader.read() == b"HELLO\r\n"
+        await eventually(lambda: is_free(lab))
         writer.close()
 
 
@@ -209,7 +248,7 @@ async def test_a_slow_reader_slows_the_pod_and_not_the_memory_of_the_waker(lab: 
         before = -1
         while before != sent:  # until nothing moves any more
             before = sent
-            await asyncio.sleep(0.2)  # real time, in which a socket that still takes something would have taken it
+            await asyncio.sleep(SETTLED_SECONDS)
         assert sent < 20_000_000
         total = 1
         while piece := await reader.read(1_000_000):

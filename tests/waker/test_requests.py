@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -260,8 +259,7 @@ async def test_after_the_slice_is_gone_late_connections_are_passed_on_for_a_mome
 async def test_at_sigterm_it_is_not_ready_and_waiting_requests_are_served_to_their_end(
     tmp_path: Path, shop: HttpServer, http: httpx.AsyncClient
 ) -> None:
-    long = timedelta(seconds=30)
-    async with open_lab(tmp_path, drain=long) as lab:
+    async with open_lab(tmp_path, drain_period="30s") as lab:
         [port] = await lab.sleep()
         asking = asyncio.get_running_loop().create_task(http.get(f"http://{LOOPBACK}:{port}/hello"))
         await eventually(lambda: lab.metric("keda_py_waker_held"))

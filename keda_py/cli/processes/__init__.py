@@ -1,1 +1,1 @@
-"""Commands that are processes of a cluster, operator and waker, and the flags that their settings make."""
+"""Commands that are processes beside the operator: the embedded cluster, and the waker."""

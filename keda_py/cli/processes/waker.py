@@ -4,8 +4,8 @@ import asyncio
 import importlib
 import os
 
-from keda_py.cli.processes.flags import FlagPage, read_flags
-from keda_py.cli.processes.operator import configure_logs, warn_of_ignored
+from keda_py.cli.flags import FlagPage, read_flags
+from keda_py.cli.operator import configure_logs, warn_of_ignored
 from keda_py.operator.process.loops import loop_factory
 from keda_py.operator.process.memory import allocate_sparingly
 from keda_py.settings.waker import WAKER_GROUPS, load_waker_settings

@@ -8,7 +8,7 @@ import pytest
 
 LIFE = """
 import gc, json, sys
-from keda_py.cli.processes.operator import leave_out_unused
+from keda_py.cli.operator import leave_out_unused
 leave_out_unused()
 import keda_py.operator.app
 operator = list(sys.modules)

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from keda_py.cli.operator import configure_logs
 from keda_py.cli.parsers import command_parser
-from keda_py.cli.processes.operator import configure_logs
 from keda_py.operator.process.loops import loop_factory
 from keda_py.settings.settings import load_settings
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 
 from keda_py import logs
-from keda_py.cli.processes.flags import FlagPage, read_flags
+from keda_py.cli.flags import FlagPage, read_flags
 from keda_py.operator.process.loops import loop_factory
 from keda_py.operator.process.memory import leave_out_unused
 from keda_py.settings.process import LogSettings
