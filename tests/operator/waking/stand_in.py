@@ -28,6 +28,7 @@ class StandInWaker:
     deaf: bool = False
     servers: dict[int, tuple[str, asyncio.Server]] = field(default_factory=dict)
     """By port: the uid of its Service, and what listens."""
+    _opening: set[int] = field(default_factory=set)
     reached: list[bytes] = field(default_factory=list)
     """First lines of connections that were no probes."""
 
@@ -55,7 +56,8 @@ class StandInWaker:
         for port in [port for port, (uid, _) in self.servers.items() if wanted.get(port) != uid]:
             self.servers.pop(port)[1].close()
         for port, uid in wanted.items():
-            if port not in self.servers and not self.deaf:
+            if port not in self.servers and port not in self._opening and not self.deaf:
+                self._opening.add(port)
                 tasks.create_task(self._listen(port, uid))
 
     async def _listen(self, port: int, uid: str) -> None:
@@ -69,10 +71,8 @@ class StandInWaker:
             writer.close()
 
         server = await asyncio.start_server(accept, self.address, port)
-        if port in self.servers:
-            server.close()
-        else:
-            self.servers[port] = uid, server
+        self._opening.discard(port)
+        self.servers[port] = uid, server
 
 
 def waker_slice(wakers: Sequence[StandInWaker]) -> Obj:

@@ -14,7 +14,7 @@ from keda_py.apis.foreign import map_at
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.goal import Reason, State
-from keda_py.core.environment.decision.seen import EnvironmentSeen
+from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import Phase, lead_of
 from keda_py.core.environment.overrides import OverrideState
 from keda_py.core.environment.spec import EnvironmentSpec
@@ -130,6 +130,7 @@ def wish_of(spec: EnvironmentSpec, seen: EnvironmentSeen, decision: EnvironmentD
         spec=spec.wake,
         state=state,
         pods=frozenset(frozenset(one.pod_labels.items()) for one in own if one.pod_labels),
+        pods_unknown=any(not one.pod_labels and one.role is not Role.CRON_JOB for one in own),
         # While it is awake nothing is shown, so that the rules do not change with each pod.
         waves=tuple(waves) if state is WakeState.WAKING else (),
         usual=int(usual.total_seconds()),
