@@ -118,6 +118,7 @@ async def _sweep(around: Surroundings) -> None:
     """End what has waited for too long, until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
+        await around.active.wait()
         await asyncio.sleep(SWEEP_SECONDS)
         for port in tuple(around.busy):
             port.sweep(loop.time())

@@ -28,16 +28,19 @@ class Surroundings:
     """Into which all connections read, one after the other: 10 000 buffers of their own would be 640 MB."""
     busy: set["ServicePort"] = field(default_factory=set)
     """Ports that have connections, also after their Service has gone."""
+    active: asyncio.Event = field(default_factory=asyncio.Event)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set while no port has any."""
+    """`active` is set while a port has any, `idle` while none has."""
 
     def begin(self, port: "ServicePort") -> None:
         """Note that a port has connections."""
         self.busy.add(port)
+        self.active.set()
         self.idle.clear()
 
     def end(self, port: "ServicePort") -> None:
         """Note that a port has none any more."""
         self.busy.discard(port)
         if not self.busy:
+            self.active.clear()
             self.idle.set()

@@ -50,6 +50,15 @@ def test_the_operator_finds_the_wakers_and_its_own_service_and_budget_do_not() -
     assert "--waker-service=keda-waker" in operator["args"]
 
 
+def test_prometheus_finds_its_pods_beside_the_operators() -> None:
+    monitors = {"operator": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}}
+    objects = render(**ON, prometheus=monitors)
+    pod = only(objects, "Deployment", "keda-waker", "keda")["spec"]["template"]
+    for kind in ("ServiceMonitor", "PodMonitor"):
+        selector = only(objects, kind, "keda-waker", "keda")["spec"]["selector"]["matchLabels"]
+        assert selector.items() <= pod["metadata"]["labels"].items()
+
+
 @pytest.mark.parametrize(
     ("values", "verbs"), [({}, {"list", "watch"}), ({"patchSlices": True}, {"list", "watch", "patch"})]
 )

@@ -4,10 +4,8 @@ The waker is a process of its own, and everything happens in real time.
 """
 
 import asyncio
-import os
 import resource
 import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -18,7 +16,7 @@ import pytest
 from tests.http_server import HttpServer, http_server
 from tests.servers import LOOPBACK
 from tests.waiting import eventually
-from tests.waker.lab import Lab, open_surroundings
+from tests.waker.lab import Lab, open_process
 
 CROWD = 10_000
 MIB = 2**20
@@ -48,28 +46,8 @@ class Process:
 async def waker(tmp_path: Path) -> AsyncIterator[Process]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    async with open_surroundings(tmp_path) as (lab, flags, env):
-        log = tmp_path / "waker.log"
-        with log.open("wb") as output:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "keda_py",
-                "waker",
-                *flags,
-                env={**os.environ, **env},
-                stdout=output,
-                stderr=output,
-            )
-            try:
-                await eventually(lambda: process.returncode is not None or lab.is_up(), 60)
-                assert process.returncode is None, log.read_text()
-                yield Process(lab, process.pid)
-                assert process.returncode is None, log.read_text()
-            finally:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+    async with open_process(tmp_path) as (lab, process):
+        yield Process(lab, process.pid)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 

@@ -5,7 +5,9 @@ addresses are those of this machine.
 """
 
 import asyncio
+import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -199,6 +201,23 @@ async def open_surroundings(folder: Path) -> AsyncIterator[tuple[Lab, list[str],
             "drain-period": "0s",
         }
         yield lab, [f"--{name}={value}" for name, value in flags.items()], {"POD_NAME": POD, "POD_IP": LOOPBACK}
+
+
+@asynccontextmanager
+async def open_process(folder: Path) -> AsyncIterator[tuple[Lab, asyncio.subprocess.Process]]:
+    """A waker as the image runs it, and the rest of its world. It has to live until the end, unless the test ends it."""
+    async with open_surroundings(folder) as (lab, flags, env):
+        command = (sys.executable, "-m", "keda_py", "waker", *flags)
+        process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **env})
+        try:
+            await eventually(lambda: process.returncode is not None or lab.is_up(), 60)
+            assert process.returncode is None, "the waker has ended"
+            yield lab, process
+            assert process.returncode is None or lab.stopping.is_set(), "the waker has ended"
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
 
 
 @asynccontextmanager
