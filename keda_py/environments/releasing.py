@@ -17,7 +17,7 @@ from keda_py.core.hpa.conditions import ZeroMark, scaled_to_zero
 from keda_py.core.hpa.wire import read_zero_mark
 from keda_py.core.waking.rules import LABEL, LABEL_VALUE
 from keda_py.core.waking.slices import read_slice
-from keda_py.environments.asking import read_environment
+from keda_py.environments.requests import read_environment
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.discovery import Discovery, ScaleTarget
@@ -45,12 +45,12 @@ _TAKEN = (Stage.FALLING, Stage.DOWN, Stage.RISING, Stage.PINNED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
+class ReleaseResult:
     """Result for one member; `failed`: its count was not given back."""
 
     environment: str
     member: str
-    told: str
+    outcome: str
     failed: bool = False
 
 
@@ -61,7 +61,7 @@ class Releasing:
         self._client, self._dry_run, self._last = client, dry_run, last
         self._discovery = Discovery(client)
 
-    async def release(self, live: Obj) -> Sequence[Released]:
+    async def release(self, live: Obj) -> Sequence[ReleaseResult]:
         """Release one Environment; a failure does not stop the others. Raises ConfigError if it cannot be read."""
         environment = read_environment(live)
         meta = environment.metadata
@@ -71,20 +71,20 @@ class Releasing:
             if remembered.stage not in _TAKEN:
                 continue
             try:
-                told, failed = await self._give_back(environment, key, remembered), False
+                outcome, failed = await self._give_back(environment, key, remembered), False
             except NotFound:
-                told, failed = "is gone", False
+                outcome, failed = "is gone", False
             except (KubeError, ConfigError) as error:
-                told, failed = str(error), True
-            done.append(Released(environment=where, member=key, told=told, failed=failed))
+                outcome, failed = str(error), True
+            done.append(ReleaseResult(environment=where, member=key, outcome=outcome, failed=failed))
         if (self._last or meta.deletion_timestamp) and not self._dry_run:
             done += await self._delete_slices(where, environment)
         # The finalizer goes last: while it stays, the status still remembers each count that is to be given back.
         if (self._last or meta.deletion_timestamp) and not self._dry_run and not any(one.failed for one in done):
-            done += await self._let_go(where, live)
+            done += await self._remove_finalizer(where, live)
         return done
 
-    async def _delete_slices(self, where: str, environment: Environment) -> Sequence[Released]:
+    async def _delete_slices(self, where: str, environment: Environment) -> Sequence[ReleaseResult]:
         """Delete the slices that lead its Services to wakers: without an operator they would point at dead addresses.
 
         Counts are given back first, so that requests find pods. A refusal is only reported.
@@ -100,20 +100,24 @@ class Releasing:
                 if seen.owner_uid == meta.uid:
                     await self._client.delete(ENDPOINT_SLICES.named(meta.namespace, seen.name), uid=seen.uid)
                     told = "is deleted: requests go to pods alone"
-                    done.append(Released(environment=where, member=f"EndpointSlice/{seen.name}", told=told))
+                    done.append(ReleaseResult(environment=where, member=f"EndpointSlice/{seen.name}", outcome=told))
         except KubeError as error:
             told = f"its EndpointSlices with the label {LABEL} stay; delete them by hand: {error}"
-            done.append(Released(environment=where, member="", told=told))
+            done.append(ReleaseResult(environment=where, member="", outcome=told))
         return done
 
-    async def _let_go(self, where: str, live: Obj) -> Sequence[Released]:
+    async def _remove_finalizer(self, where: str, live: Obj) -> Sequence[ReleaseResult]:
         """Remove the finalizer, now that all counts are given back; without an operator a refusal is only reported."""
         try:
             await remove_finalizer(self._client, ENVIRONMENTS, live)
         except KubeError as error:
             if not self._last:
                 raise
-            return [Released(environment=where, member="", told=f"its finalizer stays; take it off by hand: {error}")]
+            return [
+                ReleaseResult(
+                    environment=where, member="", outcome=f"its finalizer stays; take it off by hand: {error}"
+                )
+            ]
         return []
 
     async def _give_back(self, environment: Environment, key: str, remembered: MemberStatus) -> str:
@@ -129,9 +133,9 @@ class Releasing:
             raise ConfigError(f"{key}: kind {kind!r} is not in spec.kinds any more; scale it to {remembered.replicas}")
         target = await self._discovery.scale_target(api_version, kind)
         # A status write of the workload between our read and our write is a Conflict: the new count is judged afresh.
-        told = await _again(lambda: self._scale(target, namespace, name, remembered))
-        marked = await _again(lambda: self._mark_zero(namespace, (api_version, kind, name)))
-        return f"{told}; {marked}" if marked else told
+        outcome = await _retry_on_conflict(lambda: self._scale(target, namespace, name, remembered))
+        marked = await _retry_on_conflict(lambda: self._mark_zero(namespace, (api_version, kind, name)))
+        return f"{outcome}; {marked}" if marked else outcome
 
     async def _mark_zero(self, namespace: str, workload: tuple[str, str, str]) -> str:
         """Give back the mark that an HPA of its owner has lost for the night; "" if no HPA has lost one."""
@@ -189,7 +193,7 @@ class Releasing:
         await self._client.send(request)
 
 
-async def _again(write: Callable[[], Awaitable[str]]) -> str:
+async def _retry_on_conflict(write: Callable[[], Awaitable[str]]) -> str:
     """Return the answer of `write`, which reads and writes once more after a Conflict. Raises KubeError."""
     for _ in range(ATTEMPTS - 1):
         try:

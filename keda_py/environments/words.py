@@ -5,7 +5,7 @@ from datetime import datetime
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus, MemberUp, OverrideInForce
 from keda_py.apis.environments.override import Override
-from keda_py.core.environment.decision.members import Reason
+from keda_py.core.environment.decision.members import MemberReason
 from keda_py.core.environment.decision.state import Phase, Stage
 from keda_py.core.environment.decision.still_up import in_words
 from keda_py.core.values.durations import parse_optional_time
@@ -116,7 +116,7 @@ def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
     if kept:
         by = ", ".join(sorted({member.by or "a person" for member in kept})[:3])
         yield f"{len(kept)} kept up by {by} until the next wake"
-    others = [up for up in status.still_up if up.reason != Reason.KEPT_UP.value] if is_partly_up(status) else []
+    others = [up for up in status.still_up if up.reason != MemberReason.KEPT_UP.value] if is_partly_up(status) else []
     if others:
         more = f", and {len(others) - 1} more" if len(others) > 1 else ""
         yield f"{others[0].member} is up: {up_in_words(others[0], times)}{more}"

@@ -5,6 +5,8 @@ while everything goes on being served.
 """
 
 import asyncio
+import ipaddress
+import socket
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -27,7 +29,6 @@ from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates, peer_name
 from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.explain.insight import Insight
-from keda_py.operator.process.address import own_address
 from keda_py.operator.registration import Registration, ensure_namespace
 from keda_py.operator.standby.forwarding import Forwarding
 from keda_py.operator.standby.rights import Rights
@@ -245,3 +246,41 @@ class Serving:
 def _host_of(url: str) -> str:
     host = urlsplit(url).hostname or ""
     return f"[{host}]" if ":" in host else host
+
+
+# Where other replicas reach this process, when POD_IP does not say it.
+
+
+def own_address(bound: str, peer: str) -> str:
+    """The address that is listened on; where that is every one, the one from which the host of URL `peer` is reached.
+
+    "" where neither is known; a name is not resolved.
+    """
+    if bound and not _is_wildcard(bound):
+        return bound
+    host = urlsplit(peer).hostname or ""
+    try:
+        family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
+    except ValueError:
+        return _named_address()
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((host, 9))  # of a datagram socket: nothing is sent, a route is chosen
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+def _named_address() -> str:
+    """By the machine's own name."""
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return ""
+
+
+def _is_wildcard(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False

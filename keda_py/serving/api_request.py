@@ -23,7 +23,7 @@ REMEMBERED, LONGEST_REMEMBERED = 4096, 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class ApiTarget:
     """Meaning of a path and a query."""
 
     wanted: RequestAttributes
@@ -90,10 +90,10 @@ def _is_utf8(*texts: str) -> bool:
     return True
 
 
-def _read(method: str, path: str, query: str) -> Target:
+def _read(method: str, path: str, query: str) -> ApiTarget:
     given = URL.build(query_string=query, encoded=True).query
     wanted = wanted_of(method, path, watches=given.get("watch", "") in ("1", "true"))
-    return Target(wanted=wanted, selector=given.get("labelSelector", ""))
+    return ApiTarget(wanted=wanted, selector=given.get("labelSelector", ""))
 
 
 _remembered = lru_cache(maxsize=REMEMBERED)(_read)

@@ -21,7 +21,7 @@ from keda_py.core.admission.findings import Finding
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import read_calendar
 from keda_py.core.environment.spec import USUAL_KINDS, EnvironmentSpec, build_environment
-from keda_py.core.meaning.environments import Member, check_members, check_reference
+from keda_py.core.meaning.environments import LabelledObject, check_members, check_reference
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, read_job
 from keda_py.core.meaning.wake_services import check_wake_services
 from keda_py.core.waking.services import read_service
@@ -34,7 +34,7 @@ _WITH_PODS = ("Deployment", "StatefulSet")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _WrittenEnvironment:
     """Environment as it is written."""
 
     spec: EnvironmentSpec
@@ -47,11 +47,13 @@ class EnvironmentsOfFiles:
     def __init__(self, bodies: Bodies, scaled: Iterable[dict[str, Any]], now: datetime) -> None:
         self._bodies, self._now = bodies, now
         self._scaled = {id(body) for body in scaled}
-        self._by_namespace: defaultdict[str, list[_Known]] = defaultdict(list)
+        self._by_namespace: defaultdict[str, list[_WrittenEnvironment]] = defaultdict(list)
         for body in bodies.get("Environment", ()):
             try:
                 wire = parse_object(Environment, body)
-                self._by_namespace[namespace_of(body)].append(_Known(build_environment(created_some_time(wire)), wire))
+                self._by_namespace[namespace_of(body)].append(
+                    _WrittenEnvironment(build_environment(created_some_time(wire)), wire)
+                )
             except ConfigError:
                 continue  # reported with the object itself
 
@@ -88,7 +90,7 @@ class EnvironmentsOfFiles:
                     yield from (found for _, found in check_jobs(known.spec, calendar, (job,), self._now))
                 return
 
-    def _calendar_of(self, known: _Known) -> Calendar | None:
+    def _calendar_of(self, known: _WrittenEnvironment) -> Calendar | None:
         """Read its calendar; None if it is unknown or refused."""
         spec, reference = known.wire.spec.calendar, known.wire.spec.calendar_ref
         try:
@@ -113,12 +115,12 @@ class EnvironmentsOfFiles:
                 if namespace_of(body) == spec.namespace and own:
                     yield texts_at(body, "spec", "template", "metadata", "labels")
 
-    def _members(self, spec: EnvironmentSpec) -> Iterator[Member]:
+    def _members(self, spec: EnvironmentSpec) -> Iterator[LabelledObject]:
         for kind in (*USUAL_KINDS, *(kind for _, kind in spec.kinds)):
             for body in self._bodies.get(kind, ()):
                 if namespace_of(body) == spec.namespace and id(body) not in self._scaled:
                     labels, annotations = (texts_at(body, "metadata", part) for part in ("labels", "annotations"))
-                    yield Member(kind=kind, name=name_of(body), labels=labels, annotations=annotations)
+                    yield LabelledObject(kind=kind, name=name_of(body), labels=labels, annotations=annotations)
 
 
 def is_job(body: Mapping[str, Any]) -> bool:

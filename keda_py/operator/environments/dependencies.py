@@ -7,7 +7,7 @@ from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
-from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.waking.requests import WakeRequests

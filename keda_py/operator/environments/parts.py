@@ -18,7 +18,7 @@ from keda_py.operator.environments.kind import Environments
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.files import Files
-from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.own_pod import own_pod
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays, SpecOverlays

@@ -13,7 +13,7 @@ from typing import Final
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.waking import WakeOnRequestStatus, WakeRequestStatus
 from keda_py.apis.parsing import parse_manifest
-from keda_py.core.environment.overrides import OverrideSpec, Target
+from keda_py.core.environment.overrides import OverrideSpec, TargetKey
 from keda_py.core.environment.request_overrides import LongerOverride, NewOverride, override_for
 from keda_py.core.environment.spec import build_environment
 from keda_py.core.values.times import write_time
@@ -26,7 +26,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, Obj
 from keda_py.operator.environments.known.caches import EnvironmentCaches
-from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.waking.caches import WakingCaches
 from keda_py.serving.statuses import bad_request, not_found, unavailable
 
@@ -131,7 +131,7 @@ class WakeRequests:
     async def _ruling(self, live: Obj) -> OverrideSpec | None:
         meta = live["metadata"]
         overrides = await self.overriding.of_namespace(meta["namespace"])
-        return overrides.verdict([Target(ENVIRONMENTS.kind, meta["name"])], self.client.clock.now()).rules
+        return overrides.verdict([TargetKey(ENVIRONMENTS.kind, meta["name"])], self.client.clock.now()).rules
 
     async def _create(self, body: Obj) -> None:
         try:

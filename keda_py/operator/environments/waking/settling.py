@@ -13,8 +13,8 @@ from keda_py.apis.environments.waking import WakeOnRequestStatus
 from keda_py.apis.foreign import map_at
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.decision import EnvironmentDecision
-from keda_py.core.environment.decision.goal import Reason, State
-from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
+from keda_py.core.environment.decision.goal import GoalReason, State
+from keda_py.core.environment.decision.observation import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import Phase, lead_of
 from keda_py.core.environment.overrides import OverrideState
 from keda_py.core.environment.spec import EnvironmentSpec
@@ -141,7 +141,7 @@ def wish_of(spec: EnvironmentSpec, seen: EnvironmentSeen, decision: EnvironmentD
 
 def _state_of(decision: EnvironmentDecision) -> WakeState:
     goal, state = decision.goal, decision.state
-    if goal.state is State.ASLEEP or goal.reason is Reason.WAKERS_PENDING:
+    if goal.state is State.ASLEEP or goal.reason is GoalReason.WAKERS_PENDING:
         return WakeState.ASLEEP
     if goal.state is State.HOLD:
         return WakeState.ASLEEP if state.rests else WakeState.FORWARDING
