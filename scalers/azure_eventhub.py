@@ -85,9 +85,6 @@ class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):
         message = "no event hub connection string given: set connection in a TriggerAuthentication"
         text = given(metadata.connection.get_secret_value(), "connection", message)
         connection = read_namespace_connection(text, "connection", self.context.clock)
-        if connection.entity_path and metadata.event_hub_name not in ("", connection.entity_path):
-            message = "eventHubName: the connection string names another hub as EntityPath: remove one of both"
-            raise ConfigError(message, field="eventHubName")
         if not connection.entity_path:
             given(metadata.event_hub_name, "eventHubName", "eventHubName: set it, or EntityPath in connection")
         return connection
@@ -103,6 +100,14 @@ class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):
                 given(metadata.storage_account_name, "storageAccountName", message)
             given(metadata.event_hub_namespace, "eventHubNamespace", "no eventHubNamespace given: set it")
             given(metadata.event_hub_name, "eventHubName", "no eventHubName given: set it")
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """As in KEDA, the connection string's EntityPath counts."""
+        entity = self._connection.entity_path if self._connection else ""
+        if not entity or self.metadata.event_hub_name in ("", entity):
+            return ()
+        return ("eventHubName: has no effect: the connection string names another hub as EntityPath: remove one",)
 
     @property
     def timeout(self) -> float:
@@ -124,9 +129,9 @@ class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):
 
     async def open_hub(self) -> EventHub:
         """Share the hub between triggers with the same credential."""
-        context, who = self.context, self.context.pod_identity
+        context, pod = self.context, self.context.pod_identity
         what = ("event hub", self._host, self._name, context.http_timeout)
-        identity = (who.provider, who.identity_id, who.identity_tenant_id, who.identity_authority_host)
+        identity = (pod.provider, pod.identity_id, pod.identity_tenant_id, pod.identity_authority_host)
         key = sharing_key(context.namespace, what, self.metadata.connection, identity)
         return await open_hub(context, key, self._host, self._name, await self._credential())
 

@@ -101,7 +101,7 @@ class AzureServiceBusScaler(Scaler[AzureServiceBusMetadata]):
     async def read(self) -> Reading:
         """The count now; of several, what `operation` makes of them."""
         if self.metadata.use_regex:
-            return _together(await self._matching(), self.metadata.operation)
+            return _combine(await self._matching(), self.metadata.operation)
         body = await self._ask(self._path(self.metadata.subscription_name), {})
         count = await self.context.parse(count_in_entry, body, self._kind, inline_bytes=INLINE_BYTES)
         return Reading(value=float(count))
@@ -139,7 +139,7 @@ class AzureServiceBusScaler(Scaler[AzureServiceBusMetadata]):
         return answer.content
 
 
-def _together(counts: Sequence[int], operation: str) -> Reading:
+def _combine(counts: Sequence[int], operation: str) -> Reading:
     if not counts:
         return Reading(value=0.0, note="nothing has a name that matches")
     match operation:

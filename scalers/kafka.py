@@ -33,6 +33,8 @@ class KafkaMetadata(GroupLagMetadata):
     version: str = _ANY_VERSION
     tls: Annotated[Switch, sources(META, AUTH)] = "disable"
     unsafe_ssl: bool = False
+    full_metadata: bool = True
+    """Whether KEDA's client keeps what all topics of the cluster are; here only topics of the trigger are asked for."""
     sasl: Annotated[
         Literal["none", "plaintext", "scram_sha256", "scram_sha512", "oauthbearer", "gssapi"], sources(META, AUTH)
     ] = "none"
@@ -65,6 +67,7 @@ class KafkaMetadata(GroupLagMetadata):
         for key, on in (
             ("limitToPartitionsWithLag", self.limit_to_partitions_with_lag),
             ("ensureEvenDistributionOfPartitions", self.ensure_even_distribution_of_partitions),
+            ("fullMetadata false", not self.full_metadata),
         ):
             if on and not self.topic:
                 raise ValueError(f"topic must be specified when using {key}")

@@ -4,10 +4,15 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from keda_py.sdk.advanced import deprecated
 from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, Target, TriggerMetadata
 from scalers.shared.brokers.liiklus_offsets import INLINE_BYTES, offsets_in, request
 from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect, host_and_port
 
+_UNMAINTAINED: Final = (
+    "Liiklus is no longer maintained, and KEDA removes this trigger type in 2.24: use kafka, or the type of the broker "
+    "behind Liiklus"
+)
 _SERVICE: Final = "/com.github.bsideup.liiklus.LiiklusService/"
 
 
@@ -16,7 +21,7 @@ class LiiklusMetadata(TriggerMetadata):
 
     lag_threshold: Annotated[int, Target()] = 10
     activation_lag_threshold: Annotated[int, Activation()] = 0
-    address: str
+    address: Annotated[str, deprecated(_UNMAINTAINED)]
     topic: str
     group: str
     group_version: Annotated[int, Field(ge=0, lt=2**32)] = 0

@@ -77,8 +77,8 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         """
         await self._known.wait()
         async with aclosing(self._listening.events(self._subjects)) as events:
-            async for told in events:
-                yield told
+            async for sentence in events:
+                yield sentence
 
     async def read_batch(self, scalers: "Sequence[Scaler[NatsJetstreamMetadata]]") -> "Sequence[Reading | ScalerError]":
         """Ask once, or once for each server that leads consumers; unknown leaders are searched."""

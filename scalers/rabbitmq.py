@@ -45,14 +45,14 @@ class RabbitMQScaler(Scaler[RabbitmqMetadata]):
     @property
     def cautions(self) -> tuple[str, ...]:
         """Keys that do nothing, or fail each poll as in KEDA."""
-        metadata, told = self.metadata, []
+        metadata, sentences = self.metadata, []
         if metadata.use_regex and metadata.operation not in _OPERATIONS:
-            told.append(f"operation {metadata.operation} is none of {', '.join(_OPERATIONS)}: each poll fails")
+            sentences.append(f"operation {metadata.operation} is none of {', '.join(_OPERATIONS)}: each poll fails")
         if metadata.ca and metadata.tls != "enable":
-            told.append("ca does nothing while tls in the TriggerAuthentication is not enable")
+            sentences.append("ca does nothing while tls in the TriggerAuthentication is not enable")
         if metadata.workload_identity_resource and self.context.pod_identity.provider != "azure-workload":
-            told.append("workloadIdentityResource does nothing without podIdentity azure-workload")
-        return tuple(told)
+            sentences.append("workloadIdentityResource does nothing without podIdentity azure-workload")
+        return tuple(sentences)
 
     async def open(self) -> None:
         """Join the connection of this vhost and user; the first reading opens it."""

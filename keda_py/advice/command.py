@@ -1,28 +1,30 @@
 """`keda-py advise` from beginning to end: read histories, find hours, prove them, print."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from keda_py.advice.proposals.advise import Advice, advise
+from keda_py.advice.proposals.advise import Advice, Proposal, advise
+from keda_py.advice.proposals.current_hours import CurrentHours, compare
 from keda_py.advice.proposals.groups import Group, group_advices
+from keda_py.advice.proposals.manifest_workloads import Body, with_written
 from keda_py.advice.proposals.places import PlaceRule
-from keda_py.advice.proposals.standing import Standing, compare
 from keda_py.advice.proposals.workload import Observed
-from keda_py.advice.proposals.written import Body, with_written
 from keda_py.advice.reports.document import document
+from keda_py.advice.reports.evidence import evidence_of, saved_of
 from keda_py.advice.reports.manifests import environment_texts, manifests_of, override_texts, patch_texts
 from keda_py.advice.reports.picture import write_page
-from keda_py.advice.reports.table import page
-from keda_py.core.savings.statement import Prices
+from keda_py.core.savings.statement import Prices, sum_of
 from keda_py.errors import ConfigError
-from keda_py.terminal.console import console_of
+from keda_py.terminal.console import Text, console_of
 from keda_py.terminal.foreign import json_of, printable
+from keda_py.terminal.table import Column, draw_table
+from keda_py.terminal.wrapping import wrap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class AdviseOptions:
     """Options of the command. `output` is table, json, manifest or html; `folder` "": standard output."""
 
     places: PlaceRule
@@ -35,24 +37,24 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class AdviceResult:
     """All advice, and the Environments that it makes."""
 
     advices: tuple[Advice, ...]
     groups: tuple[Group, ...]
-    standings: tuple[Standing, ...] | None = None
+    standings: tuple[CurrentHours, ...] | None = None
     """Beside what is written already; None: that was not asked."""
 
 
-def find(observed: Sequence[Observed], wanted: Wanted, written: Sequence[Body] = ()) -> Found:
+def find(observed: Sequence[Observed], wanted: AdviseOptions, written: Sequence[Body] = ()) -> AdviceResult:
     """`written`: the manifests that there are. Raises ConfigError for a country that is unknown."""
     known = [with_written(each, written) for each in observed]
     groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in known], written)
     standings = tuple(compare(advices, written, wanted.most_waits)) if wanted.compares else None
-    return Found(advices=tuple(advices), groups=tuple(groups), standings=standings)
+    return AdviceResult(advices=tuple(advices), groups=tuple(groups), standings=standings)
 
 
-def tell(found: Found, wanted: Wanted) -> int:
+def tell(found: AdviceResult, wanted: AdviseOptions) -> int:
     """To standard output, or to files; 1 where hours do not fit. Raises ConfigError where a file cannot be written."""
     if wanted.folder:
         write_files(found, wanted)
@@ -66,7 +68,7 @@ def tell(found: Found, wanted: Wanted) -> int:
     return int(any(not each.fits for each in found.standings or ()))
 
 
-def write_files(found: Found, wanted: Wanted) -> None:
+def write_files(found: AdviceResult, wanted: AdviseOptions) -> None:
     """A file for each manifest and patch. Raises ConfigError."""
     files = {
         **environment_texts(found.groups, wanted.prices),
@@ -83,16 +85,70 @@ def write_files(found: Found, wanted: Wanted) -> None:
         sys.stderr.write(f"written: {path}\n")
 
 
-def _json(found: Found, wanted: Wanted) -> str:
+def _json(found: AdviceResult, wanted: AdviseOptions) -> str:
     return json_of(document(found.advices, found.groups, wanted.prices, found.standings))
 
 
-def _manifest(found: Found, wanted: Wanted) -> str:
+def _manifest(found: AdviceResult, wanted: AdviseOptions) -> str:
     return manifests_of(found.groups, found.advices, wanted.prices)
 
 
-def _html(found: Found, wanted: Wanted) -> str:
+def _html(found: AdviceResult, wanted: AdviseOptions) -> str:
     return write_page(found.advices, wanted.prices)
 
 
-_WRITERS: Mapping[str, Callable[[Found, Wanted], str]] = {"json": _json, "manifest": _manifest, "html": _html}
+_WRITERS: Mapping[str, Callable[[AdviceResult, AdviseOptions], str]] = {
+    "json": _json,
+    "manifest": _manifest,
+    "html": _html,
+}
+
+
+# Advice as a table, and what each proposal rests on below it.
+
+_MOST_SHOWN = 10
+"""Proposals whose evidence is printed; the manifests have that of all."""
+
+
+def page(advices: Sequence[Advice], prices: Prices, width: int) -> Text:
+    """Draw the table, the evidence and the sum line."""
+    priced = prices != Prices()
+    columns = [
+        Column(heading="workload"),
+        Column(heading="awake", wraps=True),
+        Column(heading="zone", goes=2),
+        Column(heading="saved h/week", goes=1),
+        *([Column(heading="money/week")] if priced else []),
+        Column(heading="waits/week"),
+    ]
+    shown = [each for each in advices if isinstance(each, Proposal)]
+    rows = [_row(each, prices, priced=priced) for each in shown]
+    parts = [Text("hours that may be proposed; nothing was changed", "bold")]
+    if rows:
+        total = sum_of(saved_of(each) for each in shown)
+        money = [f"{total.money(prices):.2f}"] if priced else []
+        parts.append(draw_table(columns, [*rows, ["all", "", "", f"{total.saved:.1f}", *money, ""]], width))
+    for each in shown[:_MOST_SHOWN]:
+        parts += [Text(printable(each.observed.workload.title), "bold"), *_lines(evidence_of(each, prices), width)]
+    if len(shown) > _MOST_SHOWN:
+        parts.append(Text(f"-o manifest has the evidence of all {len(shown)} proposals"))
+    nothing = [each for each in advices if not isinstance(each, Proposal)]
+    if nothing:
+        parts.append(Text("nothing is proposed for", "bold"))
+        parts += _lines((f"{each.observed.workload.title}: {each.because}" for each in nothing), width)
+    return Text("\n", end="").join(parts)
+
+
+def _row(advice: Proposal, prices: Prices, *, priced: bool) -> list[str]:
+    saved = saved_of(advice)
+    awake = ", ".join(map(str, advice.candidate.hours)) or "never (it was not used at all)"
+    money = [f"{saved.money(prices):.2f}"] if priced else []
+    waits = f"{advice.proof.waits_a_week:.1f}"
+    return [advice.observed.workload.title, awake, advice.place.zone.key, f"{saved.saved:.1f}", *money, waits]
+
+
+def _lines(sentences: Iterator[str], width: int) -> Iterator[Text]:
+    for sentence in sentences:
+        first, *others = wrap(sentence, width - 4)
+        yield Text(f"  {first}")
+        yield from (Text(f"    {line}") for line in others)

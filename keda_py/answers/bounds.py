@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from types import TracebackType
 from typing import Self, TypeVar, cast
 
-from keda_py.answers.ledger import MIB, ROOM, Ledger
+from keda_py.answers.ledger import MIB, ROOM, ByteBudget
 from keda_py.answers.process import ParseJob, ParseLimits
 from keda_py.answers.workers import Workers
 from keda_py.errors import AnswerTooLong
@@ -31,7 +31,7 @@ class AnswerBounds:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
-        self.ledger = Ledger(max(ROOM, _TIMES * max_bytes))
+        self.ledger = ByteBudget(max(ROOM, _TIMES * max_bytes))
         self._workers = Workers(ParseLimits(cpu_seconds=_CPU_SECONDS, memory=_OWN_MEMORY + _TIMES * max_bytes))
 
     async def __aenter__(self) -> Self:

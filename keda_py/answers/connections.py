@@ -6,10 +6,10 @@ a full share waits for its own connections.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Hashable
+from functools import partial
 
-from keda_py.answers.ledger import Ledger, NoRoom
+from keda_py.answers.ledger import ByteBudget, NoRoom
 from keda_py.answers.tenants import tenant
 
 SHARE, PER_HOST = 1000, 100
@@ -22,8 +22,8 @@ _MANY = 1_000_000
 """Waiting requests; effectively unbounded, because each belongs to an object that is in memory anyway."""
 
 
-def _ledger(alone: int) -> Ledger:
-    return Ledger(_ALONE * alone, most_waiting=_MANY)
+def _ledger(alone: int) -> ByteBudget:
+    return ByteBudget(_ALONE * alone, most_waiting=_MANY)
 
 
 class Connections:
@@ -32,7 +32,7 @@ class Connections:
     def __init__(self, share: int = SHARE, per_host: int = PER_HOST) -> None:
         self.share, self._per_host = share, per_host
         self._all = _ledger(share)
-        self._hosts: dict[Hashable, Ledger] = {}
+        self._hosts: dict[Hashable, ByteBudget] = {}
 
     @property
     def held(self) -> int:
@@ -50,29 +50,36 @@ class Connections:
         """
         namespace = tenant()
         deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
-        with ExitStack() as held:
+        taken: list[ByteBudget] = []
+        try:
             # The host first: a request that waits for a busy host must not occupy a place of the namespace's total
             # meanwhile.
-            for ledger, places in self._ledgers(host, held):
+            for ledger, places in self._ledgers(host):
                 if not ledger.try_take(namespace, 1):
                     await _wait(ledger, namespace, deadline, places)
-                held.callback(ledger.give_back, namespace, 1)
-            kept = held.pop_all()
-        return kept.close
+                taken.append(ledger)
+        except BaseException:
+            self._give_back(taken, namespace, host)
+            raise
+        return partial(self._give_back, taken, namespace, host)
 
-    def _ledgers(self, host: Hashable, held: ExitStack) -> Iterator[tuple[Ledger, str]]:
-        if host is not None:
-            ledger = self._hosts.setdefault(host, _ledger(self._per_host))
-            held.callback(self._forget, host, ledger)
-            yield ledger, "one host"
-        yield self._all, "sources"
+    def _ledgers(self, host: Hashable) -> tuple[tuple[ByteBudget, str], ...]:
+        everything = (self._all, "sources")
+        if host is None:
+            return (everything,)
+        if (ledger := self._hosts.get(host)) is None:
+            ledger = self._hosts[host] = _ledger(self._per_host)
+        return (ledger, "one host"), everything
 
-    def _forget(self, host: Hashable, ledger: Ledger) -> None:
-        if not ledger.held and self._hosts.get(host) is ledger:
+    def _give_back(self, taken: list[ByteBudget], namespace: str, host: Hashable) -> None:
+        while taken:
+            taken.pop().give_back(namespace, 1)
+        ledger = self._hosts.get(host)
+        if ledger is not None and not ledger.held:
             del self._hosts[host]
 
 
-async def _wait(ledger: Ledger, namespace: str, deadline: float | None, places: str) -> None:
+async def _wait(ledger: ByteBudget, namespace: str, deadline: float | None, places: str) -> None:
     try:
         async with asyncio.timeout_at(deadline):
             await ledger.take(namespace, 1)

@@ -30,7 +30,7 @@ class _Wait:
     granted: asyncio.Future[None]
 
 
-class Ledger:
+class ByteBudget:
     """Bytes held by each tenant (a namespace). Belongs to one event loop."""
 
     def __init__(self, room: int = ROOM, most_waiting: int = MOST_WAITING) -> None:

@@ -16,8 +16,8 @@ from keda_py.apis.trigger_authentication import TriggerAuthentication, TriggerAu
 from keda_py.apis.wire import AuthenticationRef
 from keda_py.auth.lookup.container_env import find_container, read_container_env
 from keda_py.auth.lookup.dependencies import Dependencies, User
-from keda_py.auth.lookup.lookup import Lookup, Surroundings, Troubles, tell_trouble
-from keda_py.auth.lookup.pod_template import PodTemplate
+from keda_py.auth.lookup.lookup import Lookup, ResolverContext, Troubles, tell_trouble
+from keda_py.auth.lookup.pod_template import PodEnvironment
 from keda_py.auth.lookup.target_pods import POD, TargetPods
 from keda_py.auth.resolver import Resolved
 from keda_py.auth.sources.all_sources import read_sources
@@ -48,7 +48,7 @@ class ResolverCaches:
 class ClusterResolver:
     """Resolver for the triggers of all objects of a cluster."""
 
-    def __init__(self, around: Surroundings, caches: ResolverCaches, pods: TargetPods) -> None:
+    def __init__(self, around: ResolverContext, caches: ResolverCaches, pods: TargetPods) -> None:
         self._around, self._caches, self._pods = around, caches, pods
         cached = [informer.spec.resource for informer in caches.workloads.values()]
         self._dependencies = Dependencies(around.watches, cached)
@@ -139,17 +139,17 @@ class ClusterResolver:
         if timer := self._timers.pop(user, None):
             timer.cancel()
         if lookup.valid_for < math.inf:
-            self._timers[user] = self._around.clock.call_later(lookup.valid_for, lambda: self._tell([user]))
+            self._timers[user] = self._around.clock.call_later(lookup.valid_for, lambda: self._notify_users([user]))
 
     def _tell_troubles(self, lookup: Lookup) -> None:
         before = self._troubles.pop(lookup.user, {})
         if lookup.troubles:
             self._troubles[lookup.user] = lookup.troubles
-        who = lookup.user[0].log_fields | {"trigger": lookup.index}
+        trigger_fields = lookup.user[0].log_fields | {"trigger": lookup.index}
         for trouble, about in lookup.troubles.items():
             if trouble not in before:
                 fields = {name: text for name, text in about.items() if name != "message"}
-                log.warning(about["message"], extra=who | fields)
+                log.warning(about["message"], extra=trigger_fields | fields)
 
     def _follow(self) -> None:
         self._around.watches.subscribe(self._on_change)
@@ -159,7 +159,7 @@ class ClusterResolver:
             informer.subscribe(partial(self._on_workload, informer.spec.resource))
 
     def _on_change(self, reference: Reference) -> None:
-        self._tell(self._dependencies.users(reference))
+        self._notify_users(self._dependencies.users(reference))
 
     def _on_authentication(self, old: Obj | None, new: Obj | None) -> None:
         if old is None or new is None or old.get("spec") != new.get("spec"):
@@ -172,7 +172,7 @@ class ClusterResolver:
         if new is not None and (old is None or old[POD] != new[POD]):
             self._on_change(Reference(resource, new["metadata"]["namespace"], new["metadata"]["name"]))
 
-    def _tell(self, users: Iterable[User]) -> None:
+    def _notify_users(self, users: Iterable[User]) -> None:
         for key, index in users:
             for notify in self._subscribers:
                 notify(key, index)
@@ -191,7 +191,7 @@ def _note_missing_variables(metadata: Mapping[str, str], env: Secrets, container
             lookup.note_trouble("variable of the environment is missing", **about)
 
 
-async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> Secrets:
+async def _read_env(pod: PodEnvironment | None, container: str, lookup: Lookup, *, takes_env: bool) -> Secrets:
     if pod is None:
         return {}
     try:

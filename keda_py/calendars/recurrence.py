@@ -63,9 +63,9 @@ def parse_rule(parts: Mapping[str, Any], start: date, zone: ZoneInfo, *, field: 
     odd = sorted(set(map(str.upper, parts)) - _PARTS)
     frequency = str(_one(parts, "FREQ", ""))
     if odd or frequency not in _FREQUENCIES:
-        told = ", ".join(odd)[:80] or f"FREQ={frequency[:80]}"
+        unknown = ", ".join(odd)[:80] or f"FREQ={frequency[:80]}"
         known = "FREQ=DAILY to YEARLY, INTERVAL, COUNT, UNTIL, WKST, BYDAY, BYMONTHDAY, BYYEARDAY, BYWEEKNO, BYMONTH"
-        text = f"{field}: {told} is not understood in RRULE; use {known} and BYSETPOS, or write single events"
+        text = f"{field}: {unknown} is not understood in RRULE; use {known} and BYSETPOS, or write single events"
         raise ConfigError(text, field=field)
     if sum(len(values) for values in parts.values() if isinstance(values, list)) > MOST_VALUES:
         raise ConfigError(f"{field}: RRULE has more than {MOST_VALUES} values; write single events", field=field)

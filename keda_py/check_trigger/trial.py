@@ -78,7 +78,7 @@ async def try_triggers(spec: TriggersSpec, indexes: Sequence[int], objects: Iter
         readings, resolver = assembly.parts.readings, assembly.parts.resolver
         answers = []
         for index in indexes:
-            alone = _alone(spec, index)
+            alone = _only_trigger(spec, index)
             # One trigger at a time: one that cannot be built fails its whole object, and would hide the others.
             answer = await _try(readings, alone, index)
             missing = (trouble.removeprefix("trigger 0: ") for trouble in resolver.troubles(alone.key))
@@ -87,7 +87,7 @@ async def try_triggers(spec: TriggersSpec, indexes: Sequence[int], objects: Iter
         return answers
 
 
-def _alone(spec: TriggersSpec, index: int) -> TriggersSpec:
+def _only_trigger(spec: TriggersSpec, index: int) -> TriggersSpec:
     """Keep only that trigger; a formula is left out, since it would ask for the others."""
     one: dict[str, Any] = {"triggers": (spec.triggers[index],)}
     return replace(spec, **one, modifiers=None) if isinstance(spec, ScalingSpec) else replace(spec, **one)

@@ -70,7 +70,7 @@ async def _try(options: argparse.Namespace) -> "Sequence[TriggerTrial]":
     spec = _spec(subject)
     indexes = range(len(spec.triggers)) if options.trigger is None else [_index(options.trigger, spec)]
     if not options.kubeconfig:
-        return await try_triggers(spec, indexes, await with_references(subject, documents, namespace, _nothing))
+        return await try_triggers(spec, indexes, await with_references(subject, documents, namespace, _find_nothing))
     from keda_py.clock import SystemClock
     from keda_py.kube.client import KubeClient
 
@@ -96,7 +96,7 @@ class _Cluster:
         return live
 
 
-async def _nothing(resource: Any, namespace: str, name: str) -> None:
+async def _find_nothing(resource: Any, namespace: str, name: str) -> None:
     """Find nothing: no cluster may be asked."""
 
 

@@ -120,7 +120,7 @@ def _live(kubeconfig: str, list_names: "Callable[[KubeClient], Awaitable[list[st
 
 
 async def _list_names(client: "KubeClient") -> list[str]:
-    from keda_py.explanation.asking import list_objects
+    from keda_py.explanation.requests import list_objects
 
     before = {"ScaledJob": "scaledjob/"}
     found = [(before.get(one["kind"], ""), one["metadata"]) for one in await list_objects(client, "")]

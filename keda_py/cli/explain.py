@@ -37,9 +37,9 @@ NOTES = (
 def run(arguments: list[str]) -> int:
     """Print the explanation."""
     options = _parse(arguments)
-    from keda_py.explanation.command import Wanted, explain  # heavy: not for --help
+    from keda_py.explanation.command import ExplainOptions, explain  # heavy: not for --help
 
-    wanted = Wanted(
+    wanted = ExplainOptions(
         object=options.object or "",
         namespace="" if options.all_namespaces else options.namespace,
         since=options.since,
@@ -55,8 +55,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "explain", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py explain [FLAGS] [[KIND/]NS/NAME]"
     )
     add = parser.add_argument
-    told = "a ScaledObject, or scaledjob/, environment/, override/, scalingschedule/, deployment/NS/NAME [all there]"
-    one = add("object", metavar="NS/NAME", nargs="?", help=told)
+    text = "a ScaledObject, or scaledjob/, environment/, override/, scalingschedule/, deployment/NS/NAME [all there]"
+    one = add("object", metavar="NS/NAME", nargs="?", help=text)
     place = add("-n", "--namespace", default="default", metavar="NS", help="where NS/ is not written [default]")
     add("-A", "--all-namespaces", action="store_true", help="every namespace, without a name")
     add("-w", "--watch", action="store_true", help="go on, and tell what changes")

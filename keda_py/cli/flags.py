@@ -86,7 +86,7 @@ def _parser(page: FlagPage) -> argparse.ArgumentParser:
                 metavar="VALUE",
                 nargs="?" if option.parse is parse_bool else None,
                 const="true" if option.parse is parse_bool else None,
-                help=option.help + (f" [{_shown(default)}]" if default not in ("", (), None) else ""),
+                help=option.help + (f" [{_default_text(default)}]" if default not in ("", (), None) else ""),
             )
     for name in IGNORED:
         parser.add_argument(f"--{name}", dest=name, action="append", nargs="?", const="true", help=argparse.SUPPRESS)
@@ -101,7 +101,7 @@ def _environment(page: FlagPage) -> str:
     return "\n".join([paint("environment:", "heading"), *rows, ""])
 
 
-def _shown(default: object) -> str:
+def _default_text(default: object) -> str:
     match default:
         case bool():
             return str(default).lower()

@@ -97,13 +97,13 @@ async def _cluster(kubeconfig: str) -> "Installation":
         return await read_cluster(client)
 
 
-def _text(findings: Sequence["Finding"], installation: "Installation", all_of_them: bool) -> str:
-    shown = [finding for finding in findings if all_of_them or finding.severity != "fine"]
+def _text(findings: Sequence["Finding"], installation: "Installation", show_all: bool) -> str:
+    shown = [finding for finding in findings if show_all or finding.severity != "fine"]
     grouped: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     for finding in shown:
         grouped[finding.severity, finding.message, finding.remedy].append(finding.object)
     blocks = [_block(*key, names) for key, names in grouped.items()]
-    return "\n".join([*blocks, _summary(findings, installation, all_of_them), ""])
+    return "\n".join([*blocks, _summary(findings, installation, show_all), ""])
 
 
 def _block(severity: str, message: str, remedy: str, names: list[str]) -> str:
@@ -113,17 +113,17 @@ def _block(severity: str, message: str, remedy: str, names: list[str]) -> str:
     return "\n".join([*lines, f"    {paint('remedy:', 'command')} {foreign(remedy)}"] if remedy else lines)
 
 
-def _summary(findings: Sequence["Finding"], installation: "Installation", all_of_them: bool) -> str:
+def _summary(findings: Sequence["Finding"], installation: "Installation", show_all: bool) -> str:
     from keda_py.kube.resources import KEDAS
 
     counts = Counter(str(finding.severity) for finding in findings)
     looked_at = sum(len(installation.of(resource)) for resource in KEDAS)
-    told = "" if all_of_them or not counts["fine"] else f" (--all prints {'it' if counts['fine'] == 1 else 'them'})"
+    text = "" if show_all or not counts["fine"] else f" (--all prints {'it' if counts['fine'] == 1 else 'them'})"
     return (
         f"{_numbered(looked_at, 'KEDA object', 'KEDA objects')} looked at: "
         f"{_numbered(counts['blocks'], 'finding blocks', 'findings block')} the move, "
         f"{_numbered(counts['changes'], 'changes', 'change')} something, "
-        f"{_numbered(counts['fine'], 'is', 'are')} fine{told}"
+        f"{_numbered(counts['fine'], 'is', 'are')} fine{text}"
     )
 
 

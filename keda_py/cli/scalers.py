@@ -90,7 +90,7 @@ def _print_page(console: Console, page: TypePage) -> None:
 
 
 def _cells(key: Key, meaning: str) -> tuple[str, ...]:
-    default = "required" if key.required else _shown(key.default)
+    default = "required" if key.required else _default_text(key.default)
     return ", ".join(names_of(key)), key.type, default, ", ".join(_places(key)), meaning
 
 
@@ -99,7 +99,7 @@ def _places(key: Key) -> Iterator[str]:
         yield from key.variables if source == ENV else (_WHERE[source],)
 
 
-def _shown(default: object) -> str:
+def _default_text(default: object) -> str:
     match default:
         case None | "" | () | []:
             return ""

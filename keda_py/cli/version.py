@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from keda_py import __version__
 from keda_py.cli.parsers import command_parser
 
-KEDA_VERSION = "2.20"
+KEDA_VERSION = "2.21"
 LIBRARIES = ("kubernetes-asyncio", "aiohttp", "pydantic", "croniter", "uvloop")
 
 

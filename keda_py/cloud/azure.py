@@ -76,18 +76,18 @@ async def token_source(
     """
     if isinstance(identity, WorkloadIdentity):
         _check(context, identity, to, login)
-    who = _log_in(identity, login)
+    client = _log_in(identity, login)
     http = context.http
 
     async def fetch() -> IssuedToken:
-        form = {"grant_type": "client_credentials", "scope": scope, **await who.form()}
-        return await ask_token(HttpCall(url=who.url, form=form), http)
+        form = {"grant_type": "client_credentials", "scope": scope, **await client.form()}
+        return await ask_token(HttpCall(url=client.url, form=form), http)
 
     async def make() -> TokenSource:
         return TokenSource(fetch)
 
     # By path and not by content: the federated token in the file changes every hour, the identity does not.
-    credential = credential_digest(who.url, who.client_id, who.secret, who.token_file)
+    credential = credential_digest(client.url, client.client_id, client.secret, client.token_file)
     key = CredentialKey(tenant=context.namespace, credential=credential, what=("azure token", scope))
     return await shared_source(context, key, make)
 

@@ -97,8 +97,8 @@ async def token_source(
         return TokenSource(lambda: _of_account(http, clock, account, scope))
 
     # The operator's own identity gets a key of its own, even if a tenant's key has the same text.
-    whose = credential_digest("the operator" if isinstance(identity, OperatorIdentity) else "a key", where, text)
-    key = CredentialKey(tenant=context.namespace, credential=whose, what=("gcp token", scope))
+    issuer = credential_digest("the operator" if isinstance(identity, OperatorIdentity) else "a key", where, text)
+    key = CredentialKey(tenant=context.namespace, credential=issuer, what=("gcp token", scope))
     return await shared_source(context, key, make)
 
 

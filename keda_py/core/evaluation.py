@@ -11,7 +11,7 @@ from datetime import datetime
 from keda_py.core.composite import Composite, CompositeValue, compute, is_active
 from keda_py.core.fallback import (
     FallbackState,
-    Workload,
+    TargetCounts,
     exceeds_threshold,
     fallback_milli,
     leaves_to_formula,
@@ -77,7 +77,7 @@ def evaluate(
     ready_pods: int | None,
 ) -> Evaluation:
     """Evaluate the values, the activity and the errors of a round. Pure."""
-    workload = Workload(replicas=replicas, ready_pods=ready_pods)
+    workload = TargetCounts(replicas=replicas, ready_pods=ready_pods)
     verdicts = [_judge(spec, reading, health, workload) for reading in seen.readings]
     errors = tuple((one.reading.metric.trigger_index, one.error) for one in verdicts if one.error)
     unread = len(seen.readings) < len(metrics.external)
@@ -98,7 +98,7 @@ def evaluate(
 
 
 def _judge(
-    spec: ScalingSpec, reading: MetricReading, health: Mapping[str, FallbackState], workload: Workload
+    spec: ScalingSpec, reading: MetricReading, health: Mapping[str, FallbackState], workload: TargetCounts
 ) -> _Verdict:
     outcome = reading.outcome
     if isinstance(outcome, ScalerError):
@@ -112,7 +112,7 @@ def _judge_failure(
     reading: MetricReading,
     error: ScalerError,
     health: Mapping[str, FallbackState],
-    workload: Workload,
+    workload: TargetCounts,
 ) -> _Verdict:
     if not exceeds_threshold(spec, health.get(reading.metric.name, FallbackState())):
         return _Verdict(reading=reading, error=error)

@@ -28,7 +28,7 @@ class FallbackState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class TargetCounts:
     """The scale target's counts that a fallback needs; None: could not be read, or was not asked for."""
 
     replicas: int | None = None
@@ -86,7 +86,7 @@ def needs_ready_pods(spec: ScalingSpec, metrics: MetricSet) -> bool:
     return any(metric.metric_type == "Value" for metric in metrics.external)
 
 
-def fallback_milli(spec: ScalingSpec, metric: NamedMetric, workload: Workload, suppressed: ScalerError) -> int:
+def fallback_milli(spec: ScalingSpec, metric: NamedMetric, workload: TargetCounts, suppressed: ScalerError) -> int:
     """Compute the value that makes an HPA ask for the fallback's replicas. Raises ScalerError if it cannot be computed.
 
     float64 in KEDA's order of operations: a target of 4.007 and one replica give int(4007 * 1e-3 * 1000 * 1) = 4006.

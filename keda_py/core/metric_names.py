@@ -83,6 +83,19 @@ def name_metrics(spec: TriggersSpec, per_trigger: Sequence[Sequence[MetricSpec]]
     )
 
 
+def restate_metrics(
+    spec: TriggersSpec, known: MetricSet, trigger_index: int, metrics: Sequence[MetricSpec]
+) -> MetricSet:
+    """Name the metrics anew where one trigger has others than before. Raises ConfigError."""
+    per_trigger: list[list[MetricSpec]] = [[] for _ in spec.triggers]
+    for metric in known.external:
+        per_trigger[metric.trigger_index].append(metric.spec)
+    for resource, index in zip(known.resource, known.resource_triggers, strict=True):
+        per_trigger[index].append(resource)
+    per_trigger[trigger_index] = list(metrics)
+    return name_metrics(spec, per_trigger)
+
+
 def _name_external(spec: TriggersSpec, index: int, metric: ExternalMetric) -> NamedMetric:
     trigger = spec.triggers[index]
     if len(metric.name) > LONGEST_NAME:

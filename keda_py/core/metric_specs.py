@@ -1,7 +1,11 @@
 """The metrics a trigger asks an HPA to watch, as a scaler states them: not yet prefixed, not yet a manifest."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+CPU: Final = "cpu"
+MEMORY: Final = "memory"
+"""Resources of pods that an HPA measures by itself; KEDA's triggers of these types ask it to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

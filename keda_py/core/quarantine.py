@@ -164,7 +164,7 @@ def deaths_in(namespace: str, holds: Iterable[Hold], now: int) -> int:
     return sum(hold.deaths for hold in holds if hold.work.key.namespace == namespace and not _is_forgotten(hold, now))
 
 
-def hold_in_bad_company(work: Work, holds: Sequence[Hold], now: int) -> Hold | None:
+def hold_for_namespace_budget(work: Work, holds: Sequence[Hold], now: int) -> Hold | None:
     """Return the hold of a new object in a namespace that has lost trust; None in any other namespace."""
     deaths = deaths_in(work.key.namespace, holds, now)
     if deaths < NAMESPACE_DEATHS:

@@ -29,7 +29,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class Settlement:
     """The status changes of an applied decision, and its Event."""
 
     ready: ConditionValue
@@ -47,18 +47,18 @@ class EventNote:
     note: str
 
 
-def settle(spec: ScalingSpec, seen: Observation, decision: Decision, outcome: Outcome | None) -> Settled:
+def settle(spec: ScalingSpec, seen: Observation, decision: Decision, outcome: Outcome | None) -> Settlement:
     """Return status and Event after the decision was applied; `outcome` None: there was nothing to apply."""
-    settled = Settled(ready=decision.ready, active=decision.active, last_active=decision.last_active)
+    settled = Settlement(ready=decision.ready, active=decision.active, last_active=decision.last_active)
     match decision.action:
         case ScaleTo(replicas=replicas, activates=activates) if outcome is not None:
             failed = replace(settled, last_active=seen.last_active) if outcome.error else settled
-            return replace(failed, event=_tell(spec, seen, outcome, replicas=replicas, activates=activates))
+            return replace(failed, event=_event_of(spec, seen, outcome, replicas=replicas, activates=activates))
         case _:
             return settled
 
 
-def _tell(
+def _event_of(
     spec: ScalingSpec, seen: Observation, outcome: Outcome, *, replicas: int, activates: bool | None
 ) -> EventNote | None:
     where = f"{spec.target.kind_name} {spec.namespace}/{spec.target.name} from {outcome.before} to {replicas}"
@@ -128,7 +128,7 @@ class Conclusion:
     None: as long as the facts are equal. The round's own `now`: the next round must be taken.
     """
 
-    settled: Settled
+    settled: Settlement
     activity: ActivityState | None
     stands_until: datetime | None
 
@@ -161,7 +161,7 @@ def conclude(judgement: Judgement, outcome: Outcome | None) -> Conclusion:
     )
 
 
-def _activity_after(judgement: Judgement, settled: Settled) -> ActivityState | None:
+def _activity_after(judgement: Judgement, settled: Settlement) -> ActivityState | None:
     facts = judgement.facts
     # An inherited activity counts until a first complete observation: no replica saw what happened before.
     if facts.activity and facts.activity.inherited and judgement.seen.failing:

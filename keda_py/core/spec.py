@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, ScalingModifiers
+from keda_py.core.metric_specs import CPU, MEMORY
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.pause import PauseSpec, parse_bool_annotation, read_pause
@@ -20,7 +21,7 @@ EXCLUDED_LABELS = "scaledobject.keda.sh/hpa-excluded-labels"
 NAME_LABEL = "scaledobject.keda.sh/name"
 
 DEFAULT_MAX_REPLICAS = 100
-RESOURCE_TRIGGERS = ("cpu", "memory")
+RESOURCE_TRIGGERS = (CPU, MEMORY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ import orjson
 
 from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, texts_at, value_at
 from keda_py.replay.previews import Subject, preview
-from keda_py.replay.reading.manifests import Source, read_plans
+from keda_py.replay.reading.manifests import ManifestSource, read_plans
 
 AHEAD = timedelta(days=3)
 LASTS = timedelta(hours=1)
@@ -73,7 +73,7 @@ class Forecasts:
 
 def _make(made_of: bytes, bodies: Sequence[Obj], now: datetime) -> Forecast:
     until = now + LASTS
-    plans = read_plans([Source(body=body) for body in bodies], now, until + AHEAD)
+    plans = read_plans([ManifestSource(body=body) for body in bodies], now, until + AHEAD)
     found = preview(plans, now, until + AHEAD)
     subjects = {subject.key: subject for subject in found.subjects}
     return Forecast(made_of=made_of, until=until, subjects=subjects, problems=found.problems)

@@ -37,7 +37,7 @@ class Foresight:
         self, client: KubeClient, informers: Mapping[Resource, Informer], clock: Clock, renewed: Callable[[], None]
     ) -> None:
         self.forecasts = Forecasts()
-        self._client, self._clock, self._told = client, clock, renewed
+        self._client, self._clock, self._renewed = client, clock, renewed
         self._informers = {resource: informers[resource] for resource in READ}
         self._stale = asyncio.Event()
         self._files: dict[ObjectPath, list[Obj]] = {}
@@ -58,7 +58,7 @@ class Foresight:
             renewed = await asyncio.to_thread(self.forecasts.renewed, manifests, now)
             if renewed is not self.forecasts:
                 self.forecasts = renewed
-                self._told()
+                self._renewed()
             await asyncio.sleep(max(PAUSE_SECONDS, REST * (loop.time() - began)))
             try:
                 async with asyncio.timeout(LASTS.total_seconds()):

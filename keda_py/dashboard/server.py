@@ -1,18 +1,22 @@
 """Server behind the page: its files, the state of the cluster by long polls, and the creation of Overrides."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
 from importlib.resources import files
+from secrets import token_hex
 from typing import Any
 
 import orjson
 from aiohttp import web
 
+from keda_py.apis.foreign import text_at
 from keda_py.clock import Clock
+from keda_py.core.values.durations import parse_time
+from keda_py.core.values.times import write_time
 from keda_py.dashboard.door import Door
 from keda_py.dashboard.foresight import READ, Foresight
-from keda_py.dashboard.overriding import override_of
 from keda_py.dashboard.state import state_of
 from keda_py.errors import ConfigError, KedaPyError, NotFound
 from keda_py.kube.client import KubeClient
@@ -27,10 +31,11 @@ from keda_py.kube.resources import (
     SCALED_OBJECTS,
     Obj,
     Resource,
+    safe_segment,
 )
 from keda_py.operator.environments.known.caches import MEMBERS, keep_member
 from keda_py.preview.period import usual_zone
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.table import PortLimits
 from keda_py.terminal.foreign import printable_values
@@ -120,10 +125,10 @@ class Dashboard:
             except TimeoutError:
                 pass
         version = self._version
-        state = {"version": version, "unread": self._unread(), **self._seen()}
+        state = {"version": version, "unread": self._unread(), **self._page_state()}
         return web.Response(body=orjson.dumps(printable_values(state)), content_type="application/json")
 
-    def _seen(self) -> dict[str, Any]:
+    def _page_state(self) -> dict[str, Any]:
         objects = [one for kind in (SCALED_OBJECTS, SCALED_JOBS) for one in self._informers[kind].objects()]
         environments, overrides = (self._informers[kind].objects() for kind in (ENVIRONMENTS, OVERRIDES))
         workloads = [one for kind in MEMBERS for one in self._informers[kind].objects()]
@@ -133,8 +138,8 @@ class Dashboard:
     def _zone(self) -> str:
         """Return the zone of most calendars, else of most windows."""
         kinds = (ENVIRONMENTS, CALENDARS, CLUSTER_CALENDARS)
-        calendars = [Source(body=one) for kind in kinds for one in self._informers[kind].objects()]
-        windows = (Source(body=one) for one in self._informers[SCALED_OBJECTS].objects())
+        calendars = [ManifestSource(body=one) for kind in kinds for one in self._informers[kind].objects()]
+        windows = (ManifestSource(body=one) for one in self._informers[SCALED_OBJECTS].objects())
         return usual_zone(calendars) or usual_zone(windows) or "UTC"
 
     def _unread(self) -> dict[str, str]:
@@ -151,3 +156,38 @@ class Dashboard:
         except KedaPyError as error:
             return web.json_response({"error": str(error)}, status=502)
         return web.json_response({"created": created["metadata"]["name"]})
+
+
+# Overrides of the page's buttons: for a while, with a reason, with the user's rights. Pure but for the random name.
+
+FIELDS = ("namespace", "kind", "name", "state", "until", "reason")
+STATES = ("Awake", "Asleep")
+KINDS = ("Environment", "ScaledObject")
+MOST = timedelta(days=31)
+MOST_REASON = 300
+
+
+def override_of(asked: Any, now: datetime) -> dict[str, Any]:
+    """Build the manifest of a request of the page. Raises ConfigError that says which field is wrong."""
+    if not isinstance(asked, Mapping):
+        raise ConfigError("the question is not a JSON object")
+    texts = {field: text_at(asked, field).strip() for field in FIELDS}
+    if wrong := [field for field, text in texts.items() if not text]:
+        raise ConfigError(f"{wrong[0]}: is missing")
+    if texts["state"] not in STATES or texts["kind"] not in KINDS:
+        raise ConfigError(f"state is {' or '.join(STATES)}, kind is {' or '.join(KINDS)}")
+    until = parse_time(texts["until"], field="until")
+    if not now < until <= now + MOST:
+        raise ConfigError(f"until: {write_time(until)} is not within the next {MOST.days} days; choose a later time")
+    if len(texts["reason"]) > MOST_REASON:
+        raise ConfigError(f"reason: is longer than {MOST_REASON} characters")
+    namespace, name = (safe_segment(field, texts[field]) for field in ("namespace", "name"))
+    own = f"{texts['state'].lower()}-{name[:200].rstrip('.-')}-{token_hex(3)}"
+    spec = {
+        "target": {"kind": texts["kind"], "name": name},
+        "state": texts["state"],
+        "until": write_time(until),
+        "reason": texts["reason"],
+    }
+    metadata = {"namespace": namespace, "name": own}
+    return {"apiVersion": "keda-py.dev/v1alpha1", "kind": "Override", "metadata": metadata, "spec": spec}

@@ -1,18 +1,25 @@
 """State of the page, one JSON value: environments, objects, the day before and the three days to come. Pure."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from keda_py.apis.environments.environment import Environment
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
+from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.decision.report import STILL_UP
+from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.values.times import write_time
-from keda_py.dashboard.environments import EnvironmentDetails
 from keda_py.dashboard.forecast import AHEAD, Forecasts, Place
 from keda_py.dashboard.past import BEHIND, past_of_environment, past_of_object
+from keda_py.environments.further_kinds import Key
+from keda_py.environments.members import in_order
+from keda_py.environments.words import wrong_of
+from keda_py.errors import ConfigError
 from keda_py.explanation.overview import line_of
-from keda_py.kube.resources import SCALED_JOBS
+from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.decisions.history import read_history
 from keda_py.replay.previews import Subject
 from keda_py.terminal.times import Times
@@ -22,6 +29,51 @@ MOST_MOVES = 8
 MOST_PROBLEMS, LONGEST_PROBLEM = 5, 300
 
 Fields = Mapping[str, Any]
+
+
+# Environments as the page shows them: problems in their conditions, and their members. Pure.
+#
+# The words are those of `keda-py env`.
+
+
+MOST_MEMBERS = 100
+LONGEST_COMPLAINT = 500
+
+
+class EnvironmentDetails:
+    """Details of Environments, from these and their possible members, all given with their kind."""
+
+    def __init__(self, environments: Iterable[Fields], candidates: Iterable[Fields]) -> None:
+        self._lives: defaultdict[str, dict[Key, Obj]] = defaultdict(dict)
+        for live in candidates:
+            self._lives[namespace_of(live)][text_at(live, "kind"), name_of(live)] = dict(live)
+        self._read = {(namespace_of(live), name_of(live)): _read(live) for live in environments}
+        self._specs: defaultdict[str, list[EnvironmentSpec]] = defaultdict(list)
+        for read in self._read.values():
+            if read is not None:
+                self._specs[read[1].namespace].append(read[1])
+
+    def of(self, live: Fields) -> Fields:
+        """Return the problems and members of one Environment; an unreadable one has no members."""
+        read = self._read.get((namespace_of(live), name_of(live)))
+        if read is None:
+            return {"wrong": ["its spec cannot be read; keda-py validate says why"], "members": [], "moreMembers": 0}
+        environment, spec = read
+        found = in_order(environment, spec, self._specs[spec.namespace], self._lives[spec.namespace])
+        members = [
+            {"member": one.key, "wave": one.wave, "state": one.state, "replicas": one.replicas, "why": one.why}
+            for one in islice(found, MOST_MEMBERS)
+        ]
+        wrong = [complaint[:LONGEST_COMPLAINT] for complaint in wrong_of(environment.status)]
+        return {"wrong": wrong, "members": members, "moreMembers": len(found) - len(members)}
+
+
+def _read(live: Fields) -> tuple[Environment, EnvironmentSpec] | None:
+    try:
+        environment = parse_object(Environment, dict(live))
+        return environment, build_environment(environment)
+    except ConfigError:
+        return None
 
 
 def state_of(
@@ -60,7 +112,7 @@ def _object(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
         "replicas": _replicas(changes),
         "changes": [*before, *(one for one in changes if one["time"] >= recent)],
         "past": past_of_object(live, changes, now),
-        **_ahead(place, forecasts, now),
+        **_forecast_fields(place, forecasts, now),
     }
 
 
@@ -69,7 +121,7 @@ def _replicas(changes: Iterable[Fields]) -> int | None:
     return counts[-1] if counts else None
 
 
-def _ahead(place: Place, forecasts: Forecasts, now: datetime) -> Fields:
+def _forecast_fields(place: Place, forecasts: Forecasts, now: datetime) -> Fields:
     """Return what schedules will do; "foreseen" is false if that is unknown, or not computed yet."""
     subject = forecasts.find(place)
     if subject is None:
@@ -111,15 +163,15 @@ def _environment(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
         "next": {field: text_at(change, field) for field in ("to", "at")},
         "override": text_at(status, "override", "summary"),
         "past": past_of_environment(live, now),
-        **_ahead(("Environment", *_place(live)), forecasts, now),
+        **_forecast_fields(("Environment", *_place(live)), forecasts, now),
     }
 
 
 def _still_up(status: Mapping[str, Any]) -> str:
     """Return the condition's message about members that are still up; "" while its waves are falling asleep."""
     asleep = [one for one in maps_at(status, "conditions") if one.get("type") == "Asleep"]
-    told = [text_at(one, "message") for one in asleep if one.get("reason") == STILL_UP]
-    return "" if map_at(status, "transition") else "".join(told[:1])
+    sentences = [text_at(one, "message") for one in asleep if one.get("reason") == STILL_UP]
+    return "" if map_at(status, "transition") else "".join(sentences[:1])
 
 
 def _override(live: Fields) -> Fields:

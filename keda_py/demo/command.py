@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from aiohttp import web
@@ -20,16 +21,15 @@ from rich.console import Console
 from keda_py.apis.kinds.crds import build_crds
 from keda_py.clock import SteppedClock, SystemClock
 from keda_py.demo import scenario
-from keda_py.demo.four_days import four_days
-from keda_py.demo.lane import draw_environment
-from keda_py.demo.phases import Phases
+from keda_py.demo.phases import Phases, draw_environment
 from keda_py.demo.picture import draw
-from keda_py.demo.play import Play
+from keda_py.demo.play import Act, Play
 from keda_py.demo.recorder import Recorder
 from keda_py.demo.screen import LiveScreen, PlainScreen, Screen
 from keda_py.demo.timeline import Timeline, missed
 from keda_py.demo.week import week
 from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import DEPLOYMENTS
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
@@ -192,3 +192,32 @@ def _write_private(path: Path, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+# The play of `keda-py demo`: the last four days up to now, with memory pressure in the afternoons.
+
+NAMES = (scenario.NIGHTLY, scenario.WEEKDAYS, scenario.QUEUE)
+
+
+def four_days(days: int) -> Play:
+    """Build the play of the last days; it ends now, so that ages in `kubectl get` are right."""
+    end = SystemClock().now()
+    start = end.replace(microsecond=0) - timedelta(days=days)
+    changes = [at for at in scenario.pressure_changes(start, end) if start < at < end]
+    return Play(
+        title="Asleep at night, awake in the morning",
+        zone=scenario.SEOUL,
+        start=start,
+        end=end,
+        names=NAMES,
+        manifests=scenario.manifests,
+        acts=[Act(at=at, does=partial(_press, pressed=scenario.is_pressed(at))) for at in changes],
+        expected=scenario.expected_changes(start, end),
+        hint="next: keda-py demo --environments, a week of nine workloads that sleep and wake together",
+    )
+
+
+async def _press(client: KubeClient, *, pressed: bool) -> None:
+    usage = scenario.PRESSED if pressed else scenario.CALM
+    path = DEPLOYMENTS.named(scenario.NAMESPACE, scenario.NIGHTLY)
+    await client.patch(path, {"metadata": {"annotations": {"local.keda-py.dev/memory-shared": usage}}})

@@ -1,12 +1,15 @@
 """Phases of an Environment while it is watched: the reason of each change of a member, and phases for the picture."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.clock import Clock
-from keda_py.core.environment.decision.seen import OUR_MANAGER
-from keda_py.demo.timeline import Told
+from keda_py.core.environment.decision.observation import OUR_MANAGER
+from keda_py.demo.picture import Strip, draw
+from keda_py.demo.play import Play
+from keda_py.demo.timeline import Announcement, Timeline
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.schema.resources import Obj
@@ -34,7 +37,7 @@ class Phases:
         self._status: Obj = {}
         self._phases: list[Phase] = []
         self._late: list[str] = []
-        self._told: list[Told] = []
+        self._announcements: list[Announcement] = []
         if name:
             store.listen(self._on_event)
 
@@ -50,11 +53,11 @@ class Phases:
             return f"put back by {writer}"
         if phase in ("", "Awake"):
             return ""
-        told = text_at(self._status, "because")
+        text = text_at(self._status, "because")
         wave = live["metadata"].get("labels", {}).get("wave", "")
         if phase not in _DOING or _rests(self._status):
-            return f"sent to sleep again: {told}"
-        return f"wave {wave} {_DOING[phase]}: {told}"
+            return f"sent to sleep again: {text}"
+        return f"wave {wave} {_DOING[phase]}: {text}"
 
     def _on_event(self, event: Event) -> None:
         if event.resource.kind != "Environment" or event.name != self._name:
@@ -66,19 +69,19 @@ class Phases:
         last = self._phases[-1] if self._phases else None
         if name and (last is None or (last.name, last.note) != (phase.name, phase.note)):
             self._phases.append(phase)
-            self._tell(f"{_said(self._status)}: {_why(self._status, phase.note)}")
+            self._announce(f"{_phase_sentence(self._status)}: {_why(self._status, phase.note)}")
         late = [str(wave) for wave in list_at(self._status, "transition", "timedOut")]
         for wave in late[len(self._late) :]:
-            self._tell(f"does not wait for wave {wave} any longer: it was not ready in time")
+            self._announce(f"does not wait for wave {wave} any longer: it was not ready in time")
         self._late = late
 
-    def _tell(self, text: str) -> None:
-        self._told.append(Told(at=self._clock.now(), name=self._name, text=text))
+    def _announce(self, text: str) -> None:
+        self._announcements.append(Announcement(at=self._clock.now(), name=self._name, text=text))
 
-    def take(self) -> list[Told]:
+    def take(self) -> list[Announcement]:
         """Return the sentences since the last call."""
-        told, self._told = self._told, []
-        return told
+        taken, self._announcements = self._announcements, []
+        return taken
 
 
 def _writer_of(live: Obj) -> str:
@@ -93,7 +96,7 @@ def _rests(status: Obj) -> bool:
     return text_at(status, "phase") == "FallingAsleep" and not map_at(status, "transition")
 
 
-def _said(status: Obj) -> str:
+def _phase_sentence(status: Obj) -> str:
     if _rests(status):
         return f"is asleep, {status.get('membersUp', 0)} still up"
     phase = text_at(status, "phase")
@@ -119,3 +122,26 @@ def _note(status: Obj, name: str) -> str:
     if text_at(status, "override", "name"):
         return "override"
     return "holiday" if "holiday" in text_at(status, "because").lower() else ""
+
+
+# The picture of an environment: one lane of all its replicas, and over it its phases and what was out of the ordinary.
+#
+# Pure.
+
+COLOURS = {"Asleep": "#8c959f", "Waking": "#d4a72c", "Awake": "#4a9d6e", "FallingAsleep": "#bc6c25"}
+NOTES = {"override": "kept up by an Override", "contested": "a count was put back"}
+
+
+def draw_environment(timeline: Timeline, phases: Sequence[Phase], play: Play) -> str:
+    """Draw the picture as SVG text."""
+    together = timeline.together(play.environment)
+    return draw(together, [play.environment], play.zone, title=play.title, strips=list(_strips(phases)))
+
+
+def _strips(phases: Sequence[Phase]) -> Iterator[Strip]:
+    last_note = ""
+    for phase in phases:
+        text = NOTES.get(phase.note, phase.because) if phase.note and phase.note != last_note else ""
+        last_note = phase.note
+        title = f"{phase.name}: {phase.because}"
+        yield Strip(at=phase.at, until=phase.until, colour=COLOURS[phase.name], title=title, text=text)

@@ -1,6 +1,6 @@
 """Play of a demo: manifests, acts upon them with their times, and the changes that must follow. Pure but for the acts.
 
-`four_days.py` and `week.py` make one each; `command.py` plays it.
+`command.py` makes one and plays it, `week.py` makes the other.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -12,7 +12,7 @@ from keda_py.clock import Clock
 from keda_py.core.hpa.rescale_note import read_rescale
 from keda_py.demo.phases import Phases
 from keda_py.demo.screen import Screen
-from keda_py.demo.timeline import Change, Timeline
+from keda_py.demo.timeline import Timeline, TimelineChange
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.schema.resources import Obj
@@ -28,8 +28,8 @@ class Recorder:
         self._clock, self._names, self._screen, self._phases = clock, names, screen, phases
         self._replicas: dict[str, int] = {}
         self._first: dict[str, int] = {}
-        self._waiting: dict[str, Change] = {}
-        self._changes: list[Change] = []
+        self._waiting: dict[str, TimelineChange] = {}
+        self._changes: list[TimelineChange] = []
         store.listen(self._on_event)
 
     def timeline(self, start: datetime, end: datetime) -> Timeline:
@@ -43,8 +43,8 @@ class Recorder:
         if kind in WORKLOADS and event.object["metadata"]["name"] in self._names:
             self._on_workload(event.object)
         elif kind == "Environment":
-            for told in self._phases.take():
-                self._screen.tell(told)
+            for sentence in self._phases.take():
+                self._screen.tell(sentence)
         elif kind == "Event":
             self._on_cluster_event(event.object)
 
@@ -56,7 +56,7 @@ class Recorder:
             self._first[name] = after
         elif before != after:
             self._finish(name, "", "")
-            self._waiting[name] = Change(at=self._clock.now(), name=name, before=before, after=after)
+            self._waiting[name] = TimelineChange(at=self._clock.now(), name=name, before=before, after=after)
             if reason := self._phases.reason(live):
                 self._finish(name, "", reason)
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from keda_py.demo.timeline import Change, Told
+from keda_py.demo.timeline import Announcement, TimelineChange
 from keda_py.terminal.table import Column, draw_table
 
 ABOVE = 4
@@ -25,11 +25,11 @@ COLUMNS = (
 class Screen(Protocol):
     """Shows changes as they happen."""
 
-    def show(self, change: Change) -> None:
+    def show(self, change: TimelineChange) -> None:
         """Show a change of replicas."""
         ...
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: Announcement) -> None:
         """Show a sentence that explains changes of replicas."""
         ...
 
@@ -52,14 +52,14 @@ class PlainScreen:
     def __init__(self, console: Console, zone: ZoneInfo) -> None:
         self._console, self._zone = console, zone
 
-    def show(self, change: Change) -> None:
+    def show(self, change: TimelineChange) -> None:
         """`Fri 20 Nov 19:35:00  some-application-develop  1 -> 0  deactivated by keda-py: ...`."""
         when = change.at.astimezone(self._zone)
         line = f"{when:%a %d %b %H:%M:%S}  {change.name:<26} {change.before} -> {change.after}  {change.reason}"
         line += f" ({change.metric})" if change.metric else ""
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: Announcement) -> None:
         """`Mon 22 Dec 19:00:00  shop is awake: Override release ...`."""
         line = f"{told.at.astimezone(self._zone):%a %d %b %H:%M:%S}  {told.name} {told.text}"
         self._console.print(line, markup=False, highlight=False, soft_wrap=True, style="bold")
@@ -83,14 +83,14 @@ class LiveScreen:
     def __init__(self, console: Console, zone: ZoneInfo) -> None:
         self._console, self._zone = console, zone
         self._now: datetime | None = None
-        self._last: list[Change | Told] = []
+        self._last: list[TimelineChange | Announcement] = []
         self._live = Live(console=console, refresh_per_second=10, get_renderable=self._frame, transient=True)
 
-    def show(self, change: Change) -> None:
+    def show(self, change: TimelineChange) -> None:
         """Add a row."""
         self._last.append(change)
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: Announcement) -> None:
         """Add a row without counts."""
         self._last.append(told)
 
@@ -120,8 +120,8 @@ class LiveScreen:
             [Text(f"virtual time in Seoul: {now}", "italic"), table]
         )
 
-    def _row(self, change: Change | Told) -> list[str | Text]:
-        if isinstance(change, Told):
+    def _row(self, change: TimelineChange | Announcement) -> list[str | Text]:
+        if isinstance(change, Announcement):
             return [f"{change.at.astimezone(self._zone):%a %H:%M:%S}", change.name, "", "", Text(change.text, "bold")]
         count = Text(f"{change.before} -> {change.after}", "green" if change.after > change.before else "yellow")
         return [f"{change.at.astimezone(self._zone):%a %H:%M:%S}", change.name, change.metric, count, change.reason]

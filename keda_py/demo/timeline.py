@@ -8,7 +8,7 @@ from keda_py.demo.play import Expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class TimelineChange:
     """Change of a workload's replicas from `before` to `after`, because of `metric`."""
 
     at: datetime
@@ -20,7 +20,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Announcement:
     """Sentence of an Environment about itself, shown between the changes of its members."""
 
     at: datetime
@@ -34,10 +34,10 @@ class Timeline:
 
     start: datetime
     end: datetime
-    changes: list[Change] = field(default_factory=list)
+    changes: list[TimelineChange] = field(default_factory=list)
     first: dict[str, int] = field(default_factory=dict)
 
-    def of(self, name: str) -> list[Change]:
+    def of(self, name: str) -> list[TimelineChange]:
         """Return one workload's changes."""
         return [change for change in self.changes if change.name == name]
 
@@ -62,11 +62,11 @@ class Timeline:
         for change in sorted(self.changes, key=lambda one: one.at):
             counts[change.name] = change.after
             before, total = total, sum(counts.values())
-            changes.append(Change(at=change.at, name=name, before=before, after=total))
+            changes.append(TimelineChange(at=change.at, name=name, before=before, after=total))
         return Timeline(start=self.start, end=self.end, changes=changes, first={name: sum(self.first.values())})
 
 
-def missed(expected: Sequence[Expected], changes: Sequence[Change]) -> list[str]:
+def missed(expected: Sequence[Expected], changes: Sequence[TimelineChange]) -> list[str]:
     """Describe each expected change that did not happen in time, and each change that was not expected."""
     switches = [change for change in changes if (change.before == 0) != (change.after == 0)]
     left, problems = list(switches), []
@@ -86,6 +86,6 @@ def missed(expected: Sequence[Expected], changes: Sequence[Change]) -> list[str]
     ]
 
 
-def _fits(one: Expected, change: Change) -> bool:
+def _fits(one: Expected, change: TimelineChange) -> bool:
     in_time = one.at <= change.at <= one.at + one.tolerance
     return change.name == one.name and (change.after > 0) == one.up and in_time

@@ -120,7 +120,7 @@ def _manifests(queue_url: str) -> list[Manifest]:
 def _calendar() -> Manifest:
     hours = [{"days": "Mon-Fri", "from": WAKES[0], "to": SLEEPS[0]}]
     spec = {"timeZone": str(SEOUL), "hours": hours, "holidays": [{"country": "KR"}]}
-    return _own("Calendar", "office", spec)
+    return _manifest("Calendar", "office", spec)
 
 
 def _environment() -> Manifest:
@@ -129,10 +129,10 @@ def _environment() -> Manifest:
         {"name": wave, "selector": {"matchLabels": {"wave": wave}}, **(core if wave == "core" else {})}
         for wave in WAVES
     ]
-    return _own("Environment", ENVIRONMENT, {"calendarRef": {"name": "office"}, "grace": "0s", "waves": waves})
+    return _manifest("Environment", ENVIRONMENT, {"calendarRef": {"name": "office"}, "grace": "0s", "waves": waves})
 
 
-def _own(kind: str, name: str, spec: Manifest) -> Manifest:
+def _manifest(kind: str, name: str, spec: Manifest) -> Manifest:
     metadata = {"name": name, "namespace": NAMESPACE}
     return {"apiVersion": OVERRIDES.api_version, "kind": kind, "metadata": metadata, "spec": spec}
 

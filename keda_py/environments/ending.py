@@ -13,18 +13,18 @@ from itertools import groupby
 from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import name_of, text_at
 from keda_py.apis.parsing import parse_object
-from keda_py.core.environment.overrides import Target
-from keda_py.environments.asking import NOT_INSTALLED
-from keda_py.environments.overriding import ENVIRONMENT, target_of
-from keda_py.environments.several import (
+from keda_py.core.environment.overrides import TargetKey
+from keda_py.environments.multiple_targets import (
     Choice,
-    Outcome,
+    CommandResult,
+    PlannedAction,
     Printing,
-    Proposal,
     carry_out,
     chosen_environments,
     place_of,
 )
+from keda_py.environments.overriding import ENVIRONMENT, target_of
+from keda_py.environments.requests import NOT_INSTALLED
 from keda_py.environments.show import times_of
 from keda_py.environments.words import override_asked, time_of
 from keda_py.errors import ConfigError, KubeError, NotFound
@@ -53,7 +53,7 @@ def end(kubeconfig: str, wish: Ending, choice: Choice, printing: Printing) -> in
     return carry_out(kubeconfig, partial(propose, wish, choice), choice, printing)
 
 
-async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: str) -> Proposal:
+async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: str) -> PlannedAction:
     """Propose the Overrides that would end, and say what rules then. Raises ConfigError, KubeError."""
     times = times_of(client)
     if choice.is_single:
@@ -65,8 +65,8 @@ async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: s
     planned = [line for one in meant for line in one.tell(times, done=False, with_place=choice.everywhere)]
     number = sum(len(one.ending) for one in meant)
     question = f"End {'this Override' if number == 1 else f'these {number} Overrides'}?"
-    return Proposal(
-        told=[*planned, _DRY] if wish.dry_run else planned,
+    return PlannedAction(
+        lines=[*planned, _DRY] if wish.dry_run else planned,
         bodies=[_body(one) for each in meant for one in each.ending],
         question="" if choice.is_single else question,
         perform=partial(_delete_all, meant, times),
@@ -79,11 +79,11 @@ async def end_overrides(client: KubeClient, namespace: str, wish: Ending, times:
     if wish.dry_run:
         return [*meant.tell(times, done=False), _DRY], [_body(one) for one in meant.ending]
     outcome = await _delete_all([meant], times, client)
-    return list(outcome.told), list(outcome.bodies)
+    return list(outcome.lines), list(outcome.bodies)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Meant:
+class _OverridesToEnd:
     """Overrides of a namespace that are to end, and all that have not ended there."""
 
     namespace: str
@@ -93,29 +93,29 @@ class _Meant:
     def tell(self, times: Times, *, done: bool, with_place: bool = False) -> Iterator[str]:
         """Say what ends, or has ended, and what rules then."""
         place = f"{self.namespace}: " if with_place else ""
-        return (f"{place}{line}" for line in _tell(self.ending, self.known, times, done=done))
+        return (f"{place}{line}" for line in _sentences(self.ending, self.known, times, done=done))
 
 
-async def _known(client: KubeClient, namespace: str, times: Times) -> list[Override]:
+async def _existing_overrides(client: KubeClient, namespace: str, times: Times) -> list[Override]:
     return [one for one in await _read(client, namespace) if not _is_over(one, times)]
 
 
-async def _of_one(client: KubeClient, namespace: str, wish: Ending, times: Times) -> _Meant:
-    known = await _known(client, namespace, times)
-    return _Meant(namespace=namespace, ending=_named(known, wish, namespace, times), known=known)
+async def _of_one(client: KubeClient, namespace: str, wish: Ending, times: Times) -> _OverridesToEnd:
+    known = await _existing_overrides(client, namespace, times)
+    return _OverridesToEnd(namespace=namespace, ending=_named(known, wish, namespace, times), known=known)
 
 
 def _named(known: Sequence[Override], wish: Ending, namespace: str, times: Times) -> list[Override]:
-    meant = _meant(known, wish.name, namespace)
+    meant = _matching(known, wish.name, namespace)
     if len(meant) > 1 and not wish.everything:
         listed = "; ".join(f"{PREFIX}{_name(one)}: {override_asked(one, times)}" for one in meant[:_MOST_NAMED])
         raise ConfigError(f"{len(meant)} Overrides are meant, name one of them, or give --all: {listed}", field="NAME")
     return meant
 
 
-async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Choice, times: Times) -> _Meant:
+async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Choice, times: Times) -> _OverridesToEnd:
     """Find the Overrides of several names: one each, or with --all any number. Raises ConfigError with all mistakes."""
-    known, found, wrong = await _known(client, namespace, times), set[str](), list[str]()
+    known, found, wrong = await _existing_overrides(client, namespace, times), set[str](), list[str]()
     for name in choice.names:
         try:
             found |= {_name(one) for one in _named(known, replace(wish, name=name), namespace, times)}
@@ -123,12 +123,12 @@ async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Ch
             wrong.append(str(error))
     if wrong:
         raise ConfigError("; ".join(wrong), field="NAME")
-    return _Meant(namespace=namespace, ending=[one for one in known if _name(one) in found], known=known)
+    return _OverridesToEnd(namespace=namespace, ending=[one for one in known if _name(one) in found], known=known)
 
 
-async def _of_many(client: KubeClient, namespace: str, choice: Choice, times: Times) -> list[_Meant]:
+async def _of_many(client: KubeClient, namespace: str, choice: Choice, times: Times) -> list[_OverridesToEnd]:
     """Find Overrides by namespace: all with `-A`; with `-l` those about Environments that have these labels."""
-    known = await _known(client, "" if choice.everywhere else namespace, times)
+    known = await _existing_overrides(client, "" if choice.everywhere else namespace, times)
     labelled = None
     if choice.selector:
         lives = await chosen_environments(client, namespace, choice)
@@ -138,7 +138,7 @@ async def _of_many(client: KubeClient, namespace: str, choice: Choice, times: Ti
         of_namespace = list(group)
         ending = [one for one in of_namespace if labelled is None or _is_about(one, where, labelled)]
         if ending:
-            meant.append(_Meant(namespace=where, ending=ending, known=of_namespace))
+            meant.append(_OverridesToEnd(namespace=where, ending=ending, known=of_namespace))
     if not meant:
         about = f" of an Environment with labels {choice.selector!r}" if choice.selector else ""
         raise ConfigError(
@@ -155,9 +155,9 @@ def _is_about(one: Override, namespace: str, environments: Collection[tuple[str,
     return any(where == namespace and target.name in ("", name) for where, name in environments)
 
 
-async def _delete_all(meant: Sequence[_Meant], times: Times, client: KubeClient) -> Outcome:
+async def _delete_all(meant: Sequence[_OverridesToEnd], times: Times, client: KubeClient) -> CommandResult:
     """Delete the Overrides; a refusal does not stop the others. Raises KubeError for a single one."""
-    told, ended, failed = list[str](), list[Obj](), list[str]()
+    lines, ended, failed = list[str](), list[Obj](), list[str]()
     number = sum(len(each.ending) for each in meant)
     for each in meant:
         gone = []
@@ -170,16 +170,16 @@ async def _delete_all(meant: Sequence[_Meant], times: Times, client: KubeClient)
                 failed.append(f"{each.namespace}/{_name(one)}: {error}")
             else:
                 gone.append(one)
-        told += replace(each, ending=gone).tell(times, done=True, with_place=len(meant) > 1)
+        lines += replace(each, ending=gone).tell(times, done=True, with_place=len(meant) > 1)
         ended += map(_body, gone)
-    return Outcome(told=told, bodies=ended, failed=failed)
+    return CommandResult(lines=lines, bodies=ended, failed=failed)
 
 
 def _body(one: Override) -> Obj:
     return one.model_dump(by_alias=True, exclude_defaults=True)
 
 
-def _tell(meant: Sequence[Override], known: Sequence[Override], times: Times, *, done: bool) -> Iterator[str]:
+def _sentences(meant: Sequence[Override], known: Sequence[Override], times: Times, *, done: bool) -> Iterator[str]:
     for one in meant:
         yield f"Override {_name(one)} {'is ended' if done else 'would end'}: {override_asked(one, times)}"
     kept = [one for one in known if one not in meant and _has_begun(one, times)]
@@ -204,7 +204,7 @@ async def _read(client: KubeClient, namespace: str) -> list[Override]:
     return sorted(found, key=lambda one: (one.metadata.creation_timestamp, one.metadata.name))
 
 
-def _meant(known: Sequence[Override], text: str, namespace: str) -> list[Override]:
+def _matching(known: Sequence[Override], text: str, namespace: str) -> list[Override]:
     name = text.removeprefix(PREFIX)
     if text.startswith(PREFIX):
         found = [one for one in known if _name(one) == name]
@@ -219,15 +219,15 @@ def _meant(known: Sequence[Override], text: str, namespace: str) -> list[Overrid
     raise ConfigError(f"namespace {namespace!r} has no Override{about} that has not ended: {there}", field="NAME")
 
 
-def _means(one: Override, target: Target) -> bool:
+def _means(one: Override, target: TargetKey) -> bool:
     """Whether a target names it; an Override without a target is about the namespace's only Environment."""
     own = _target(one)
-    return own == target or (own == Target(ENVIRONMENT, "") and target.kind == ENVIRONMENT)
+    return own == target or (own == TargetKey(ENVIRONMENT, "") and target.kind == ENVIRONMENT)
 
 
-def _target(one: Override) -> Target:
+def _target(one: Override) -> TargetKey:
     target = one.spec.target
-    return Target(ENVIRONMENT, "") if target is None else Target(target.kind, target.name)
+    return TargetKey(ENVIRONMENT, "") if target is None else TargetKey(target.kind, target.name)
 
 
 def _namespace(one: Override) -> str:

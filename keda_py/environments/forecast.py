@@ -61,14 +61,14 @@ def _what(plan: Plan, status: EnvironmentStatus, times: Times) -> str:
     phase = Phase(status.phase)
     match plan.state:
         case OverrideState.AWAKE:
-            return "stays awake" if phase is Phase.AWAKE else f"wakes now{_took(status)} and stays awake"
+            return "stays awake" if phase is Phase.AWAKE else f"wakes now{_wake_duration(status)} and stays awake"
         case OverrideState.ASLEEP:
             return "stays asleep" if phase is Phase.ASLEEP else "goes to sleep now and stays asleep"
         case _:
             return "stays as it is, neither up nor down,"
 
 
-def _took(status: EnvironmentStatus) -> str:
+def _wake_duration(status: EnvironmentStatus) -> str:
     last = status.last_wake
     if last is None or not last.seconds:
         return ""

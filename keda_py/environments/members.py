@@ -11,20 +11,20 @@ from keda_py.apis.environments.environment import Environment, MemberStatus, Mem
 from keda_py.apis.foreign import map_at, text_at, texts_at
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
-from keda_py.environments.asking import list_environments, read_environment
-from keda_py.environments.further import Key, list_further
+from keda_py.environments.further_kinds import Key, list_further
+from keda_py.environments.requests import list_environments, read_environment
 from keda_py.environments.words import up_in_words
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
-from keda_py.replay.reading.warnings import warnings_of
+from keda_py.replay.reading.cluster import warnings_of
 from keda_py.terminal.times import Times
 
 KINDS = (SCALED_OBJECTS, DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class MemberLine:
     """Member on a page: `replicas` is ready/wanted, "" without a count; `why` is what holds it, "" if nothing does."""
 
     key: str
@@ -47,7 +47,7 @@ class Members:
     `warnings` are what `keda-py validate` says of the Environment with these members.
     """
 
-    found: Sequence[Member]
+    found: Sequence[MemberLine]
     unread: Sequence[str] = ()
     warnings: Sequence[str] = ()
 
@@ -77,7 +77,7 @@ async def members_of(client: KubeClient, environment: Environment) -> Members:
 
 def in_order(
     environment: Environment, spec: EnvironmentSpec, neighbours: Sequence[EnvironmentSpec], lives: Mapping[Key, Obj]
-) -> list[Member]:
+) -> list[MemberLine]:
     """Return the members among `lives`, the candidates of the namespace, in the order of waking."""
     rows = sorted(_rows(environment, spec, neighbours, lives), key=lambda row: row[:2])
     return [member for _, _, member in rows]
@@ -96,7 +96,7 @@ async def _neighbours(client: KubeClient, spec: EnvironmentSpec) -> list[Environ
 
 def _rows(
     environment: Environment, spec: EnvironmentSpec, neighbours: Sequence[EnvironmentSpec], lives: Mapping[Key, Obj]
-) -> Iterator[tuple[int, str, Member]]:
+) -> Iterator[tuple[int, str, MemberLine]]:
     still_up = {up.member: up for up in environment.status.still_up}
     scaled = {_target_of(live) for (kind, _), live in lives.items() if kind == SCALED_OBJECTS.kind}
     for (kind, name), live in lives.items():
@@ -109,7 +109,9 @@ def _rows(
         owner = owner_of(neighbours, labels, annotations)
         name_of_wave = spec.wave_name(wave) if spec.waves else ""
         if owner is not None and owner.uid != spec.uid and remembered is None:
-            member = Member(key=key, wave=name_of_wave, state="another's", why=f"the older Environment {owner.name}")
+            member = MemberLine(
+                key=key, wave=name_of_wave, state="another's", why=f"the older Environment {owner.name}"
+            )
         else:
             member = _member(key, name_of_wave, live, lives, remembered)
             if remembered is None or remembered.stage == Stage.DOWN.value:
@@ -117,7 +119,7 @@ def _rows(
         yield wave, key, member
 
 
-def _member(key: str, wave: str, live: Obj, lives: Mapping[Key, Obj], remembered: MemberStatus | None) -> Member:
+def _member(key: str, wave: str, live: Obj, lives: Mapping[Key, Obj], remembered: MemberStatus | None) -> MemberLine:
     is_cron_job = key.startswith(f"{CRON_JOBS.kind}/")
     workload = lives.get(_target_of(live)) if key.startswith(f"{SCALED_OBJECTS.kind}/") else live
     replicas = "" if is_cron_job or workload is None or _is_uncounted(workload) else _replicas(workload)
@@ -127,7 +129,7 @@ def _member(key: str, wave: str, live: Obj, lives: Mapping[Key, Obj], remembered
             state = "up"
     else:
         state, why = _state(live, workload, is_cron_job=is_cron_job), ""
-    return Member(key=key, wave=wave, state=state, replicas=replicas, why=why)
+    return MemberLine(key=key, wave=wave, state=state, replicas=replicas, why=why)
 
 
 def _stage(remembered: MemberStatus, *, is_cron_job: bool) -> tuple[str, str]:

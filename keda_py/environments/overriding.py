@@ -9,25 +9,25 @@ from typing import Any
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import NEXT_CHANGE, REQUESTED_BY
-from keda_py.core.environment.overrides import OverrideState, Target
+from keda_py.core.environment.overrides import OverrideState, TargetKey
 from keda_py.core.values.times import write_time
-from keda_py.environments.asking import (
+from keda_py.environments.forecast import Plan, forecast
+from keda_py.environments.moments import parse_length, parse_moment
+from keda_py.environments.multiple_targets import (
+    Choice,
+    CommandResult,
+    PlannedAction,
+    Printing,
+    carry_out,
+    chosen_environments,
+    place_of,
+)
+from keda_py.environments.requests import (
     NOT_INSTALLED,
     get_environment,
     only_environment,
     read_environment,
     who_am_i,
-)
-from keda_py.environments.forecast import Plan, forecast
-from keda_py.environments.moments import parse_length, parse_moment
-from keda_py.environments.several import (
-    Choice,
-    Outcome,
-    Printing,
-    Proposal,
-    carry_out,
-    chosen_environments,
-    place_of,
 )
 from keda_py.environments.show import times_of
 from keda_py.environments.zones import CalendarZones, list_zones
@@ -62,16 +62,16 @@ def override(kubeconfig: str, wish: Wish, choice: Choice, printing: Printing) ->
     return carry_out(kubeconfig, partial(propose, wish, choice), choice, printing)
 
 
-async def propose(wish: Wish, choice: Choice, client: KubeClient, namespace: str) -> Proposal:
+async def propose(wish: Wish, choice: Choice, client: KubeClient, namespace: str) -> PlannedAction:
     """Propose the Overrides, and say what effect they will have. Raises ConfigError, KubeError."""
     times = times_of(client)
     if choice.is_single:
         prepared = [await _prepare(client, namespace, replace(wish, name="".join(choice.names)), times)]
     else:
         prepared = await _prepare_all(client, namespace, wish, choice, times)
-    told = list(prepared[0].sentences) if choice.is_single else [one.line for one in prepared]
-    return Proposal(
-        told=[*told, "nothing is created: --dry-run"] if wish.dry_run else told,
+    lines = list(prepared[0].sentences) if choice.is_single else [one.line for one in prepared]
+    return PlannedAction(
+        lines=[*lines, "nothing is created: --dry-run"] if wish.dry_run else lines,
         bodies=[one.body for one in prepared],
         question="" if choice.is_single else f"Create {_counted(len(prepared))}?",
         perform=partial(_store_all, prepared),
@@ -88,11 +88,11 @@ async def request(client: KubeClient, namespace: str, wish: Wish, times: Times) 
     if wish.dry_run:
         return [*prepared.sentences, "nothing is created: --dry-run"], prepared.body
     outcome = await _store_all([prepared], client)
-    return list(outcome.told), outcome.bodies[0]
+    return list(outcome.lines), outcome.bodies[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Prepared:
+class _PreparedOverride:
     """Override before it is created, and its forecast; `line` is that in short, with the namespace."""
 
     namespace: str
@@ -101,7 +101,9 @@ class _Prepared:
     line: str
 
 
-async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: Choice, times: Times) -> list[_Prepared]:
+async def _prepare_all(
+    client: KubeClient, namespace: str, wish: Wish, choice: Choice, times: Times
+) -> list[_PreparedOverride]:
     """Check all of them before any is created. Raises ConfigError that names each one that cannot be."""
     spans, prepared, wrong = _spans(wish, times), [], []
     zones = await list_zones(client, "" if choice.everywhere else namespace)
@@ -113,7 +115,7 @@ async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: C
                 environment = None  # the operator leaves an unreadable one as it is
             where, name = place_of(live)
             shown = _times_of(environment, zones, times)
-            prepared.append(_prepared(where, wish, Target(ENVIRONMENT, name), environment, spans, shown))
+            prepared.append(_prepared(where, wish, TargetKey(ENVIRONMENT, name), environment, spans, shown))
         return prepared
     for name in choice.names:
         try:
@@ -128,7 +130,7 @@ async def _prepare_all(client: KubeClient, namespace: str, wish: Wish, choice: C
     return prepared
 
 
-async def _prepare(client: KubeClient, namespace: str, wish: Wish, times: Times) -> _Prepared:
+async def _prepare(client: KubeClient, namespace: str, wish: Wish, times: Times) -> _PreparedOverride:
     spans = _spans(wish, times)
     target, environment = await _target(client, namespace, wish.name)
     zones = await list_zones(client, namespace)
@@ -141,19 +143,19 @@ def _times_of(environment: Environment | None, zones: CalendarZones, times: Time
 
 
 def _prepared(
-    namespace: str, wish: Wish, target: Target, environment: Environment | None, spans: "_Spans", times: Times
-) -> _Prepared:
-    told = target.name if target.kind == ENVIRONMENT else f"{target.kind} {target.name}"
-    plan = Plan(state=wish.state, target=told or "the Environment", starts=spans.starts, ends=spans.ends)
+    namespace: str, wish: Wish, target: TargetKey, environment: Environment | None, spans: "_Spans", times: Times
+) -> _PreparedOverride:
+    shown = target.name if target.kind == ENVIRONMENT else f"{target.kind} {target.name}"
+    plan = Plan(state=wish.state, target=shown or "the Environment", starts=spans.starts, ends=spans.ends)
     sentences = list(forecast(plan, environment, times))
     body = _body(namespace, wish, target, spans)
-    return _Prepared(namespace=namespace, body=body, sentences=sentences, line=f"{namespace}: {sentences[0]}")
+    return _PreparedOverride(namespace=namespace, body=body, sentences=sentences, line=f"{namespace}: {sentences[0]}")
 
 
-async def _store_all(prepared: Sequence[_Prepared], client: KubeClient) -> Outcome:
+async def _store_all(prepared: Sequence[_PreparedOverride], client: KubeClient) -> CommandResult:
     """Create the Overrides; a refusal does not stop the others. Raises ConfigError, KubeError for a single one."""
     user = await who_am_i(client)
-    told, created, failed = [], [], []
+    lines, created, failed = [], [], []
     for one in prepared:
         body = one.body
         if user:
@@ -166,13 +168,13 @@ async def _store_all(prepared: Sequence[_Prepared], client: KubeClient) -> Outco
             failed.append(f"{one.line}: {error}")
             continue
         name = stored["metadata"]["name"]
-        told += [
+        lines += [
             *(one.sentences if len(prepared) == 1 else ()),
             f"Override {name} is created{f' by {user}' if user else ''}; to end it earlier: "
             f"keda-py end override/{name} -n {one.namespace}",
         ]
         created.append(stored)
-    return Outcome(told=told, bodies=created, failed=failed)
+    return CommandResult(lines=lines, bodies=created, failed=failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,7 @@ def _spans(wish: Wish, times: Times) -> _Spans:
     return _Spans(starts, parse_moment(wish.until, starts, zone, field="--until"), None)
 
 
-async def _target(client: KubeClient, namespace: str, text: str) -> tuple[Target, Environment | None]:
+async def _target(client: KubeClient, namespace: str, text: str) -> tuple[TargetKey, Environment | None]:
     """Resolve the target, with the Environment if it is one and the user may read it."""
     target = target_of(text)
     if target.kind != ENVIRONMENT:
@@ -208,10 +210,10 @@ async def _target(client: KubeClient, namespace: str, text: str) -> tuple[Target
     except Forbidden:  # a role may allow Overrides alone: the operator finds the only one, or says that it is missing
         return target, None
     environment = read_environment(live)
-    return Target(ENVIRONMENT, environment.metadata.name), environment
+    return TargetKey(ENVIRONMENT, environment.metadata.name), environment
 
 
-def target_of(text: str) -> Target:
+def target_of(text: str) -> TargetKey:
     """Parse a target: `dev` is an Environment, `deployment/web` another object. Raises ConfigError."""
     word, slash, name = text.rpartition("/")
     kind = _KINDS.get(word.lower()) if slash else ENVIRONMENT
@@ -221,10 +223,10 @@ def target_of(text: str) -> Target:
             "deployment/NAME or statefulset/NAME",
             field="NAME",
         )
-    return Target(kind, name)
+    return TargetKey(kind, name)
 
 
-def _body(namespace: str, wish: Wish, target: Target, spans: _Spans) -> Obj:
+def _body(namespace: str, wish: Wish, target: TargetKey, spans: _Spans) -> Obj:
     prefix = f"{target.name or 'environment'}-{_VERBS[wish.state]}"[:_LONGEST_PREFIX].rstrip("-.")
     spec: dict[str, Any] = {"state": wish.state.value}
     if target.name:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
-from keda_py.environments.asking import read_environment
+from keda_py.environments.requests import read_environment
 from keda_py.environments.words import is_partly_up, next_in_words, phase_of, reasons_of
 from keda_py.environments.zones import CalendarZones
 from keda_py.errors import ConfigError
@@ -27,7 +27,7 @@ _STYLES = {"awake": "green", "asleep": "blue", "waking": "yellow", "falling asle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class EnvironmentLine:
     """Line about one Environment; `status` is as it is stored."""
 
     namespace: str
@@ -41,9 +41,9 @@ class Line:
 
     def fields(self) -> Mapping[str, Any]:
         """Return the line for programs; times are UTC, counts null until the operator has looked at it."""
-        told = self.status.model_dump(by_alias=True, exclude_defaults=True)
+        document = self.status.model_dump(by_alias=True, exclude_defaults=True)
         known = bool(self.status.phase)
-        kept = ("stillUp", "nextChange", "override", "lastWake", "because", "conditions")
+        kept = ("stillUp", "nextChange", "override", "lastWake", "because", "conditions", "wakeOnRequest")
         found = {
             "namespace": self.namespace,
             "name": self.name,
@@ -52,23 +52,23 @@ class Line:
             "membersUp": self.status.members_up if known else None,
             "membersTotal": self.status.members_total if known else None,
         }
-        return found | {name: told[name] for name in kept if name in told}
+        return found | {name: document[name] for name in kept if name in document}
 
 
-def line_of_live(live: Obj, times: Times, zones: CalendarZones) -> Line:
+def line_of_live(live: Obj, times: Times, zones: CalendarZones) -> EnvironmentLine:
     """Build the line of an Environment as it is in the cluster, also of an unreadable one."""
     try:
         environment = read_environment(live)
         return line_of(environment, times.of(zones.of(environment)))
     except ConfigError as error:
         namespace, name = live["metadata"]["namespace"], live["metadata"]["name"]
-        return Line(namespace=namespace, name=name, phase="broken", why=str(error))
+        return EnvironmentLine(namespace=namespace, name=name, phase="broken", why=str(error))
 
 
-def line_of(environment: Environment, times: Times) -> Line:
+def line_of(environment: Environment, times: Times) -> EnvironmentLine:
     """Build the line of an Environment that was parsed."""
     meta, status = environment.metadata, environment.status
-    return Line(
+    return EnvironmentLine(
         namespace=meta.namespace,
         name=meta.name,
         phase=phase_of(status),
@@ -86,7 +86,7 @@ def _why(environment: Environment, times: Times) -> str:
     return "; ".join(reasons_of(environment, times))
 
 
-def overview(lines: Sequence[Line], width: int, *, all_namespaces: bool = False) -> Text:
+def overview(lines: Sequence[EnvironmentLine], width: int, *, all_namespaces: bool = False) -> Text:
     """Draw the table; names stand with their namespace if several are shown."""
     rows = [
         (

@@ -16,6 +16,7 @@ from keda_py.environments.words import (
     lack_of_members,
     override_in_words,
     phase_of,
+    requests_in_words,
     time_of,
     wrong_of,
 )
@@ -36,7 +37,11 @@ MEMBERS = (
 def page(environment: Environment, members: Members, times: Times, width: int) -> Text:
     """Draw the page for a terminal of that width."""
     blocks = [
-        Text("\n".join(line for told in sentences(environment, times, members.warnings) for line in wrap(told, width)))
+        Text(
+            "\n".join(
+                line for sentence in sentences(environment, times, members.warnings) for line in wrap(sentence, width)
+            )
+        )
     ]
     if environment.status.waves:
         blocks.append(draw_table(WAVES, list(_waves(environment.status)), width))
@@ -50,7 +55,7 @@ def page(environment: Environment, members: Members, times: Times, width: int) -
 def body_of(environment: Environment, members: Members, times: Times) -> dict[str, Any]:
     """Build the page's document for programs; times are UTC."""
     universal = Times(now=times.now)
-    told = [
+    rows = [
         {
             "member": one.key,
             "wave": one.wave,
@@ -62,7 +67,7 @@ def body_of(environment: Environment, members: Members, times: Times) -> dict[st
     ]
     return {
         **line_of(environment, times).fields(),
-        "members": told,
+        "members": rows,
         "unread": list(members.unread),
         "warnings": list(members.warnings),
     }
@@ -72,10 +77,12 @@ def sentences(environment: Environment, times: Times, warnings: Sequence[str] = 
     """Yield `shop/dev: awake since 08:30 CET (07:30 UTC), 7/9 ready, 9/9 up`, and further sentences."""
     meta, status = environment.metadata, environment.status
     since = None if is_partly_up(status) else time_of(status.phase_since)
-    ready = "".join(f", {told} {what}" for told, what in ((status.ready, "ready"), (status.up, "up")) if told)
+    ready = "".join(
+        f", {sentence} {what}" for sentence, what in ((status.ready, "ready"), (status.up, "up")) if sentence
+    )
     yield f"{meta.namespace}/{meta.name}: {phase_of(status)}{f' since {times.spoken(since)}' if since else ''}{ready}"
-    yield from (f"wrong: {told}" for told in wrong_of(status))
-    yield from (f"warning: {told}" for told in warnings)
+    yield from (f"wrong: {sentence}" for sentence in wrong_of(status))
+    yield from (f"warning: {sentence}" for sentence in warnings)
     yield from lack_of_members(environment)
     if status.because and status.override is None:
         yield f"because: {status.because} ({calendar_of(environment)})"
@@ -83,6 +90,7 @@ def sentences(environment: Environment, times: Times, warnings: Sequence[str] = 
         yield f"override: {override_in_words(status.override, times)} (Override {status.override.name})"
     yield f"next: {_next(status, times)}"
     yield from _wakes(status, times)
+    yield from requests_in_words(status, times)
 
 
 def _next(status: EnvironmentStatus, times: Times) -> str:

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from keda_py.clock import SystemClock
-from keda_py.environments.asking import NotInstalled, get_environment, list_environments
-from keda_py.environments.releasing import Released, Releasing
+from keda_py.environments.releasing import ReleaseResult, Releasing
+from keda_py.environments.requests import NotInstalled, get_environment, list_environments
 from keda_py.environments.stopping import stopped
 from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.client import KubeClient
@@ -50,14 +50,16 @@ async def release(kubeconfig: str, scope: Scope) -> None:
     namespace = scope.namespace or ("" if scope.everything else context_namespace(kubeconfig))
     async with KubeClient(SystemClock(), kubeconfig) as client:
         if not scope.stop:
-            _tell(scope, await release_all(client, await find(client, namespace, scope.name), dry_run=scope.dry_run))
+            _print_results(
+                scope, await release_all(client, await find(client, namespace, scope.name), dry_run=scope.dry_run)
+            )
             return
         async with stopped(client, scope.stop):
             with suppress(NotInstalled):  # an uninstall has nothing to wait for then
-                _tell(scope, await release_all(client, await find(client, namespace, ""), last=True))
+                _print_results(scope, await release_all(client, await find(client, namespace, ""), last=True))
 
 
-def _tell(scope: Scope, done: Sequence[Released]) -> None:
+def _print_results(scope: Scope, done: Sequence[ReleaseResult]) -> None:
     """Print the results. Raises KubeError if a count could not be given back."""
     if scope.as_json:
         write_json([asdict(one) for one in done])
@@ -78,23 +80,23 @@ async def find(client: KubeClient, namespace: str, name: str) -> list[Obj]:
 
 async def release_all(
     client: KubeClient, lives: Sequence[Obj], *, dry_run: bool = False, last: bool = False
-) -> list[Released]:
+) -> list[ReleaseResult]:
     """Release one after another; an Environment that cannot be read is reported and does not stop the others."""
     releasing = Releasing(client, dry_run=dry_run, last=last)
-    done: list[Released] = []
+    done: list[ReleaseResult] = []
     for live in lives:
         try:
             done += await releasing.release(live)
         except (ConfigError, KubeError) as error:
             where = f"{live['metadata']['namespace']}/{live['metadata']['name']}"
-            done.append(Released(environment=where, member="", told=str(error), failed=True))
+            done.append(ReleaseResult(environment=where, member="", outcome=str(error), failed=True))
     return done
 
 
-def page(done: Sequence[Released], width: int, *, dry_run: bool, last: bool = False) -> Text:
+def page(done: Sequence[ReleaseResult], width: int, *, dry_run: bool, last: bool = False) -> Text:
     """Render the results and their consequences."""
     if not done:
         return Text("nothing to give back: no Environment remembers a count")
-    rows = [(one.environment, one.member, Text(one.told, "red" if one.failed else "")) for one in done]
+    rows = [(one.environment, one.member, Text(one.outcome, "red" if one.failed else "")) for one in done]
     after = "nothing is changed: --dry-run" if dry_run else _AT_LAST if last else _AFTER
     return Text("\n\n").join([draw_table(COLUMNS, rows, width), Text(after)])

@@ -15,18 +15,22 @@ from keda_py.apis.foreign import map_at, name_of, text_at
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.hpa.conditions import ZeroMark, scaled_to_zero
 from keda_py.core.hpa.wire import read_zero_mark
-from keda_py.environments.asking import read_environment
+from keda_py.core.waking.rules import LABEL, LABEL_VALUE
+from keda_py.core.waking.slices import read_slice
+from keda_py.environments.requests import read_environment
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.discovery import Discovery, ScaleTarget
 from keda_py.kube.resources import (
     CRON_JOBS,
     DEPLOYMENTS,
+    ENDPOINT_SLICES,
     ENVIRONMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     SCALED_OBJECTS,
     STATEFUL_SETS,
     Obj,
+    Selection,
 )
 from keda_py.kube.scale import read_scale
 from keda_py.kube.transport import Request
@@ -41,12 +45,12 @@ _TAKEN = (Stage.FALLING, Stage.DOWN, Stage.RISING, Stage.PINNED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
+class ReleaseResult:
     """Result for one member; `failed`: its count was not given back."""
 
     environment: str
     member: str
-    told: str
+    outcome: str
     failed: bool = False
 
 
@@ -57,7 +61,7 @@ class Releasing:
         self._client, self._dry_run, self._last = client, dry_run, last
         self._discovery = Discovery(client)
 
-    async def release(self, live: Obj) -> Sequence[Released]:
+    async def release(self, live: Obj) -> Sequence[ReleaseResult]:
         """Release one Environment; a failure does not stop the others. Raises ConfigError if it cannot be read."""
         environment = read_environment(live)
         meta = environment.metadata
@@ -67,25 +71,53 @@ class Releasing:
             if remembered.stage not in _TAKEN:
                 continue
             try:
-                told, failed = await self._give_back(environment, key, remembered), False
+                outcome, failed = await self._give_back(environment, key, remembered), False
             except NotFound:
-                told, failed = "is gone", False
+                outcome, failed = "is gone", False
             except (KubeError, ConfigError) as error:
-                told, failed = str(error), True
-            done.append(Released(environment=where, member=key, told=told, failed=failed))
+                outcome, failed = str(error), True
+            done.append(ReleaseResult(environment=where, member=key, outcome=outcome, failed=failed))
+        if (self._last or meta.deletion_timestamp) and not self._dry_run:
+            done += await self._delete_slices(where, environment)
         # The finalizer goes last: while it stays, the status still remembers each count that is to be given back.
         if (self._last or meta.deletion_timestamp) and not self._dry_run and not any(one.failed for one in done):
-            done += await self._let_go(where, live)
+            done += await self._remove_finalizer(where, live)
         return done
 
-    async def _let_go(self, where: str, live: Obj) -> Sequence[Released]:
+    async def _delete_slices(self, where: str, environment: Environment) -> Sequence[ReleaseResult]:
+        """Delete the slices that lead its Services to wakers: without an operator they would point at dead addresses.
+
+        Counts are given back first, so that requests find pods. A refusal is only reported.
+        """
+        meta = environment.metadata
+        if environment.spec.wake_on_request is None and environment.status.wake_on_request is None:
+            return []
+        done = []
+        try:
+            ours = Selection(labels=f"{LABEL}={LABEL_VALUE}")
+            for live in await self._client.list(ENDPOINT_SLICES, meta.namespace, ours):
+                seen = read_slice(live)
+                if seen.owner_uid == meta.uid:
+                    await self._client.delete(ENDPOINT_SLICES.named(meta.namespace, seen.name), uid=seen.uid)
+                    told = "is deleted: requests go to pods alone"
+                    done.append(ReleaseResult(environment=where, member=f"EndpointSlice/{seen.name}", outcome=told))
+        except KubeError as error:
+            told = f"its EndpointSlices with the label {LABEL} stay; delete them by hand: {error}"
+            done.append(ReleaseResult(environment=where, member="", outcome=told))
+        return done
+
+    async def _remove_finalizer(self, where: str, live: Obj) -> Sequence[ReleaseResult]:
         """Remove the finalizer, now that all counts are given back; without an operator a refusal is only reported."""
         try:
             await remove_finalizer(self._client, ENVIRONMENTS, live)
         except KubeError as error:
             if not self._last:
                 raise
-            return [Released(environment=where, member="", told=f"its finalizer stays; take it off by hand: {error}")]
+            return [
+                ReleaseResult(
+                    environment=where, member="", outcome=f"its finalizer stays; take it off by hand: {error}"
+                )
+            ]
         return []
 
     async def _give_back(self, environment: Environment, key: str, remembered: MemberStatus) -> str:
@@ -101,9 +133,9 @@ class Releasing:
             raise ConfigError(f"{key}: kind {kind!r} is not in spec.kinds any more; scale it to {remembered.replicas}")
         target = await self._discovery.scale_target(api_version, kind)
         # A status write of the workload between our read and our write is a Conflict: the new count is judged afresh.
-        told = await _again(lambda: self._scale(target, namespace, name, remembered))
-        marked = await _again(lambda: self._mark_zero(namespace, (api_version, kind, name)))
-        return f"{told}; {marked}" if marked else told
+        outcome = await _retry_on_conflict(lambda: self._scale(target, namespace, name, remembered))
+        marked = await _retry_on_conflict(lambda: self._mark_zero(namespace, (api_version, kind, name)))
+        return f"{outcome}; {marked}" if marked else outcome
 
     async def _mark_zero(self, namespace: str, workload: tuple[str, str, str]) -> str:
         """Give back the mark that an HPA of its owner has lost for the night; "" if no HPA has lost one."""
@@ -161,7 +193,7 @@ class Releasing:
         await self._client.send(request)
 
 
-async def _again(write: Callable[[], Awaitable[str]]) -> str:
+async def _retry_on_conflict(write: Callable[[], Awaitable[str]]) -> str:
     """Return the answer of `write`, which reads and writes once more after a Conflict. Raises KubeError."""
     for _ in range(ATTEMPTS - 1):
         try:

@@ -8,10 +8,10 @@ from typing import Any
 from rich.text import Text
 
 from keda_py.clock import SystemClock
-from keda_py.environments.asking import find_environment, list_environments
 from keda_py.environments.members import judged_members
 from keda_py.environments.overview import line_of_live, overview
 from keda_py.environments.page import body_of, page
+from keda_py.environments.requests import find_environment, list_environments
 from keda_py.environments.zones import list_zones
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
@@ -22,7 +22,7 @@ from keda_py.terminal.zones import user_zone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ShowOptions:
     """Scope: `name` "" is all of `namespace`, which is "" for that of the context; `everywhere` is the cluster."""
 
     name: str = ""
@@ -31,7 +31,7 @@ class Wanted:
     as_json: bool = False
 
 
-async def show(kubeconfig: str, wanted: Wanted) -> None:
+async def show(kubeconfig: str, wanted: ShowOptions) -> None:
     """Print the table, the page or JSON. Raises ConfigError, KubeError."""
     namespace = "" if wanted.everywhere else wanted.namespace or context_namespace(kubeconfig)
     async with KubeClient(SystemClock(), kubeconfig) as client:

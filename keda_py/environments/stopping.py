@@ -40,11 +40,11 @@ async def stopped(client: KubeClient, operator: str) -> AsyncIterator[None]:
     # Also after an interrupt or a cancellation: an operator that stays at 0 would leave the whole cluster unscaled.
     except BaseException as failed:
         if before:
-            await _put_back(client, namespace, name, before, failed)
+            await _restore_count(client, namespace, name, before, failed)
         raise
 
 
-async def _put_back(client: KubeClient, namespace: str, name: str, replicas: int, failed: BaseException) -> None:
+async def _restore_count(client: KubeClient, namespace: str, name: str, replicas: int, failed: BaseException) -> None:
     """Put the count back. Raises KubeError with both errors if that fails as well."""
     try:
         await _scale(client, namespace, name, replicas)

@@ -13,7 +13,7 @@ from keda_py.errors import ConfigError, Forbidden, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj, Resource, Selection, safe_segment
 from keda_py.replay.reading.cluster import ClusterReading
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 
 EVENTS = Resource(version="v1", kind="Event", plural="events")
 AUTOSCALERS = ("keda-py", "keda-operator", "keda", "kube-controller-manager")
@@ -46,7 +46,7 @@ class Evidence:
     """
 
     manifest: Obj | None = None
-    sources: Sequence[Source] = ()
+    sources: Sequence[ManifestSource] = ()
     steps: Sequence[Step] = ()
     by_hand: ByHand | None = None
     unread: tuple[str, ...] = ()
@@ -77,13 +77,13 @@ async def gather(client: KubeClient, insight: Mapping[str, Any]) -> Evidence:
     return replace(found, manifest=manifest)
 
 
-async def read_sources(client: KubeClient, namespace: str, live: Obj) -> tuple[list[Source], list[str]]:
+async def read_sources(client: KubeClient, namespace: str, live: Obj) -> tuple[list[ManifestSource], list[str]]:
     """List a namespace's objects and what rules them; `live` alone if nothing may be listed. Never fails."""
     reading = ClusterReading(client, namespace)
     try:
         return await reading.read(live), [resource.plural for resource in reading.forbidden]
     except KubeError:
-        return [Source(body=live)], []
+        return [ManifestSource(body=live)], []
 
 
 async def _try(asked: Awaitable[Any], what: str, found: Evidence) -> tuple[Any, Evidence]:

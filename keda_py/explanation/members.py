@@ -8,30 +8,30 @@ from typing import Any
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.foreign import map_at, name_of, text_at
 from keda_py.core.values.times import write_time
-from keda_py.environments.asking import find_environment
-from keda_py.environments.members import Member, members_of
+from keda_py.environments.members import MemberLine, members_of
+from keda_py.environments.requests import find_environment
 from keda_py.environments.words import phase_of, reasons_of, time_of
-from keda_py.explanation.asking import Named
+from keda_py.explanation.requests import NamedObject
 from keda_py.explanation.zones import zone_of_plan
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CRON_JOBS, SCALED_OBJECTS
-from keda_py.replay.ahead import next_step
+from keda_py.replay.next_change import next_step
 from keda_py.replay.plan import NamespacePlan
-from keda_py.replay.reading.manifests import Source
-from keda_py.replay.reading.standing import plan_of
+from keda_py.replay.reading.current_state import plan_of
+from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.replay.timeline import Step
 from keda_py.terminal.times import Times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class MemberExplanation:
     """Explanation in sentences, and as a document for programs."""
 
     sentences: Sequence[str]
     body: Any
 
 
-def scaling_object(wanted: Named, sources: Sequence[Source]) -> str:
+def scaling_object(wanted: NamedObject, sources: Sequence[ManifestSource]) -> str:
     """Return the ScaledObject that scales a workload; "" for none."""
     for source in sources:
         reference = map_at(source.body, "spec", "scaleTargetRef")
@@ -41,27 +41,29 @@ def scaling_object(wanted: Named, sources: Sequence[Source]) -> str:
     return ""
 
 
-async def tell_member(client: KubeClient, wanted: Named, sources: Sequence[Source], times: Times) -> Told:
+async def tell_member(
+    client: KubeClient, wanted: NamedObject, sources: Sequence[ManifestSource], times: Times
+) -> MemberExplanation:
     """Explain a workload that no ScaledObject scales. Raises KubeError."""
     plan = plan_of(sources, wanted.key, times.now)
     if plan is None or not plan.environments:
         where = f"{wanted.namespace}/{wanted.name}"
-        told = f"{where}: no Environment has this {wanted.resource.kind}, and no ScaledObject scales it"
-        return Told(sentences=[told, *_problems(plan)], body=_body(wanted))
+        text = f"{where}: no Environment has this {wanted.resource.kind}, and no ScaledObject scales it"
+        return MemberExplanation(sentences=[text, *_problems(plan)], body=_body(wanted))
     times = times.of(zone_of_plan(plan))
     environment = await find_environment(client, wanted.namespace, plan.environments[0].spec.name)
     found = (await members_of(client, environment)).found
     member = next((one for one in found if one.key == wanted.key), None)
     step = next_step(plan, wanted.key, times.now, lambda _: True).step
     lines = [*_now(wanted, member, environment, times), f"next: {_next(wanted, step, times)}"]
-    return Told(sentences=lines, body=_body(wanted, environment, member, step, times.now))
+    return MemberExplanation(sentences=lines, body=_body(wanted, environment, member, step, times.now))
 
 
 def _problems(plan: NamespacePlan | None) -> Sequence[str]:
     return plan.problems if plan is not None else ()
 
 
-def _now(wanted: Named, member: Member | None, environment: Environment, times: Times) -> Iterator[str]:
+def _now(wanted: NamedObject, member: MemberLine | None, environment: Environment, times: Times) -> Iterator[str]:
     state = "not seen" if member is None else member.state
     ready = f", {member.replicas} ready" if member is not None and member.replicas else ""
     what = f"{wanted.resource.kind} of environment {environment.metadata.name}"
@@ -75,7 +77,7 @@ def _now(wanted: Named, member: Member | None, environment: Environment, times: 
     yield f"  its environment is {phase_of(status)}{began}{f': {because}' if because else ''}"
 
 
-def _next(wanted: Named, step: Step | None, times: Times) -> str:
+def _next(wanted: NamedObject, step: Step | None, times: Times) -> str:
     if step is None:
         return "nothing is known to come"
     if wanted.resource is CRON_JOBS:
@@ -86,9 +88,9 @@ def _next(wanted: Named, step: Step | None, times: Times) -> str:
 
 
 def _body(
-    wanted: Named,
+    wanted: NamedObject,
     environment: Environment | None = None,
-    member: Member | None = None,
+    member: MemberLine | None = None,
     step: Step | None = None,
     now: datetime | None = None,
 ) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from keda_py.core.meaning.causes import type_of
 from keda_py.core.meaning.windows import CRON
 from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError
-from keda_py.replay.ahead import AHEAD, Search, kept_active, next_step
-from keda_py.replay.plan import NamespacePlan, Now
-from keda_py.replay.reading.manifests import Source
-from keda_py.replay.reading.standing import plan_of
+from keda_py.replay.next_change import AHEAD, Search, kept_active, next_step
+from keda_py.replay.plan import CurrentState, NamespacePlan
+from keda_py.replay.reading.current_state import plan_of
+from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.replay.timeline import Step
 from keda_py.terminal.times import Times, spoken_duration
 
@@ -100,7 +100,7 @@ class Scene:
         return next_step(plan, self.key, self.now, is_wanted)
 
 
-def scene_of(insight: Fields, sources: Sequence[Source], times: Times) -> Scene | None:
+def scene_of(insight: Fields, sources: Sequence[ManifestSource], times: Times) -> Scene | None:
     """Build the scene; None without a forecast: no look yet, a ScaledJob, an invalid or unreadable manifest."""
     last, is_ruled = insight.get("last") or {}, bool(insight.get("ruledBy"))
     is_stopped = "nextPoll" not in insight["now"]
@@ -111,10 +111,10 @@ def scene_of(insight: Fields, sources: Sequence[Source], times: Times) -> Scene 
     spec = next((one.spec for one in plan.objects if f"ScaledObject/{one.spec.name}" == key), None) if plan else None
     if plan is None or spec is None or paused_by_owner(spec):
         return None
-    known, told = (plan.now or {}).get(key), map_of(last, "replicas").get("after")
-    count = known.replicas if known is not None else told
+    known, sentence = (plan.now or {}).get(key), map_of(last, "replicas").get("after")
+    count = known.replicas if known is not None else sentence
     if count is not None:
-        seen = Now(replicas=count, last_active=_last_active(last, spec, times.now))
+        seen = CurrentState(replicas=count, last_active=_last_active(last, spec, times.now))
         plan = replace(plan, now={**(plan.now or {}), key: seen})
     return Scene(plan=plan, spec=spec, last=last, times=times, is_ruled=is_ruled, is_stopped=is_stopped)
 
@@ -141,7 +141,7 @@ def foretell(scene: Scene) -> Iterator[str]:
         is_up = count > 0 if scene.spec.idle_replicas is None else count > scene.spec.idle_replicas
         yield from _going_down(scene, count) if is_up else _coming_up(scene, count)
     for window in scene.windows:
-        yield f"window {window_words(window)}: {_standing(scene, window)}"
+        yield f"window {window_words(window)}: {_window_in_words(scene, window)}"
 
 
 def window_words(window: CronWindow) -> str:
@@ -150,10 +150,10 @@ def window_words(window: CronWindow) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Own:
+class _OwnForecast:
     """Forecast by its own spec and triggers, in words; `at` is the time if that is known."""
 
-    told: str
+    sentence: str
     at: datetime | None = None
     depends: bool = False
     """When it sleeps depends on its sources, so that this may come before the sleep that a rule brings."""
@@ -162,12 +162,12 @@ class _Own:
 def _going_down(scene: Scene, count: int) -> Iterator[str]:
     ruled = _ruled_sleep(scene, count)
     own = _ruled_own_sleep(scene) if scene.is_ruled else _own_sleep(scene)
-    if own.told and (ruled is None or own.depends or (own.at is not None and own.at < ruled.at)):
-        yield own.told
+    if own.sentence and (ruled is None or own.depends or (own.at is not None and own.at < ruled.at)):
+        yield own.sentence
         if ruled is not None:
-            yield f"{_goes(ruled.replicas)} at the latest {_at(scene, ruled)}"
+            yield f"{_count_in_words(ruled.replicas)} at the latest {_at(scene, ruled)}"
     elif ruled is not None:
-        yield f"{_goes(ruled.replicas)} {_at(scene, ruled)}"
+        yield f"{_count_in_words(ruled.replicas)} {_at(scene, ruled)}"
     if scene.resources and (own.at or own.depends):
         names = _listed(scene.resources)
         scale, do = ("scales", "does") if len(scene.resources) == 1 else ("scale", "do")
@@ -182,48 +182,48 @@ def _ruled_sleep(scene: Scene, count: int) -> Step | None:
     return step if step is not None and step.ruled else None
 
 
-def _ruled_own_sleep(scene: Scene) -> _Own:
+def _ruled_own_sleep(scene: Scene) -> _OwnForecast:
     """Forecast under other bounds than the manifest's, or held: what the replay finds, unless that is a rule's step."""
     step = scene.find(scene.plan, below=1).step
     if step is None or step.ruled:
-        return _Own("")
-    return _Own(f"sleeps {_at(scene, step)}{_unless(scene)}", at=step.at)
+        return _OwnForecast("")
+    return _OwnForecast(f"sleeps {_at(scene, step)}{_unless(scene)}", at=step.at)
 
 
-def _own_sleep(scene: Scene) -> _Own:
+def _own_sleep(scene: Scene) -> _OwnForecast:
     spec = scene.spec
     if spec.modifiers is not None and spec.modifiers.formula:
-        return _Own("whether it sleeps is decided by its formula at each poll", depends=True)
+        return _OwnForecast("whether it sleeps is decided by its formula at each poll", depends=True)
     if spec.force_activation:
-        return _Own(f"stays awake while annotation {FORCE_ACTIVATION} is there")
+        return _OwnForecast(f"stays awake while annotation {FORCE_ACTIVATION} is there")
     if spec.resource_only:
-        return _Own(f"does not sleep: {_listed(scene.resources)} alone cannot wake it again")
+        return _OwnForecast(f"does not sleep: {_listed(scene.resources)} alone cannot wake it again")
     if spec.idle_replicas is None and scene.lowest > 0:
-        return _Own(f"does not sleep: minReplicaCount is {scene.lowest}")
+        return _OwnForecast(f"does not sleep: minReplicaCount is {scene.lowest}")
     if spec.pause.scale_in:
-        return _Own("does not sleep: scaling in is paused by annotation")
+        return _OwnForecast("does not sleep: scaling in is paused by annotation")
     failing = [_name(one) for one in scene.polled if "error" in one and "fallback" not in one]
     if failing and spec.fallback is None:
-        return _Own(f"does not sleep while {_listed(failing)} cannot be read")
+        return _OwnForecast(f"does not sleep while {_listed(failing)} cannot be read")
     return _timed_sleep(scene)
 
 
-def _timed_sleep(scene: Scene) -> _Own:
+def _timed_sleep(scene: Scene) -> _OwnForecast:
     busy = [_name(one) for one in scene.polled if one.get("active") or one.get("fallback")]
     is_cooling = scene.last.get("reason") == Reason.COOLING_DOWN
-    goes = _goes(scene.lowest)
+    goes = _count_in_words(scene.lowest)
     if not is_cooling and not any(is_open(window, scene.now) for window in scene.windows):
         what = f"{_listed(busy)} {_has(busy)} nothing to do" if busy else "there is nothing to do"
-        return _Own(f"{goes} once {what} for {spoken_duration(scene.spec.cooldown)}", depends=True)
+        return _OwnForecast(f"{goes} once {what} for {spoken_duration(scene.spec.cooldown)}", depends=True)
     found = scene.find(scene.plan, below=scene.lowest + 1)
     if found.step is None:
-        return _Own("does not sleep: a window is always open" if found.is_known else "")
+        return _OwnForecast("does not sleep: a window is always open" if found.is_known else "")
     if found.step.ruled:
-        return _Own("")
-    return _Own(f"{goes} {_at(scene, found.step)}{_unless(scene)}", at=found.step.at)
+        return _OwnForecast("")
+    return _OwnForecast(f"{goes} {_at(scene, found.step)}{_unless(scene)}", at=found.step.at)
 
 
-def _goes(count: int) -> str:
+def _count_in_words(count: int) -> str:
     return "sleeps" if count == 0 else f"goes down to {count}"
 
 
@@ -271,7 +271,7 @@ def _rule_ends(scene: Scene) -> Iterator[str]:
             yield f"{wakes} from {scene.times.spoken(step.at)} on, in {scene.times.until(step.at)}, {by}"
 
 
-def _standing(scene: Scene, window: CronWindow) -> str:
+def _window_in_words(scene: Scene, window: CronWindow) -> str:
     if is_open(window, scene.now):
         end = next_change(window, scene.now)
         return "open" if end is None else f"open until {scene.times.spoken(end)}"

@@ -27,7 +27,7 @@ _QUIET = (Reason.DEACTIVATED, Reason.INACTIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ObjectLine:
     """Line about one object; `next` is a time known in advance, None if unknown or past. `goes` says what happens then.
 
     `brief` is `why` without the time of the next change.
@@ -50,43 +50,45 @@ class Line:
         """Return the line for programs; times are UTC."""
         found = {"kind": self.kind, "namespace": self.namespace, "name": self.name, "state": self.state}
         times = {"since": self.since, "nextChange": self.next}
-        told = {name: at.isoformat().replace("+00:00", "Z") for name, at in times.items() if at is not None}
-        return {**found, "reason": self.reason, **told, "why": self.why, "values": dict(self.values)}
+        moments = {name: at.isoformat().replace("+00:00", "Z") for name, at in times.items() if at is not None}
+        return {**found, "reason": self.reason, **moments, "why": self.why, "values": dict(self.values)}
 
 
-def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Line:
+def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> ObjectLine:
     """Build the line of a ScaledObject or ScaledJob as it is in the cluster."""
     meta, status = live["metadata"], live.get("status") or {}
-    told, conditions = status.get("kedaPy") or {}, status.get("conditions") or ()
+    reason_fields, conditions = status.get("kedaPy") or {}, status.get("conditions") or ()
     ready, paused = read_condition(conditions, "Ready"), read_condition(conditions, "Paused").status == "True"
     ruler = rulers.of(dict(live)) if live.get("kind", "ScaledObject") == "ScaledObject" else None
     times = times.of(zone_of(live) or (ruler.zone if ruler is not None else None))
-    active, why = read_condition(conditions, "Active").status, _why(ready.status, ready.message, told)
-    state = _state(live, ready.status, paused, active, told)
-    goes, upcoming = _next(told, ruler if _changes(ruler, state) else None, times.now)
-    return Line(
+    active, why = read_condition(conditions, "Active").status, _why(ready.status, ready.message, reason_fields)
+    state = _state(live, ready.status, paused, active, reason_fields)
+    goes, upcoming = _next(reason_fields, ruler if _changes(ruler, state) else None, times.now)
+    return ObjectLine(
         kind=live.get("kind", "ScaledObject"),
         namespace=meta.get("namespace", ""),
         name=meta["name"],
         state=state,
-        reason=told.get("reason", ""),
-        since=_time(told.get("since")),
+        reason=reason_fields.get("reason", ""),
+        since=_time(reason_fields.get("since")),
         next=upcoming,
         goes=goes,
         why=times.localised(why),
         brief=_without_end(why),
-        values=told.get("values") or {},
+        values=reason_fields.get("values") or {},
         times=times,
     )
 
 
-def overview(lines: Iterable[Line], width: int, height: int | None = None, *, all_namespaces: bool = False) -> Text:
+def overview(
+    lines: Iterable[ObjectLine], width: int, height: int | None = None, *, all_namespaces: bool = False
+) -> Text:
     """Draw the table; names stand with their namespace if several are shown."""
     rows = [_row(line, all_namespaces) for line in lines]
     return draw_table(COLUMNS, rows, width, height) if rows else Text("no ScaledObject and no ScaledJob here")
 
 
-def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
+def _row(line: ObjectLine, all_namespaces: bool) -> tuple[str | Text, ...]:
     kind = "" if line.kind == "ScaledObject" else f"{line.kind.lower()}/"
     since = f"{rough_duration(line.times.now - line.since)} ago" if line.since else ""
     return (
@@ -104,22 +106,22 @@ def _changes(ruler: Ruler | None, state: str) -> bool:
     return ruler is not None and ruler.goes == ("wakes" if state in ("asleep", "paused") else "sleeps")
 
 
-def _next(told: Mapping[str, Any], ruler: Ruler | None, now: datetime) -> tuple[str, datetime | None]:
+def _next(reason_fields: Mapping[str, Any], ruler: Ruler | None, now: datetime) -> tuple[str, datetime | None]:
     """Return the earlier of its own next change and its Environment's, with a word for it."""
-    own, ruled = _time(told.get("nextChange")), ruler.at if ruler is not None else None
+    own, ruled = _time(reason_fields.get("nextChange")), ruler.at if ruler is not None else None
     known = sorted(at for at in (own, ruled) if at is not None and at > now)
     if not known:
         return "", None
     return ruler.goes if ruler is not None and known[0] == ruled else "", known[0]
 
 
-def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, told: Mapping[str, Any]) -> str:
+def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, reason_fields: Mapping[str, Any]) -> str:
     """Name its state; an error comes before a pause, and before sleep by an Environment."""
-    reason = told.get("reason", "")
+    reason = reason_fields.get("reason", "")
     if ready == "False":
         return "broken"
     if paused:
-        return "asleep" if str(told.get("ruledBy") or "").startswith("asleep") else "paused"
+        return "asleep" if str(reason_fields.get("ruledBy") or "").startswith("asleep") else "paused"
     if reason == Reason.COOLING_DOWN:
         return "cooling"
     if reason in _QUIET or active not in ("True", "Unknown"):
@@ -134,12 +136,12 @@ def _rests_at_zero(live: Mapping[str, Any]) -> bool:
     return live.get("kind", "ScaledObject") == "ScaledObject" and not least
 
 
-def _why(ready: str, message: str, told: Mapping[str, Any]) -> str:
+def _why(ready: str, message: str, reason_fields: Mapping[str, Any]) -> str:
     if ready == "False":
         return message
-    ruled = told.get("ruledBy")
-    reason = "" if ruled and told.get("reason") == Reason.PAUSED else told.get("reason", "")
-    return "; ".join(map(str, filter(None, (ruled, reason, *(told.get("notes") or ())))))
+    ruled = reason_fields.get("ruledBy")
+    reason = "" if ruled and reason_fields.get("reason") == Reason.PAUSED else reason_fields.get("reason", "")
+    return "; ".join(map(str, filter(None, (ruled, reason, *(reason_fields.get("notes") or ())))))
 
 
 def _without_end(text: str) -> str:

@@ -203,8 +203,8 @@ def _changes(rows: Rows, insight: Mapping[str, Any], times: Times, size: Size) -
     if times.second is not None:
         columns.insert(1, Column(heading=f"Time ({beside.zone_name})", goes=3))
     stamps = [times, *([beside] if times.second is not None else [])]
-    told = [(*(one.stamp(at) for one in stamps), *cells) for at, cells in rows]
-    return draw_table(columns, told, size.width, size.height)
+    cells_with_times = [(*(one.stamp(at) for one in stamps), *cells) for at, cells in rows]
+    return draw_table(columns, cells_with_times, size.width, size.height)
 
 
 def _rows(insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: str) -> Rows:

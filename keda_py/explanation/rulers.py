@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.foreign import Obj, namespace_of, texts_at
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
-from keda_py.environments.asking import NotInstalled, list_environments, read_environment
+from keda_py.environments.requests import NotInstalled, list_environments, read_environment
 from keda_py.environments.words import change_of
 from keda_py.environments.zones import CalendarZones, list_zones
 from keda_py.errors import ConfigError, Forbidden

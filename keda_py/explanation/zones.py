@@ -10,7 +10,7 @@ from keda_py.core.environment.scaling.schedules import schedule_of
 from keda_py.core.meaning.windows import CRON
 from keda_py.errors import ConfigError
 from keda_py.replay.plan import NamespacePlan
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 
 
 def zone_of(manifest: Mapping[str, Any] | None) -> ZoneInfo | None:
@@ -24,7 +24,7 @@ def zone_of(manifest: Mapping[str, Any] | None) -> ZoneInfo | None:
     return None
 
 
-def zone_of_rule(live: Mapping[str, Any], sources: Sequence[Source]) -> ZoneInfo | None:
+def zone_of_rule(live: Mapping[str, Any], sources: Sequence[ManifestSource]) -> ZoneInfo | None:
     """Return the zone of an Override's Environment, or of a ScalingSchedule's hours or first Calendar, or None."""
     bodies = {(one.body["kind"], name_of(one.body)): one.body for one in sources}
     spec = map_at(live, "spec")

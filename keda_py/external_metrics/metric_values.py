@@ -25,7 +25,7 @@ REMEMBERED = 1024
 class Questions(Protocol):
     """Source of values: `Query`."""
 
-    def known(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+    def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
         """Return what `answer` would, if nothing has to be read or computed for it; else None."""
         ...
 
@@ -49,7 +49,7 @@ class ExternalMetrics:
             raise internal_error("scaledObject name is not specified")
         wanted = question.namespace, question.metric, asked.scaled_object
         # Answered here if the readings are still shared or cached: without a task switch, and with the rendered body.
-        values = self._query.known(*wanted)
+        values = self._query.cached_answer(*wanted)
         if values is None:
             try:
                 values = await self._query.answer(*wanted)

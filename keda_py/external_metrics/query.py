@@ -69,7 +69,7 @@ class Query:
         # Weak: cached values end with the scalers that they were read by.
         self._cached: WeakKeyDictionary[ScalerSet, dict[str, _CachedValues]] = WeakKeyDictionary()
 
-    def known(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+    def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
         """Return the values computed earlier from the very readings that `answer` would use; None if it has to be
         called.
         """
@@ -78,7 +78,7 @@ class Query:
         by_metric = self._cached.get(built) if built is not None else None
         if built is None or by_metric is None or (cached := by_metric.get(metric.lower())) is None:
             return None
-        readings = self._readings.known(key, metric)
+        readings = self._readings.cached_readings(key, metric)
         return cached.values if readings is not None and cached.holds(built.spec, readings) else None
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:

@@ -39,7 +39,7 @@ class ScaleTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServedResource:
     """Resource of a group and version; `scale_api_version` is "" if it has no scale subresource."""
 
     resource: Resource
@@ -47,10 +47,10 @@ class Served:
 
 
 @dataclass(slots=True)
-class _Known:
+class _ServedKinds:
     """Resources that one group and version serves, by kind; empty if the server does not know the version."""
 
-    kinds: dict[str, Served] = field(default_factory=dict)
+    kinds: dict[str, ServedResource] = field(default_factory=dict)
     asked: float = float("-inf")
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -60,7 +60,7 @@ class _Known:
 
 
 _SEEDS = {
-    served.kind: Served(resource=served, scale_api_version=SCALE_API_VERSION)
+    served.kind: ServedResource(resource=served, scale_api_version=SCALE_API_VERSION)
     for served in (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
 }
 
@@ -70,7 +70,7 @@ class Discovery:
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
-        self._known: dict[str, _Known] = {"apps/v1": _Known(kinds=dict(_SEEDS))}
+        self._known: dict[str, _ServedKinds] = {"apps/v1": _ServedKinds(kinds=dict(_SEEDS))}
         self._preferred: dict[str, str] = {}
 
     async def scale_target(self, api_version: str, kind: str) -> ScaleTarget:
@@ -88,7 +88,7 @@ class Discovery:
             scale_api_version=served.scale_api_version or SCALE_API_VERSION,
         )
 
-    async def find(self, api_version: str, kind: str) -> Served:
+    async def find(self, api_version: str, kind: str) -> ServedResource:
         """Return the resource of a kind. Raises NotFound, or ConfigError for a malformed apiVersion."""
         known = self._remember(api_version)
         if kind not in known.kinds:
@@ -116,13 +116,13 @@ class Discovery:
         """Return the number of versions that are remembered."""
         return len(self._known)
 
-    def _remember(self, api_version: str) -> _Known:
+    def _remember(self, api_version: str) -> _ServedKinds:
         """Return the entry of a version, made if missing. Raises ConfigError for malformed text, which is not kept."""
         known = self._known.get(api_version)
         if known is None:
             _path(api_version)
             self._forget_missing()
-            known = self._known[api_version] = _Known()
+            known = self._known[api_version] = _ServedKinds()
         return known
 
     def _forget_missing(self) -> None:
@@ -141,7 +141,7 @@ class Discovery:
             self._preferred[group] = str(answer["preferredVersion"]["groupVersion"])
         return self._preferred[group]
 
-    async def _refresh(self, api_version: str, known: _Known) -> None:
+    async def _refresh(self, api_version: str, known: _ServedKinds) -> None:
         """Ask the server for the version's resources, unless another caller did so within REFRESH_SECONDS."""
         # A lock per version: a silent aggregated API must not delay the others.
         async with known.asking:
@@ -166,7 +166,7 @@ def _path(api_version: str) -> str:
     return "/".join(["/apis" if len(segments) == 2 else "/api", *segments])
 
 
-def _parse(api_version: str, answer: dict[str, Any]) -> dict[str, Served]:
+def _parse(api_version: str, answer: dict[str, Any]) -> dict[str, ServedResource]:
     group, _, version = api_version.rpartition("/")
     entries = answer.get("resources") or []
     scales = {entry["name"].removesuffix("/scale"): entry for entry in entries if entry["name"].endswith("/scale")}
@@ -179,7 +179,9 @@ def _parse(api_version: str, answer: dict[str, Any]) -> dict[str, Served]:
             group=group, version=version, kind=entry["kind"], plural=plural, namespaced=entry["namespaced"]
         )
         scale = scales.get(plural)
-        kinds[resource.kind] = Served(resource=resource, scale_api_version=_scale_version(scale) if scale else "")
+        kinds[resource.kind] = ServedResource(
+            resource=resource, scale_api_version=_scale_version(scale) if scale else ""
+        )
     return kinds
 
 

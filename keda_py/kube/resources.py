@@ -13,7 +13,7 @@ from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
-from keda_py.apis.kinds.kind import VERSION, Kind
+from keda_py.apis.kinds.kind import VERSION, KindRow
 from keda_py.apis.kinds.table import KEDA_KINDS, KINDS, kind_of
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
@@ -153,7 +153,7 @@ SELF_SUBJECT_ACCESS_REVIEWS = Resource(
 )
 
 
-def resource_of(kind: Kind) -> Resource:
+def resource_of(kind: KindRow) -> Resource:
     """Return the REST resource of a row of the table of kinds."""
     return Resource(
         group=kind.group, version=VERSION, kind=kind.name, plural=kind.plural, namespaced=kind.scope == "Namespaced"

@@ -19,15 +19,15 @@ _ORDER = tuple(Severity)
 
 async def check_migration(installation: Installation, read_flags: ReadFlags) -> tuple[Finding, ...]:
     """Collect all findings about the move. Opens no connection."""
-    async with shared_context() as lent:
-        found = list(_all(installation, read_flags, lent))
+    async with shared_context() as shared:
+        found = list(_all(installation, read_flags, shared))
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
 
 
-def _all(installation: Installation, read_flags: ReadFlags, lent: SharedContext) -> Iterator[Finding]:
+def _all(installation: Installation, read_flags: ReadFlags, shared: SharedContext) -> Iterator[Finding]:
     yield from check_cluster(installation)
     yield from check_deployments(installation, read_flags)
-    yield from check_objects(installation, lent)
+    yield from check_objects(installation, shared)
     yield from check_identities(installation)
     yield from check_time_limits(installation)
     yield from check_downscaler(installation)

@@ -12,12 +12,12 @@ from keda_py.kube.resources import DEPLOYMENTS, LEASES, Obj
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation
 from keda_py.settings.options import options_of
-from keda_py.settings.settings import GROUPS, Settings, load_settings
+from keda_py.settings.settings import GROUPS, NO_SELECTORS, SELECTOR_REMEDY, SELECTORS, Settings, load_settings
 
 ReadFlags = Callable[[Sequence[str]], tuple[Mapping[str, Sequence[str]], Mapping[str, str]]]
 """Command line -> (flags and their values, flags without meaning here and why). Raises ConfigError."""
 
-COMPARED = (2, 20)
+COMPARED = ((2, 20), (2, 21))
 _IMAGES = {
     "keda": "/keda",
     "keda-metrics-apiserver": "/keda-adapter",
@@ -27,8 +27,6 @@ OPERATOR = "keda"
 _TIMEOUT = "KEDA_HTTP_DEFAULT_TIMEOUT"
 _VERSION = re2.compile(r"(\d+)\.(\d+)")
 _KEDA_VARIABLE = re2.compile(r"^(?:KEDA_|RAW_METRICS_|WATCH_)")
-# Set by KEDA's chart in every installation, read by no component.
-_UNREAD = frozenset({"WATCH_LABEL_SELECTOR", "WATCH_LABEL_SELECTOR_FOR_TRIGGERAUTH"})
 
 
 def check_deployments(installation: Installation, read_flags: ReadFlags) -> Iterator[Finding]:
@@ -68,12 +66,12 @@ def _check_version(deployment: Obj, container: Mapping[str, Any]) -> Iterator[Fi
     tag = text_at(container, "image").partition("@")[0].rpartition("/")[2].partition(":")[2]
     shape = _VERSION.search(tag)
     if shape is None:
-        message = f"image tag {tag!r} does not tell the version; what follows compares with KEDA 2.20"
+        message = f"image tag {tag!r} does not tell the version; what follows compares with KEDA 2.20 and 2.21"
         yield _finding(Severity.CHANGES, deployment, message, "see which version it is: kubectl logs of its pod")
-    elif (version := (int(shape[1]), int(shape[2]))) != COMPARED:
-        message = f"is KEDA {version[0]}.{version[1]}; keda-py is compared with 2.20"
+    elif (version := (int(shape[1]), int(shape[2]))) not in COMPARED:
+        message = f"is KEDA {version[0]}.{version[1]}; keda-py is compared with 2.20 and 2.21"
         yield _finding(
-            Severity.CHANGES, deployment, message, "bring KEDA to 2.20 first, or read its changelog in between"
+            Severity.CHANGES, deployment, message, "bring KEDA to 2.21 first, or read its changelog in between"
         )
 
 
@@ -104,9 +102,11 @@ def _check_environment(deployment: Obj, container: Mapping[str, Any]) -> Iterato
     known = {option.env for kind in GROUPS.values() for _, option, _ in options_of(kind) if option.env}
     for variable in list_at(container, "env"):
         name, value = text_at(variable, "name"), value_at(variable, "value")
-        if not value or name in _UNREAD or not _KEDA_VARIABLE.search(name):
+        if not value.strip('"') or not _KEDA_VARIABLE.search(name):
             continue
-        if name in known:
+        if name in SELECTORS:
+            yield _finding(Severity.BLOCKS, deployment, f"{name}={value}: {NO_SELECTORS}", SELECTOR_REMEDY)
+        elif name in known:
             yield _finding(
                 Severity.FINE, deployment, f"{name}={value} means the same here", "give keda-py the same value"
             )

@@ -56,7 +56,7 @@ def _is_program(deployment: Obj) -> bool:
 
 def _check_program(deployment: Obj) -> Iterator[Finding]:
     name, namespace = name_of(deployment), namespace_of(deployment)
-    given = _given(deployment)
+    given = _flags_of(deployment)
     included = [word.strip() for word in given.get(_INCLUDE, "deployments").split(",") if word.strip()]
     here = [word for word in included if word in DOWNSCALER_RESOURCES]
     yield Finding(
@@ -85,7 +85,7 @@ def _instead(flag: str) -> str:
     return "time zone and days into each window" if word in ("timezone", "weekframe") else "annotations instead"
 
 
-def _given(deployment: Obj) -> dict[str, str]:
+def _flags_of(deployment: Obj) -> dict[str, str]:
     """Return flags and their values, in both forms, and the values of its environment variables."""
     found: dict[str, str] = {}
     for container in maps_at(deployment, "spec", "template", "spec", "containers"):
@@ -103,11 +103,11 @@ def _given(deployment: Obj) -> dict[str, str]:
 
 def _tell_count(bodies: Sequence[Obj]) -> Finding:
     kinds = Counter(body["kind"] for body in bodies)
-    told = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in sorted(kinds.items()))
+    text = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in sorted(kinds.items()))
     return Finding(
         severity=Severity.FINE,
         object="annotations of py-kube-downscaler",
-        message=f"stand on {told}; keda-py obeys them with --downscaler-annotations, puts a ScaledObject to sleep "
+        message=f"stand on {text}; keda-py obeys them with --downscaler-annotations, puts a ScaledObject to sleep "
         "instead of pausing it, and a workload under one through that",
     )
 

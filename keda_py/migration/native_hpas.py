@@ -50,7 +50,7 @@ def _check_hpa(hpa: Obj, installation: Installation) -> Iterator[Finding]:
     spec = map_at(hpa, "spec")
     kind, name = (text_at(spec, "scaleTargetRef", field) for field in ("kind", "name"))
     metrics = list(maps_at(spec, "metrics"))
-    triggers = " and ".join(_told(metric) for metric in metrics if text_at(metric, "type") in WITHOUT_PODS)
+    triggers = " and ".join(_metric_words(metric) for metric in metrics if text_at(metric, "type") in WITHOUT_PODS)
     message = (
         f"goes to zero by itself{_needs_gate(installation)}; this could be a ScaledObject: scaleTargetRef "
         f"{kind} {name}, minReplicaCount 0, maxReplicaCount {spec.get('maxReplicas')}, a trigger for {triggers}"
@@ -58,7 +58,9 @@ def _check_hpa(hpa: Obj, installation: Installation) -> Iterator[Finding]:
     yield _fine(hpa, message, f"leave it, or write the ScaledObject and delete the HPA in its place; {_PAGE}")
     for metric in metrics:
         if text_at(metric, "type") not in WITHOUT_PODS:
-            yield _fine(hpa, f"stays at 1 pod as long as that uses any of its metric {_told(metric)}", _OTHER_METRIC)
+            yield _fine(
+                hpa, f"stays at 1 pod as long as that uses any of its metric {_metric_words(metric)}", _OTHER_METRIC
+            )
     yield from _check_zero(hpa, f"{kind.lower()}/{name} -n {namespace_of(hpa) or 'default'}", installation)
     for scaled_object in installation.of(SCALED_OBJECTS):
         if _is_of(scaled_object, hpa):
@@ -100,8 +102,8 @@ def _is_of(scaled_object: Obj, hpa: Obj) -> bool:
     return namespace_of(scaled_object) == namespace_of(hpa) and kinds[0] == kinds[1] and names[0] == names[1]
 
 
-def _told(metric: Obj) -> str:
-    """A metric in words: queue (4 a pod)."""
+def _metric_words(metric: Obj) -> str:
+    """Write a metric for a sentence: `queue (4 a pod)`."""
     kind = text_at(metric, "type")
     source = map_at(metric, kind[:1].lower() + kind[1:])
     name, target = text_at(source, "metric", "name") or text_at(source, "name"), map_at(source, "target")

@@ -1,8 +1,8 @@
 """Cache keys for everything obtained with a credential: a key contains the credential and its tenant.
 
 An issued token, a logged-in connection, a TLS context with a private key: a user with another credential, or from
-another namespace, must not get it. So `auth/lookup/issued.py`, the shared resources of `sdk/context.py`, `tls.py` and
-the batches of `readings/` accept only these keys.
+another namespace, must not get it. So `auth/lookup/credential_cache.py`, the shared resources of `sdk/context.py`,
+`tls.py` and the batches of `readings/` accept only these keys.
 
 Rules of this file: a key holds no secret, only a digest that differs between processes; its repr does not even show
 that. A tenant is a namespace, "" for the cluster's own. `what` holds everything else that distinguishes two values:

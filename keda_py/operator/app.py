@@ -15,17 +15,15 @@ from functools import partial
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
-from keda_py.operator.assembly import Assembly, assemble
+from keda_py.operator.assembly import Assembly, assemble, shut_down
 from keda_py.operator.controller.component import Package, Part
 from keda_py.operator.object_counts import show_counts, show_shards
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
-from keda_py.operator.process.last_net import last_net
 from keda_py.operator.process.memory import allocate_sparingly, collect_seldom, give_back
 from keda_py.operator.process.operator_process import OwnProcess, own_journal
-from keda_py.operator.process.watchdog import Watchdog
-from keda_py.operator.shutdown import shut_down
+from keda_py.operator.process.watchdog import Watchdog, last_net
 from keda_py.operator.standby.rights import Work
 from keda_py.readings.journal import Journal
 from keda_py.sdk.registry import trigger_types_by_module

@@ -5,6 +5,8 @@ its `Component` says what runs and when. Another package is one more function fr
 (`Package`).
 """
 
+import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,8 +17,7 @@ from keda_py.core.spec import AS_WRITTEN
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
-from keda_py.operator.admission.parts import assemble_admission
-from keda_py.operator.admission.reviews import CONTROLLER, AdmissionServer
+from keda_py.operator.admission.reviews import CONTROLLER, AdmissionServer, assemble_admission
 from keda_py.operator.authentications.authentications import Authentications
 from keda_py.operator.cloud_events.destinations import Destinations
 from keda_py.operator.cloud_events.sources import CloudEventSources
@@ -126,6 +127,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
         rights=rights,
         standby_reader=standby_reader,
+        wakes=environments.requests,
     )
     return Assembly(
         objects=objects,
@@ -196,3 +198,30 @@ def _rights(around: OperatorInputs) -> Rights:
     if leadership.elect:
         around.instruments.process.show_leadership(leadership.lease_name, rights.leads)
     return rights
+
+
+# The last writes of a process that leaves: when objects were last active, Events still queued, the Lease, CloudEvents.
+#
+# `app.py` comes here once nothing else is written any more. Where another replica waits for the Lease it gets it
+# soon: what is not written by then it finds out by itself, and cools down later for it, never earlier.
+
+FLUSH_SECONDS, HANDOVER_SECONDS = 2.0, 0.5
+
+log = logging.getLogger(__name__)
+
+
+async def shut_down(assembly: Assembly) -> None:
+    """Write what is left if we may, then let the next replica lead; no replica waits for slow receivers of events."""
+    rights, events = assembly.rights, assembly.parts.events
+    seconds = FLUSH_SECONDS if rights.is_alone else HANDOVER_SECONDS
+    try:
+        async with asyncio.timeout(seconds):
+            if rights.may_tell():
+                for controller in assembly.controllers:
+                    await controller.flush()
+                await events.flush(seconds)
+    except TimeoutError:
+        log.warning("the last writes did not finish in time", extra={"seconds": seconds})
+    await rights.membership.release()
+    await rights.election.release()
+    await assembly.cloud_events.drain()

@@ -17,7 +17,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import API_SERVICES, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
 from keda_py.operator.registration import Registration
 from keda_py.serving.certificates import make_certificate
-from keda_py.serving.renewal.ca_bundles import Guarded
+from keda_py.serving.renewal.ca_bundles import CaBundleObject
 from keda_py.serving.renewal.certificate_files import CertificatePaths, FileCertificates
 from keda_py.serving.renewal.certificate_secret import SecretCertificates, SecretSpec, service_hosts
 from keda_py.serving.server_tls import ServerTls
@@ -45,7 +45,7 @@ def peer_name(settings: Settings) -> str:
     return f"{settings.certificates.operator_service}.{settings.cluster.pod_namespace}.svc"
 
 
-def guarded_objects(settings: Settings, registration: Registration | None = None) -> tuple[Guarded, ...]:
+def guarded_objects(settings: Settings, registration: Registration | None = None) -> tuple[CaBundleObject, ...]:
     """The objects whose caBundle we keep correct: what we registered, else those of --enable-cert-rotation."""
     certificates = settings.certificates
     switches = {
@@ -59,8 +59,8 @@ def guarded_objects(settings: Settings, registration: Registration | None = None
         return ()
     service = (settings.cluster.pod_namespace, certificates.metrics_service)
     correct = partial(correct_api_service, service)
-    api_services = [Guarded(resource=API_SERVICES, name=api.service_name, correct=correct) for api in APIS]
-    webhooks = Guarded(
+    api_services = [CaBundleObject(resource=API_SERVICES, name=api.service_name, correct=correct) for api in APIS]
+    webhooks = CaBundleObject(
         resource=VALIDATING_WEBHOOK_CONFIGURATIONS, name=certificates.webhook_name, correct=correct_webhooks
     )
     return tuple(one for one in (*api_services, webhooks) if one.resource not in switched_off)

@@ -81,7 +81,7 @@ def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[Obje
     def exists(namespace: str) -> bool:
         return caches.holds(namespace) or jobs.caches.scaled_jobs.holds(namespace)
 
-    parts.instruments.admission.tell_by(exists)
+    parts.instruments.admission.limit_namespaces(exists)
     process.show(parts.instruments.admission.sweep)
     process.show(lambda: parts.instruments.cloud_events.sweep(exists))
     process.show_waiting_activations(lambda: parts.activations.waiting)

@@ -30,7 +30,7 @@ from keda_py.kube.resources import (
 )
 from keda_py.operator.admission.match_conditions import match_conditions
 from keda_py.operator.admission.webhook.paths import WEBHOOKS, Webhook
-from keda_py.serving.renewal.ca_bundles import Guarded
+from keda_py.serving.renewal.ca_bundles import CaBundleObject
 
 OWNED = {"app.kubernetes.io/managed-by": "keda-py"}
 
@@ -65,10 +65,10 @@ class Registration:
             found.append((VALIDATING_WEBHOOK_CONFIGURATIONS, {"metadata": meta, "webhooks": webhooks}))
         return [(resource, _typed(resource, body)) for resource, body in found]
 
-    def guarded(self, unchanged: set[Resource]) -> tuple[Guarded, ...]:
+    def guarded(self, unchanged: set[Resource]) -> tuple[CaBundleObject, ...]:
         """Everything that is kept right from now on, but for the kinds that another component keeps."""
         return tuple(
-            Guarded(
+            CaBundleObject(
                 resource=resource,
                 namespace=body["metadata"].get("namespace", ""),
                 name=body["metadata"]["name"],
@@ -130,7 +130,7 @@ def correct(wanted_for: Callable[[bytes], Obj], live: Obj | None, ca: bytes) -> 
             f"ask us; set it to {value!r} to have it put right, or start without --register"
         )
         raise ConfigError(message, field="metadata.labels")
-    return None if _says(wanted, live) else _overlaid(live, wanted)
+    return None if _matches(wanted, live) else _overlaid(live, wanted)
 
 
 async def _ensure(client: KubeClient, resource: Resource, wanted: Obj) -> None:
@@ -141,7 +141,7 @@ async def _ensure(client: KubeClient, resource: Resource, wanted: Obj) -> None:
     except NotFound:
         await client.create(resource, wanted)
     else:
-        if not _says(wanted, live):
+        if not _matches(wanted, live):
             await client.update(path, _overlaid(live, wanted))
 
 
@@ -151,12 +151,12 @@ def _overlaid(live: Obj, wanted: Obj) -> Obj:
     return live | wanted | {"metadata": meta | {"labels": (meta.get("labels") or {}) | OWNED}}
 
 
-def _says(wanted: Any, live: Any) -> bool:
+def _matches(wanted: Any, live: Any) -> bool:
     """Whether `live` is as wanted, defaults that the API server filled in aside; absent is as good as empty."""
     if isinstance(wanted, dict) and isinstance(live, dict):
-        return all(_says(value, live.get(name)) for name, value in wanted.items())
+        return all(_matches(value, live.get(name)) for name, value in wanted.items())
     if isinstance(wanted, list) and isinstance(live, list):
-        return len(wanted) == len(live) and all(map(_says, wanted, live))
+        return len(wanted) == len(live) and all(map(_matches, wanted, live))
     return bool(wanted == live or not (wanted or live))
 
 

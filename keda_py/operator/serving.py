@@ -5,6 +5,8 @@ while everything goes on being served.
 """
 
 import asyncio
+import ipaddress
+import socket
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -15,6 +17,7 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.errors import ConfigError
+from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import answer_document
 from keda_py.external_metrics.metric_values import ExternalMetrics, Questions
 from keda_py.external_metrics.routing import Route, Routing, is_passed_on
@@ -24,8 +27,8 @@ from keda_py.kube.client import KubeClient
 from keda_py.operator.admission.match_conditions import knows_match_conditions
 from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates, peer_name
+from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.explain.insight import Insight
-from keda_py.operator.process.address import own_address
 from keda_py.operator.registration import Registration, ensure_namespace
 from keda_py.operator.standby.forwarding import Forwarding
 from keda_py.operator.standby.rights import Rights
@@ -41,6 +44,7 @@ from keda_py.serving.ports.table import PortLimits
 from keda_py.serving.renewal.ca_bundles import CaBundles
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
+from keda_py.serving.statuses import not_found
 from keda_py.settings.parsers import Address
 from keda_py.settings.settings import Settings
 from keda_py.telemetry.page import MetricsPage
@@ -55,6 +59,10 @@ def _page_app(metrics: OperatorMetrics) -> web.Application:
     app = web.Application()
     app.router.add_get("/metrics", MetricsPage(metrics).answer)
     return app
+
+
+async def _no_wakers(_: AuthorisedRequest) -> ApiResponse:
+    raise not_found()
 
 
 def _export(metrics: OperatorMetrics) -> AbstractAsyncContextManager[None]:
@@ -77,6 +85,8 @@ class Answers:
     elsewhere: Delegation | None
     rights: Rights
     standby_reader: StandbyReader
+    wakes: WakeRequests | None
+    """None without wakers."""
 
 
 class Serving:
@@ -113,6 +123,7 @@ class Serving:
                 Route.INSIGHT: answers.insight.answer,
                 Route.DOCUMENT: answer_document,
                 Route.HOLDER: self._forwarding.ask,
+                Route.WAKE: answers.wakes.answer if answers.wakes is not None else _no_wakers,
                 **({Route.UPSTREAM: elsewhere.answer} if elsewhere is not None else {}),
             },
         )
@@ -235,3 +246,41 @@ class Serving:
 def _host_of(url: str) -> str:
     host = urlsplit(url).hostname or ""
     return f"[{host}]" if ":" in host else host
+
+
+# Where other replicas reach this process, when POD_IP does not say it.
+
+
+def own_address(bound: str, peer: str) -> str:
+    """The address that is listened on; where that is every one, the one from which the host of URL `peer` is reached.
+
+    "" where neither is known; a name is not resolved.
+    """
+    if bound and not _is_wildcard(bound):
+        return bound
+    host = urlsplit(peer).hostname or ""
+    try:
+        family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
+    except ValueError:
+        return _named_address()
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((host, 9))  # of a datagram socket: nothing is sent, a route is chosen
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+def _named_address() -> str:
+    """By the machine's own name."""
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return ""
+
+
+def _is_wildcard(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False

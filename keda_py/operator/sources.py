@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
-from keda_py.auth.lookup.issued import Issued
-from keda_py.auth.lookup.lookup import Surroundings as AuthSurroundings
+from keda_py.auth.lookup.credential_cache import Issued
+from keda_py.auth.lookup.lookup import ResolverContext as AuthSurroundings
 from keda_py.auth.lookup.target_pods import TargetPods
 from keda_py.core.fallback import FallbackState, read_health
 from keda_py.core.values.object_key import ObjectKey

@@ -17,8 +17,8 @@ from keda_py.preview.pages.table import page
 from keda_py.preview.period import Period, earliest, period_of, refuse_past
 from keda_py.replay.previews import Preview, preview
 from keda_py.replay.reading.cluster import ClusterReading
-from keda_py.replay.reading.manifests import Source, read_plans
-from keda_py.replay.reading.standing import as_it_stands
+from keda_py.replay.reading.current_state import with_current_counts
+from keda_py.replay.reading.manifests import ManifestSource, read_plans
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import json_of, printable
 from keda_py.validation.problems import Problem
@@ -26,7 +26,7 @@ from keda_py.validation.report import validate_texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PreviewOptions:
     """The flags. Without `since` and `timezone` a preview begins now, in the zone that most schedules are written in.
 
     `live`: it is of a cluster.
@@ -37,7 +37,7 @@ class Wanted:
     timezone: str = ""
     live: bool = False
 
-    def period(self, sources: Sequence[Source]) -> Period:
+    def period(self, sources: Sequence[ManifestSource]) -> Period:
         """Read the period. Raises ConfigError."""
         now = SystemClock().now()
         found = period_of(sources, now, days=self.days, since=self.since, timezone=self.timezone)
@@ -49,7 +49,7 @@ class Wanted:
 
 def read_sources(
     texts: Mapping[str, str], since: str = "", *, hpas: bool = False
-) -> tuple[list[Source], list[Problem]]:
+) -> tuple[list[ManifestSource], list[Problem]]:
     """Read the objects of all texts, or the errors for which they would be refused: no preview of such is true.
 
     They are judged as if they were applied before a period of that `--from`; with `hpas` native HPAs are read, too, by
@@ -61,20 +61,20 @@ def read_sources(
     if errors:
         return [], errors
     return [
-        Source(body=body, ignored=document.ignored, spec=report.release.spec_of(body))
+        ManifestSource(body=body, ignored=document.ignored, spec=report.release.spec_of(body))
         for document, body in zip(report.documents, report.release.completed, strict=True)
         if hpas or body["kind"] != HORIZONTAL_POD_AUTOSCALERS.kind
     ], []
 
 
-async def read_cluster(kubeconfig: str, namespace: str, *, hpas: bool) -> tuple[list[Source], list[str]]:
+async def read_cluster(kubeconfig: str, namespace: str, *, hpas: bool) -> tuple[list[ManifestSource], list[str]]:
     """Read what is to be previewed, and what may not be read; `namespace` "": all. Raises ConfigError, KubeError."""
     async with KubeClient(SystemClock(), kubeconfig) as client:
         reading = ClusterReading(client, namespace, hpas=hpas)
         return await reading.read(), reading.unread
 
 
-def show(sources: Sequence[Source], wanted: Wanted, output: str, unread: Sequence[str] = ()) -> int:
+def show(sources: Sequence[ManifestSource], wanted: PreviewOptions, output: str, unread: Sequence[str] = ()) -> int:
     """Print the preview; 1 if something cannot be previewed. Raises ConfigError."""
     period = wanted.period(sources)
     found = _look_ahead(sources, period)
@@ -84,29 +84,29 @@ def show(sources: Sequence[Source], wanted: Wanted, output: str, unread: Sequenc
         console.print(page(found, period.zone, console.width), soft_wrap=True)
     else:
         sys.stdout.buffer.write(_WRITERS[output](found, period))
-        _tell(found)
+        _print_problems(found)
     return 1 if found.problems else 0
 
 
-def compare(old: Sequence[Source], new: Sequence[Source], wanted: Wanted, output: str) -> int:
+def compare(old: Sequence[ManifestSource], new: Sequence[ManifestSource], wanted: PreviewOptions, output: str) -> int:
     """Print what differs; 1 if something does, or cannot be previewed. Raises ConfigError."""
     period = wanted.period([*old, *new])
     before, after = _look_ahead(old, period), _look_ahead(new, period)
     found = differences(before, after, period.zone)
     sys.stdout.buffer.write(_dump(document_of(found)) if output == "json" else text_of(found).encode())
     for one in (before, after):
-        _tell(one)
+        _print_problems(one)
     return 1 if found or before.problems or after.problems else 0
 
 
-def _look_ahead(sources: Sequence[Source], period: Period) -> Preview:
+def _look_ahead(sources: Sequence[ManifestSource], period: Period) -> Preview:
     plans = read_plans(sources, period.begins, period.ends)
     if (present := period.present) is not None:
-        plans = [as_it_stands(plan, sources, present) for plan in plans]
+        plans = [with_current_counts(plan, sources, present) for plan in plans]
     return preview(plans, period.begins, period.ends, present)
 
 
-def _tell(found: Preview) -> None:
+def _print_problems(found: Preview) -> None:
     """Write problems and warnings to stderr: a document for a program has no place for what it lacks."""
     for problem in found.problems:
         sys.stderr.write(f"not previewed: {printable(problem)}\n")

@@ -11,7 +11,7 @@ from keda_py.core.cron.zones import load_zone
 from keda_py.core.values.durations import parse_time
 from keda_py.errors import ConfigError
 from keda_py.replay.days import midnight
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 
 MOST_DAYS = 366
 _MINUTE = timedelta(minutes=1)
@@ -30,7 +30,7 @@ class Period:
     present: datetime | None = None
 
 
-def period_of(sources: Iterable[Source], now: datetime, *, days: int, since: str, timezone: str) -> Period:
+def period_of(sources: Iterable[ManifestSource], now: datetime, *, days: int, since: str, timezone: str) -> Period:
     """Read the flags: "" is now, and the zone that most schedules are written in. Raises ConfigError."""
     if not 1 <= days <= MOST_DAYS:
         raise ConfigError(f"--days: {days} is not between 1 and {MOST_DAYS}", field="--days")
@@ -64,7 +64,7 @@ def refuse_past(begins: datetime, now: datetime, since: str) -> None:
         raise ConfigError(f"{text}; keda-py explain tells what was, or name files", field="--from")
 
 
-def usual_zone(sources: Iterable[Source]) -> str:
+def usual_zone(sources: Iterable[ManifestSource]) -> str:
     """Return the zone that most schedules are written in; "" if none names one."""
     found = Counter(zone for source in sources for zone in _zones(source.body))
     for zone, _ in found.most_common():

@@ -53,7 +53,7 @@ class Engine:
             meter.patience = None
 
 
-class Source:
+class MeterBatch:
     """Meters of one batch_key."""
 
     def __init__(self, engine: Engine) -> None:
@@ -189,7 +189,7 @@ class Sources:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._sources: dict[SharingKey, Source] = {}
+        self._sources: dict[SharingKey, MeterBatch] = {}
 
     def request(self, meter: TrackedMetric) -> None:
         """Start the read of a meter whose flight has begun."""
@@ -205,7 +205,7 @@ class Sources:
         """Make a meter a member of its source."""
         meter.joined = meter.batch_key
         if meter.joined is not None:
-            self._sources.setdefault(meter.joined, Source(self._engine)).add(meter)
+            self._sources.setdefault(meter.joined, MeterBatch(self._engine)).add(meter)
 
     def leave(self, meter: TrackedMetric) -> None:
         """Undo `join`; a source without members is dropped."""

@@ -7,10 +7,11 @@ import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keda_py.core.fallback import has_valid_fallback
-from keda_py.core.metric_names import MetricSet
+from keda_py.core.metric_names import MetricSet, NamedMetric
+from keda_py.core.metric_specs import MetricSpec
 from keda_py.core.pacing.polling_grid import Grid, Phases
 from keda_py.core.spec import TriggersSpec
 from keda_py.core.values.object_key import ObjectKey
@@ -113,6 +114,29 @@ class BuiltObjects:
                     meter.last_at = -math.inf  # the replaced scaler's reading is not shared any more
             return bool(renewed)
 
+    def restate(self, scalers: ScalerSet, index: int, specs: Sequence[MetricSpec]) -> bool:
+        """Take other metrics of a trigger, in place; return whether they differ. Raises ConfigError."""
+        # Scalers and readings stay: a build anew would ask `specs`, and might go back to a target from before.
+        found = self._built.get(scalers.spec.key)
+        if found is None or found.scalers is not scalers or not scalers.restate(index, specs):
+            return False
+        known = {meter.metric.name: meter for meter in found.meters}
+        meters = [self._restated(found, known.pop(metric.name, None), metric) for metric in scalers.metrics.external]
+        for gone in known.values():
+            gone.retire(self._scalers.shared_context.http_timeout)
+            self._spawn(self._leave_when_idle([gone]))
+        self._built[scalers.spec.key] = replace(found, meters=tuple(meters))
+        return True
+
+    def _restated(self, found: BuiltObject, meter: TrackedMetric | None, metric: NamedMetric) -> TrackedMetric:
+        if meter is not None:
+            meter.restate(metric)
+            return meter
+        key, grid = found.scalers.spec.key, found.grid
+        meter = TrackedMetric(key=key, scalers=found.scalers, metric=metric, grid=grid)
+        self._sources.join(meter)
+        return meter
+
     async def forget(self, key: ObjectKey) -> None:
         """Close an object's scalers at once, without time for reads under way."""
         async with self._building[key]:
@@ -162,8 +186,13 @@ class BuiltObjects:
 
     async def _close_when_idle(self, found: BuiltObject) -> None:
         try:
-            await gather([meter.flight for meter in found.meters if meter.flight])
+            await self._leave_when_idle(found.meters)
         finally:
-            for meter in found.meters:
-                self._sources.leave(meter)
             await found.scalers.aclose()
+
+    async def _leave_when_idle(self, meters: Sequence[TrackedMetric]) -> None:
+        try:
+            await gather([meter.flight for meter in meters if meter.flight])
+        finally:
+            for meter in meters:
+                self._sources.leave(meter)

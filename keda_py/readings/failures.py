@@ -26,13 +26,13 @@ class Failures:
 
     def of(self, key: ObjectKey, metrics: Collection[str]) -> Mapping[str, FallbackState]:
         """Return the known states of these metrics."""
-        known = self._ours(key) if self._counts(key) else self._stored(key)
+        known = self._states_of(key) if self._counts(key) else self._stored(key)
         return {name: state for name, state in known.items() if name in metrics}
 
     def count(self, key: ObjectKey, metric: str, *, failed: bool) -> None:
         """Count a completed reading."""
         if self._counts(key):
-            counted = self._ours(key)
+            counted = self._states_of(key)
             counted[metric] = count_outcome(counted.get(metric, FallbackState()), failed=failed)
 
     def keep(self, key: ObjectKey, metrics: Collection[str]) -> None:
@@ -51,7 +51,7 @@ class Failures:
         for key in [key for key in self._counted if key.kind == kind]:
             del self._counted[key]
 
-    def _ours(self, key: ObjectKey) -> dict[str, FallbackState]:
+    def _states_of(self, key: ObjectKey) -> dict[str, FallbackState]:
         if key not in self._counted:
             self._counted[key] = dict(self._stored(key))
         return self._counted[key]

@@ -67,7 +67,7 @@ class Journal:
         """Slots in use by namespace."""
         self._unwritten: set[int] = set()
         """Groups with work that has no slot."""
-        self._lent: dict[int, list[int]] = {}
+        self._lent_slots: dict[int, list[int]] = {}
         """Spare slots of such a group, while a step of it is on the CPU."""
         self._warned_full = False
         self._begin_anew()
@@ -108,7 +108,7 @@ class Journal:
         answer: Any = None
         while True:
             if group in self._unwritten:
-                self._lend(group)
+                self._lend_spare_slot(group)
             # The store before a step and the one after it are all that a death during the step needs: no lock, no
             # system call. The previous value is restored and not 0, because an outer step goes on after an inner one.
             outer, cells[ON_CPU] = cells[ON_CPU], group
@@ -120,7 +120,7 @@ class Journal:
                 return result
             finally:
                 cells[ON_CPU] = outer
-                if group in self._lent:
+                if group in self._lent_slots:
                     self._take_back(group)
             try:
                 answer, error = (yield waits_for), None
@@ -130,18 +130,18 @@ class Journal:
             except BaseException as thrown:  # noqa: BLE001 - the work handles it, above all a cancellation
                 error = thrown
 
-    def _lend(self, group: int) -> None:
+    def _lend_spare_slot(self, group: int) -> None:
         """Give work without a slot a spare one for a single step, so that it is found if the process dies in that
         step.
         """
-        self._lent[group] = lent = []
+        self._lent_slots[group] = lent = []
         for slot, item in self._running[group]:
             if not slot and self._spare and (entry := _packed(item)):
                 lent.append(self._spare.pop())
                 self._put(lent[-1], entry, self._mark_of(item), group)
 
     def _take_back(self, group: int) -> None:
-        for slot in self._lent.pop(group):
+        for slot in self._lent_slots.pop(group):
             self._memory[slot] = 0
             self._spare.append(slot)
 
@@ -153,7 +153,7 @@ class Journal:
     def accuse(self) -> None:
         """Mark the running step as hanging, for the next process; called by the watchdog's thread."""
         group = self._cells[ON_CPU]
-        for slot in (*(slot for slot, _ in self._running.get(group, ())), *self._lent.get(group, ())):
+        for slot in (*(slot for slot, _ in self._running.get(group, ())), *self._lent_slots.get(group, ())):
             if slot:
                 self._memory[slot] = Mark.HUNG
 
@@ -192,7 +192,7 @@ class Journal:
         if not entry or self._used[namespace] >= SLOTS_OF_NAMESPACE:
             return 0
         if not self._free:
-            self._tell_full()
+            self._report_full()
             return 0
         slot = self._free.pop()
         self._used[namespace] += 1
@@ -212,7 +212,7 @@ class Journal:
             if not self._used[namespace]:
                 del self._used[namespace]
 
-    def _tell_full(self) -> None:
+    def _report_full(self) -> None:
         if not self._warned_full:
             self._warned_full = True
             log.warning("the journal is full, some work under way is not recorded", extra={"slots": SLOTS})

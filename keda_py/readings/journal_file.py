@@ -52,7 +52,7 @@ def open_journal(folder: str, name: str, now: int) -> Iterator[Journal]:
         if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
             with suppress(OSError):  # it fails for locked memory, which then stays mapped
                 mapped.madvise(mmap.MADV_DONTNEED)  # unmap the pages of unused slots from this process
-        _tell(journal)
+        _report(journal)
         try:
             yield journal
         finally:
@@ -112,7 +112,7 @@ def _map(stack: ExitStack, file: int) -> mmap.mmap:
     return stack.enter_context(mmap.mmap(file, SIZE))
 
 
-def _tell(journal: Journal) -> None:
+def _report(journal: Journal) -> None:
     held = [hold for hold in journal.inherited if hold.held]
     if held:
         worst = sorted(held, key=lambda hold: -hold.deaths)[:MOST_LOGGED]

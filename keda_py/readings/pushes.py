@@ -1,15 +1,18 @@
 """Push triggers: sources that report work themselves, so that it is read at once and not at the next poll.
 
-In: the `watch()` of scalers that have one. Out: the trigger to read; `readings.py` reads it. A replica that does not
-poll keeps no stream open.
+In: `watch()` and `watch_specs()` of scalers that have them. Out: the trigger to read, which `readings.py` reads, and
+the metrics that it has now. A replica that does not poll keeps no stream open.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 from keda_py.answers.tenants import acting_for
+from keda_py.core.metric_specs import MetricSpec
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.sdk.contract import Scaler
 from keda_py.sdk.registry import AnyScaler
@@ -23,18 +26,19 @@ log = logging.getLogger(__name__)
 
 
 class Pushes:
-    """Tasks that follow streams, one for each scaler with a stream, inside of `listening`.
+    """Tasks that follow streams, one for each stream of a scaler, inside of `listening`.
 
-    `pushed` starts the read of a trigger.
+    `pushed` starts the read of a trigger, `restate` takes its metrics.
     """
 
     def __init__(
         self,
         spawn: Callable[[Coroutine[object, None, None]], asyncio.Task[None]],
         pushed: Callable[[ScalerSet, int], Awaitable[None]],
+        restate: Callable[[ScalerSet, int, Sequence[MetricSpec]], None],
     ) -> None:
-        self._spawn, self._pushed = spawn, pushed
-        self._tasks: dict[tuple[ScalerSet, int], asyncio.Task[None]] = {}
+        self._spawn, self._pushed, self._restate = spawn, pushed, restate
+        self._tasks: dict[tuple[ScalerSet, int], list[asyncio.Task[None]]] = {}
         self._followed: dict[ScalerSet, bool] = {}
         """Sets with a stream, and whether their object is idle."""
         self._listening = False
@@ -55,7 +59,7 @@ class Pushes:
 
     def follow(self, scalers: ScalerSet) -> None:
         """Open the streams of an object's scalers."""
-        if any(type(scaler).watch is not Scaler.watch for scaler in scalers.scalers):
+        if any(_has_stream(scaler) for scaler in scalers.scalers):
             self._followed[scalers] = False
             self._begin_all(scalers)
 
@@ -90,45 +94,90 @@ class Pushes:
     def _begin(self, scalers: ScalerSet, index: int) -> None:
         self._end(scalers, index)
         scaler = scalers.scaler(index)
-        if not self._listening or type(scaler).watch is Scaler.watch:
+        if not self._listening or not _has_stream(scaler):
             return
         if self._followed[scalers] or not scaler.listens_at_zero_only:
-            with acting_for(scalers.spec.namespace):  # the task copies this context for its whole life
-                self._tasks[scalers, index] = self._spawn(self._listen(scalers, index, scaler))
+            both = ((Scaler.watch, self._hear), (Scaler.watch_specs, self._hear_specs))
+            hearers = [hear for method, hear in both if _overrides(scaler, method)]
+            with acting_for(scalers.spec.namespace):  # a task copies this context for its whole life
+                listening = [self._spawn(self._listen(scalers, index, partial(hear, scaler))) for hear in hearers]
+            self._tasks[scalers, index] = listening
 
     def _end(self, scalers: ScalerSet, index: int) -> None:
-        task = self._tasks.pop((scalers, index), None)
-        if task is not None:
+        for task in self._tasks.pop((scalers, index), ()):
             task.cancel()
 
-    async def _listen(self, scalers: ScalerSet, index: int, scaler: AnyScaler) -> None:
+    async def _listen(self, scalers: ScalerSet, index: int, hear: Callable[[ScalerSet, int], Awaitable[bool]]) -> None:
         failed_before, pause, loop = False, AGAIN, asyncio.get_running_loop()
         while True:
             began = loop.time()
             try:
-                if (stream := scaler.watch()) is None:
-                    return  # the scaler is only polled
-                await self._hear(stream, scalers, index)
+                if not await hear(scalers, index):
+                    return  # there is no such stream
             except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and is asked again
                 names = scalers.spec.key.log_fields | {"trigger": index, "error": type(error).__name__}
                 level = logging.DEBUG if failed_before else logging.WARNING
-                log.log(level, "a scaler's stream of activity failed", extra=names)
+                log.log(level, "a scaler's stream failed", extra=names)
                 failed_before = True
             # A stream that lived longer than the last pause has worked, so the next failure starts over.
             pause = AGAIN if loop.time() - began > pause else pause
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_AGAIN)
 
-    async def _hear(self, stream: AsyncIterator[bool], scalers: ScalerSet, index: int) -> None:
-        """Read the trigger at each "active" until the stream ends.
+    async def _hear(self, scaler: AnyScaler, scalers: ScalerSet, index: int) -> bool:
+        """Read the trigger at each "active" until the stream ends; False where the scaler is only polled.
 
         "Not active" is ignored: the polls decide how soon a workload may stop.
         """
-        try:
+        if (stream := scaler.watch()) is None:
+            return False
+        async with _closed_at_end(stream):
             async for active in stream:
                 if active:
                     await self._pushed(scalers, index)
                     await asyncio.sleep(PAUSE)
-        finally:
-            if isinstance(stream, AsyncGenerator):
-                await stream.aclose()  # now, instead of at garbage collection
+        return True
+
+    async def _hear_specs(self, scaler: AnyScaler, scalers: ScalerSet, index: int) -> bool:
+        """Take the newest metrics of a trigger, one a second, until the stream ends; False without such a stream."""
+        if (stream := scaler.watch_specs()) is None:
+            return False
+        newest: deque[Sequence[MetricSpec]] = deque(maxlen=1)
+        told = asyncio.Event()
+
+        async def take() -> None:
+            while True:
+                await told.wait()
+                told.clear()
+                self._restate(scalers, index, newest.pop())
+                await asyncio.sleep(PAUSE)
+
+        # A source that tells more than one change a second would be a write of the HPA for each; those in between are
+        # passed over, and not left to wait.
+        async with _closed_at_end(stream), asyncio.TaskGroup() as tasks:
+            taking = tasks.create_task(take())
+            async for specs in stream:
+                newest.append(specs)
+                told.set()
+            taking.cancel()
+        for specs in newest:
+            self._restate(scalers, index, specs)
+        return True
+
+
+def _has_stream(scaler: AnyScaler) -> bool:
+    return _overrides(scaler, Scaler.watch) or _overrides(scaler, Scaler.watch_specs)
+
+
+def _overrides(scaler: AnyScaler, method: Callable[..., object]) -> bool:
+    """Return whether the class has a method of its own, so that most scalers cost no task."""
+    return getattr(type(scaler), method.__name__) is not method
+
+
+@asynccontextmanager
+async def _closed_at_end(stream: AsyncIterator[object]) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        if isinstance(stream, AsyncGenerator):
+            await stream.aclose()  # now, instead of at garbage collection

@@ -10,16 +10,17 @@ reported to the engine.
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
+from keda_py.core.metric_specs import MetricSpec
 from keda_py.core.reading import MetricReading, Outcome, Round
 from keda_py.core.spec import TriggersSpec
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.errors import ScalerError
+from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.batching import Engine, Sources
 from keda_py.readings.built_objects import BuiltObject, BuiltObjects, counted_metrics
@@ -72,7 +73,7 @@ class Readings:
             spawn=self._spawn,
             follow=self._follow,
         )
-        self._pushes = Pushes(self._spawn, self._read_pushed)
+        self._pushes = Pushes(self._spawn, self._read_pushed, self._restate)
         self._zero_polls = ZeroPolls(engine, scalers.zero_polling_interval, self._read_pushed)
         self.formulas = FormulaTurns()
         self._running: set[asyncio.Task[None]] = set()
@@ -164,12 +165,12 @@ class Readings:
         """
         return await gather([self._answer(meter) for meter in self._get(key).meters_of(metric_name)])
 
-    def known(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...] | None:
+    def cached_readings(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...] | None:
         """Return what `ask` would, if it need not wait or read; otherwise None."""
         built = self._objects.get(key)
         if built is None:
             return None
-        known = [self._known(meter) for meter in built.meters_of(metric_name)]
+        known = [self._fresh_reading(meter) for meter in built.meters_of(metric_name)]
         return None if None in known else tuple(filter(None, known))
 
     def health(self, key: ObjectKey) -> Mapping[str, FallbackState]:
@@ -256,6 +257,19 @@ class Readings:
                 meter.last_at, meter.polled_at = -math.inf, self._clock.monotonic()
                 self._request(meter, meter.polled_at)
 
+    def _restate(self, scalers: ScalerSet, index: int, specs: Sequence[MetricSpec]) -> None:
+        """Take the metrics that a source tells of; `on_reading` has the object reconciled, so that its HPA follows."""
+        names = scalers.spec.key.log_fields | {"trigger": index}
+        try:
+            changed = self._objects.restate(scalers, index, specs)
+        except ConfigError as error:
+            log.warning("a scaler's stream has metrics that cannot be used", extra={**names, "error": str(error)})
+            return
+        if changed:
+            log.info("a scaler's metrics have changed", extra=names)
+            self._failures.keep(scalers.spec.key, counted_metrics(scalers))
+            self._on_reading(scalers.spec.key)
+
     def _request(self, meter: TrackedMetric, now: float, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         if (under_way := meter.under_way(now)) is not None:
             return under_way
@@ -264,10 +278,10 @@ class Readings:
         return flight
 
     def _answer(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
-        known = self._known(meter)
+        known = self._fresh_reading(meter)
         return self._request(meter, self._clock.monotonic(), asked=True) if known is None else landed(known)
 
-    def _known(self, meter: TrackedMetric) -> MetricReading | None:
+    def _fresh_reading(self, meter: TrackedMetric) -> MetricReading | None:
         """Return the reading that answers the HPA without a read."""
         if meter.cached and meter.last and self._failures.counting(meter.key):
             return meter.last

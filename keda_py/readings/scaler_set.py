@@ -14,7 +14,7 @@ from typing import cast
 
 from keda_py.answers.tenants import acting_for
 from keda_py.auth.resolver import Resolved, Resolver
-from keda_py.core.metric_names import MetricSet, name_metrics
+from keda_py.core.metric_names import MetricSet, name_metrics, restate_metrics
 from keda_py.core.metric_specs import MetricSpec
 from keda_py.core.quarantine import Work, edition_of
 from keda_py.core.spec import TriggersSpec
@@ -131,12 +131,10 @@ class ScalerSet:
     def __init__(
         self, spec: TriggersSpec, metrics: MetricSet, opened: Iterable[OpenScaler], source: ScalerSource
     ) -> None:
-        self.spec, self.metrics = spec, metrics
+        self.spec, self.metrics, self._several = spec, metrics, _several_of(metrics)
         self.work = _work_on(spec)
         """Name of its reads in the journal."""
         self._opened, self._source = list(opened), source
-        counted = Counter(metric.trigger_index for metric in metrics.external)
-        self._several = tuple(index for index, count in counted.items() if count > 1)
         self._renewing = asyncio.Lock()
         self.on_renewed: Callable[[int], None] | None = None
         """Called with the index of a trigger whose scaler was replaced."""
@@ -154,6 +152,14 @@ class ScalerSet:
     def batch_key(self, index: int) -> SharingKey | None:
         """Return the batch key of a trigger; None for one with several metrics."""
         return None if index in self._several else self._opened[index].batch_key
+
+    def restate(self, index: int, specs: Sequence[MetricSpec]) -> bool:
+        """Take other metrics of a trigger; return whether they differ. Raises ConfigError, and keeps the old ones."""
+        metrics = restate_metrics(self.spec, self.metrics, index, specs)
+        if metrics == self.metrics:
+            return False
+        self.metrics, self._several = metrics, _several_of(metrics)
+        return True
 
     @property
     def is_read_alone(self) -> bool:
@@ -219,6 +225,12 @@ class ScalerSet:
         opened, self._opened = self._opened, []
         for scaler in opened:
             await scaler.aclose()
+
+
+def _several_of(metrics: MetricSet) -> tuple[int, ...]:
+    """Return the triggers with several metrics."""
+    counted = Counter(metric.trigger_index for metric in metrics.external)
+    return tuple(index for index, count in counted.items() if count > 1)
 
 
 async def build_set(spec: TriggersSpec, source: ScalerSource) -> ScalerSet:

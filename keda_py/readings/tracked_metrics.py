@@ -63,6 +63,13 @@ class TrackedMetric:
     patience: asyncio.Timeout | None = None
     """Timeout of its single read, while that is under way."""
 
+    def restate(self, metric: NamedMetric) -> None:
+        """Take another target; the last reading is as good as before, and is compared with the new one."""
+        is_news, self.metric = self.news is self.last, metric
+        if self.last is not None:
+            self.last = replace(self.last, metric=metric)
+            self.news = self.last if is_news else self.news
+
     def retire(self, seconds: float) -> None:
         """Ignore all further outcomes; a single read under way is ended after `seconds`."""
         self.retired, self.last_call = True, asyncio.get_running_loop().time() + seconds

@@ -76,7 +76,7 @@ class ZeroPolls:
         if not (idle and self._on):
             self.end(scalers)
             return
-        wanted = self._wanted(scalers)
+        wanted = self._due_triggers(scalers)
         if self._idle.get(scalers) == wanted:
             return
         self.end(scalers)
@@ -96,7 +96,7 @@ class ZeroPolls:
         source.task = self._engine.spawn(self._ask_often(source))
         return source
 
-    def _wanted(self, scalers: ScalerSet) -> tuple[tuple[SharingKey, int], ...]:
+    def _due_triggers(self, scalers: ScalerSet) -> tuple[tuple[SharingKey, int], ...]:
         """Return the triggers to ask about, by their current scalers."""
         often = (index for index, scaler in enumerate(scalers.scalers) if scaler.asked_often_at_zero)
         keys = ((scalers.batch_key(index), index) for index in often)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.goal import State
-from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import EnvironmentState, Stage
 from keda_py.core.environment.overrides import Overrides
 from keda_py.core.meaning.causes import by_environment

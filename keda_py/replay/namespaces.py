@@ -17,7 +17,7 @@ from keda_py.core.meaning.causes import by_schedule
 from keda_py.core.spec import ScalingSpec
 from keda_py.replay.environments import EnvironmentReplay
 from keda_py.replay.objects import ScaledObjectReplay
-from keda_py.replay.plan import NamespacePlan, Now
+from keda_py.replay.plan import CurrentState, NamespacePlan
 from keda_py.replay.subjects import Governed, Member, first_count, targets_of
 from keda_py.replay.timeline import Step
 
@@ -37,11 +37,11 @@ class NamespaceReplay:
         self._schedules, self._overrides = plan.schedules, Overrides(plan.overrides)
         known = plan.now or {}
         self.objects = [
-            Governed(ScaledObjectReplay(one.spec, _standing(one.spec, known), self.start, ends - self.start))
+            Governed(ScaledObjectReplay(one.spec, _current_state(one.spec, known), self.start, ends - self.start))
             for one in plan.objects
         ]
         self.members = [
-            Member(each, known.get(f"{each.kind}/{each.name}", Now(replicas=each.replicas)).replicas, [])
+            Member(each, known.get(f"{each.kind}/{each.name}", CurrentState(replicas=each.replicas)).replicas, [])
             for each in plan.members
         ]
         self.environments = [
@@ -186,5 +186,5 @@ class NamespaceReplay:
         return changed
 
 
-def _standing(spec: ScalingSpec, known: Mapping[str, Now]) -> Now:
-    return known.get(f"ScaledObject/{spec.name}", Now(replicas=first_count(spec)))
+def _current_state(spec: ScalingSpec, known: Mapping[str, CurrentState]) -> CurrentState:
+    return known.get(f"ScaledObject/{spec.name}", CurrentState(replicas=first_count(spec)))

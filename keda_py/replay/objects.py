@@ -9,7 +9,7 @@ from math import isfinite
 
 from keda_py.core.activity import ActivityState
 from keda_py.core.decision import Reason
-from keda_py.core.hpa.walk import Rescaled
+from keda_py.core.hpa.walk import RescaleDecision
 from keda_py.core.meaning.causes import cause_of
 from keda_py.core.round import Judgement
 from keda_py.core.spec import ScalingSpec
@@ -18,7 +18,7 @@ from keda_py.replay.engine.engine import ObjectEngine
 from keda_py.replay.engine.setting import Setting
 from keda_py.replay.engine.subject import Subject, subject_of
 from keda_py.replay.engine.world import Cause, World
-from keda_py.replay.plan import Now
+from keda_py.replay.plan import CurrentState
 from keda_py.replay.timeline import Step
 from keda_py.replay.triggers import Triggers, read_triggers
 
@@ -29,7 +29,7 @@ READINGS_A_STEP = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class LayeredSpec:
     """The spec of an instant, and what changed it last; "" if nothing did."""
 
     spec: ScalingSpec
@@ -42,12 +42,12 @@ class ScaledObjectReplay:
     It stands at `now` when `start` comes, and is followed for `period`.
     """
 
-    def __init__(self, written: ScalingSpec, now: Now, start: datetime, period: timedelta) -> None:
+    def __init__(self, written: ScalingSpec, now: CurrentState, start: datetime, period: timedelta) -> None:
         self.written, self.first = written, now.replicas
         self.steps: list[Step] = []
         self.triggers: Triggers = read_triggers(written)
         self._start, self._most = start, max(FEWEST_STEPS, period.days * STEPS_A_DAY)
-        self._laid, self._changed = Laid(written), start
+        self._laid, self._changed = LayeredSpec(written), start
         setting = Setting(sources=self.triggers.sources(start), origin=start, replicas=now.replicas, foreseen=True)
         last = now.last_active
         activity = ActivityState(last=None if last is None else (last - start).total_seconds())
@@ -77,7 +77,7 @@ class ScaledObjectReplay:
         readings = self._engine.looks.taken * (len(self.triggers.metrics.external) or 1)
         return len(self.steps) < self._most and readings < self._most * READINGS_A_STEP
 
-    def step(self, laid: Laid, now: datetime) -> None:
+    def step(self, laid: LayeredSpec, now: datetime) -> None:
         """Adopt another spec, then take the looks and syncs that are due."""
         at, changes = (now - self._start).total_seconds(), not self._begun or laid.spec != self._laid.spec
         self._laid = laid
@@ -97,7 +97,7 @@ class ScaledObjectReplay:
             case Judgement():
                 ruled, reason = self._is_ruled(cause, world.now(at)), cause.decision.reason.value
                 because = laid.because if ruled else cause_of(cause.decision, cause.evaluation, cause.spec)
-            case Rescaled():
+            case RescaleDecision():
                 reason, because = "Scaled", _by_hpa(cause, before, laid.because)
                 ruled = because == laid.because
             case _:
@@ -120,7 +120,7 @@ class ScaledObjectReplay:
         return subject_of(spec, metrics, (0.0 for _ in metrics.external))
 
 
-def _by_hpa(rescaled: Rescaled, before: int, laid: str) -> str:
+def _by_hpa(rescaled: RescaleDecision, before: int, laid: str) -> str:
     """Say why a sync of the HPA sets the count: its bounds, what lies over the spec, or the triggers."""
     if rescaled.why.startswith("Current number of replicas"):
         what = "below minReplicas" if "below" in rescaled.why else "above maxReplicas"

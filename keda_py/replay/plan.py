@@ -9,7 +9,7 @@ from datetime import datetime
 
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.decision.seen import Role
+from keda_py.core.environment.decision.observation import Role
 from keda_py.core.environment.decision.state import EnvironmentState
 from keda_py.core.environment.overrides import OverrideSpec
 from keda_py.core.environment.scaling.schedules import ScheduleSpec
@@ -44,7 +44,7 @@ class MemberPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Now:
+class CurrentState:
     """The state of a ScaledObject or member: its count, and when a trigger was active last (None: not known)."""
 
     replicas: int
@@ -82,7 +82,7 @@ class NamespacePlan:
     schedules: tuple[ScheduleSpec, ...] = ()
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    now: Mapping[str, Now] | None = None
+    now: Mapping[str, CurrentState] | None = None
 
     @property
     def is_ruled(self) -> bool:

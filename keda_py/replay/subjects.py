@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from keda_py.core.environment.decision.members import Action, Overlay, Resume, SetReplicas, Suspend
-from keda_py.core.environment.decision.seen import MemberSeen, Role, is_ready
-from keda_py.core.environment.overrides import Target
+from keda_py.core.environment.decision.observation import MemberSeen, Role, is_ready
+from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.environment.scaling.overlays import lay_over
 from keda_py.core.environment.scaling.schedules import BoundsSpec, lay_bounds_over
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.spec import ScalingSpec
-from keda_py.replay.objects import Laid, ScaledObjectReplay
+from keda_py.replay.objects import LayeredSpec, ScaledObjectReplay
 from keda_py.replay.plan import MemberPlan
 from keda_py.replay.timeline import Step
 
@@ -22,12 +22,12 @@ class Governed:
     replay: ScaledObjectReplay
     bounds: BoundsSpec | None = None
     overlay: Overlay | None = None
-    laid: Laid | None = None
+    laid: LayeredSpec | None = None
 
     def relay(self, because: str) -> None:
         """Lay bounds and overlay over the written spec anew; `because` says what changed."""
         scheduled = lay_bounds_over(self.replay.written, self.bounds)
-        self.laid = Laid(lay_over(scheduled, self.overlay), because)
+        self.laid = LayeredSpec(lay_over(scheduled, self.overlay), because)
 
     def seen(self, spec: EnvironmentSpec, *, asleep: bool) -> MemberSeen:
         """As its Environment sees it: pods are ready at once."""
@@ -82,7 +82,7 @@ class Member:
             count=self.replicas,
             ready=is_ready(self.replicas, self.replicas),
             wave=spec.wave_of(self.plan.labels),
-            targets=(Target(self.plan.kind, self.plan.name),),
+            targets=(TargetKey(self.plan.kind, self.plan.name),),
         )
 
     @property
@@ -96,6 +96,6 @@ def first_count(spec: ScalingSpec) -> int:
     return spec.min_replicas if spec.idle_replicas is None else spec.idle_replicas
 
 
-def targets_of(spec: ScalingSpec) -> tuple[Target, ...]:
+def targets_of(spec: ScalingSpec) -> tuple[TargetKey, ...]:
     """Return the targets by which an Override may name a ScaledObject."""
-    return Target("ScaledObject", spec.name), Target(spec.target.kind, spec.target.name)
+    return TargetKey("ScaledObject", spec.name), TargetKey(spec.target.kind, spec.target.name)

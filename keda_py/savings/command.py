@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from keda_py.clock import SystemClock
-from keda_py.core.savings.statement import Against, Period, Prices
+from keda_py.core.savings.statement import Against, Prices, StatementPeriod
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj, Resource
-from keda_py.savings.pages import Found, document, statement
+from keda_py.savings.pages import ClusterAccounts, document, statement
 from keda_py.savings.reading import count_waiting, count_without_days, indexed, read_accounts, read_overrides
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import printable, write_json
@@ -19,7 +19,7 @@ OVERRIDES = Resource(group="keda-py.dev", version="v1alpha1", kind="Override", p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SavingsOptions:
     """Scope of a statement: `namespace` "" is all of them, `month` "" the present one."""
 
     namespace: str
@@ -29,7 +29,7 @@ class Wanted:
     as_json: bool = False
 
 
-async def tell_savings(kubeconfig: str, wanted: Wanted) -> None:
+async def tell_savings(kubeconfig: str, wanted: SavingsOptions) -> None:
     """Print the statement. Raises ConfigError, KubeError."""
     clock = SystemClock()
     period = period_of(wanted, clock.now())
@@ -40,7 +40,7 @@ async def tell_savings(kubeconfig: str, wanted: Wanted) -> None:
             workloads |= indexed(await _list(client, resource, wanted.namespace), resource.kind)
         environments = await _list(client, ENVIRONMENTS, wanted.namespace)
         overrides = await _list(client, OVERRIDES, wanted.namespace)
-    found = Found(
+    found = ClusterAccounts(
         accounts=read_accounts(objects, workloads, environments, clock.now()),
         overrides=read_overrides(overrides, environments),
         waiting=count_waiting(objects, environments),
@@ -64,12 +64,12 @@ async def _list(client: KubeClient, resource: Resource, namespace: str) -> list[
         return []
 
 
-def period_of(wanted: Wanted, now: datetime) -> Period:
+def period_of(wanted: SavingsOptions, now: datetime) -> StatementPeriod:
     """Resolve the period of the statement. Raises ConfigError."""
     if wanted.against is Against.LAST_WEEK and wanted.month:
         text = "--month: --against last-week is about the seven days before today; leave out --month"
         raise ConfigError(text, field="--month")
-    return Period(month=month_of(wanted.month, now), until=now, against=wanted.against)
+    return StatementPeriod(month=month_of(wanted.month, now), until=now, against=wanted.against)
 
 
 def month_of(text: str, now: datetime) -> str:

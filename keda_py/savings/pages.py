@@ -12,9 +12,9 @@ from keda_py.core.environment.overrides import OverrideSpec
 from keda_py.core.savings.statement import (
     Account,
     Against,
-    Period,
     Prices,
     Saved,
+    StatementPeriod,
     Waste,
     saved_of,
     sum_of,
@@ -35,7 +35,7 @@ _NUMBERS = ("asleep h", "replica h used", "replica h saved", "core h saved", "Gi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ClusterAccounts:
     """Accounts of a cluster; Overrides with their namespaces. `waiting` counts the objects without an account yet.
 
     `without_days` maps an Environment, as namespace/name, to the number of its workloads without an account by days.
@@ -47,13 +47,13 @@ class Found:
     without_days: Mapping[str, int] = field(default_factory=dict)
 
 
-def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
+def statement(found: ClusterAccounts, period: StatementPeriod, prices: Prices, width: int) -> Text:
     """Render the statement for a terminal of that width."""
     rows = _rows(found.accounts, period)
     if not rows:
         nothing = f"nothing is accounted {_when(period)}: accounts have {_KEPT[period.against]}"
-        told = (nothing, *_left_out(found, period), *_expected(found, period))
-        return Text("\n", end="").join([_told(text, width) for text in told])
+        sentences = (nothing, *_left_out(found, period), *_expected(found, period))
+        return Text("\n", end="").join([_sentence(text, width) for text in sentences])
     priced = prices != Prices()
     columns = [Column(heading="object", cuts=True)]
     columns += [Column(heading=name, goes=goes) for name, goes in zip(_NUMBERS, (0, 3, 0, 2, 1), strict=True)]
@@ -63,25 +63,27 @@ def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
         for title, saved in [*_objects(rows), *_sums(rows, "namespace"), *_sums(rows, "environment")]
     ]
     lines.append(_line("all", sum_of(saved for _, saved in rows), prices, priced=priced))
-    title = _told(f"saved {_when(period)}, as of {_as_of(period)}, {period.against.words}", width)
+    title = _sentence(f"saved {_when(period)}, as of {_as_of(period)}, {period.against.words}", width)
     title.stylize("bold")
     parts = [title, draw_table(columns, lines, width)]
     sums = [saved for _, saved in rows]
     parts += [
-        _told(text, width)
+        _sentence(text, width)
         for text in (*_left_out(found, period), *_lacking(sums), *_idle(sums), *_expected(found, period))
     ]
     waste = _waste(found, period)
     if waste:
-        parts.append(Text("\n", end="").join([Text("waste", "bold"), *(_told(_worded(one), width) for one in waste)]))
+        parts.append(
+            Text("\n", end="").join([Text("waste", "bold"), *(_sentence(_worded(one), width) for one in waste)])
+        )
     return Text("\n\n", end="").join(parts)
 
 
-def _as_of(period: Period) -> str:
+def _as_of(period: StatementPeriod) -> str:
     return f"{period.until:%a %d %b %Y %H:%M} UTC"
 
 
-def _expected(found: Found, period: Period) -> Iterator[str]:
+def _expected(found: ClusterAccounts, period: StatementPeriod) -> Iterator[str]:
     """Say when the objects without an account get their first figure."""
     if found.waiting and period.month == f"{period.until:%Y-%m}" and period.against is not Against.LAST_WEEK:
         objects = f"{found.waiting} object{' is' if found.waiting == 1 else 's are'} not accounted yet"
@@ -91,7 +93,7 @@ def _expected(found: Found, period: Period) -> Iterator[str]:
         )
 
 
-def _left_out(found: Found, period: Period) -> Iterator[str]:
+def _left_out(found: ClusterAccounts, period: StatementPeriod) -> Iterator[str]:
     if period.against is Against.LAST_WEEK:
         for name, count in found.without_days.items():
             why = f"days are kept of {MOST_WITH_DAYS} at most in one Environment"
@@ -117,7 +119,7 @@ def _lacking(rows: Sequence[Saved]) -> Iterator[str]:
                 yield f"{name} is that of {known} of {len(rows)} objects: {why}"
 
 
-def document(found: Found, period: Period, prices: Prices) -> dict[str, Any]:
+def document(found: ClusterAccounts, period: StatementPeriod, prices: Prices) -> dict[str, Any]:
     """Build the document: hours, and `money` at the given prices. null is unknown; sums leave unknown parts out."""
     rows = _rows(found.accounts, period)
     return {
@@ -142,15 +144,15 @@ def document(found: Found, period: Period, prices: Prices) -> dict[str, Any]:
     }
 
 
-def _rows(accounts: Sequence[Account], period: Period) -> list[tuple[Account, Saved]]:
+def _rows(accounts: Sequence[Account], period: StatementPeriod) -> list[tuple[Account, Saved]]:
     return [(one, saved) for one in accounts if (saved := saved_of(one, period)) is not None]
 
 
-def _waste(found: Found, period: Period) -> list[Waste]:
+def _waste(found: ClusterAccounts, period: StatementPeriod) -> list[Waste]:
     return [*waste_of(found.accounts, period.month), *waste_of_overrides(found.overrides, period.until)]
 
 
-def _when(period: Period) -> str:
+def _when(period: StatementPeriod) -> str:
     return f"in {period.month}" if period.against is not Against.LAST_WEEK else "in the seven days before today"
 
 
@@ -173,11 +175,11 @@ def _sums(rows: Sequence[tuple[Account, Saved]], by: str) -> list[tuple[str, Sav
 
 def _line(title: str, saved: Saved, prices: Prices, *, priced: bool) -> list[str]:
     numbers = [saved.asleep, saved.used, saved.saved, saved.cpu, saved.memory]
-    told = [f"{number:.1f}" for number in numbers]
+    cells = [f"{number:.1f}" for number in numbers]
     for at, lacks, known in ((3, saved.lack_cpu, saved.cpu), (4, saved.lack_memory, saved.memory)):
         if lacks:
-            told[at] = f"{told[at]}?" if known else "?"
-    return [printable(title), *told, *([f"{saved.money(prices):.2f}"] if priced else [])]
+            cells[at] = f"{cells[at]}?" if known else "?"
+    return [printable(title), *cells, *([f"{saved.money(prices):.2f}"] if priced else [])]
 
 
 def _fields(saved: Saved, prices: Prices) -> dict[str, Any]:
@@ -198,5 +200,5 @@ def _worded(waste: Waste) -> str:
     return f"{waste.title}: {waste.text}"
 
 
-def _told(text: str, width: int) -> Text:
+def _sentence(text: str, width: int) -> Text:
     return Text("\n    ".join(wrap(printable(text), max(width - 4, 20))))

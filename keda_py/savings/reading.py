@@ -20,7 +20,7 @@ from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.core.meaning.scaled_object import sleeps
 from keda_py.core.savings.ledger import Ledger, note, read_ledger
-from keda_py.core.savings.statement import Account, Request
+from keda_py.core.savings.statement import Account, ResourceRequest
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.values.quantity import parse_milli
 from keda_py.errors import ConfigError
@@ -158,16 +158,16 @@ def _environments(bodies: Iterable[Obj]) -> Iterator[EnvironmentSpec]:
             continue  # it has no members
 
 
-def request_of(workload: Obj | None) -> Request:
+def request_of(workload: Obj | None) -> ResourceRequest:
     """Sum up the containers of one replica, for each resource that all of them request."""
     if workload is None:
-        return Request()
+        return ResourceRequest()
     try:
         containers = parse_object(Workload, workload).spec.template.spec.containers
     except ConfigError:
-        return Request()
+        return ResourceRequest()
     requests = [_requests(container) for container in containers]
-    return Request(cpu=_sum_of(requests, "cpu"), memory=_sum_of(requests, "memory"))
+    return ResourceRequest(cpu=_sum_of(requests, "cpu"), memory=_sum_of(requests, "memory"))
 
 
 def _sum_of(requests: Iterable[Amounts], resource: str) -> float | None:

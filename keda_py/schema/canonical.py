@@ -14,14 +14,14 @@ from keda_py.errors import ConfigError
 def canonical(value: Any, form: str) -> Any:
     """Convert `value` to its canonical form; `form` is quantity, time or micro-time."""
     if form == "quantity":
-        written = _written(value)
+        written = _json_text(value)
         return value if written is None else written
     return _moment(value, micro=form == "micro-time")
 
 
 def is_quantity(value: Any) -> bool:
     """Whether the API server accepts it as a quantity."""
-    return _written(value) is not None
+    return _json_text(value) is not None
 
 
 def is_time(text: str) -> bool:
@@ -32,7 +32,7 @@ def is_time(text: str) -> bool:
         return False
 
 
-def _written(value: Any) -> str | None:
+def _json_text(value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

@@ -20,7 +20,17 @@ from keda_py.net.operator_identity import Destination
 from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
 from keda_py.net.tls import TlsSettings
 from keda_py.sdk.contract import LONGEST_TIMEOUT, Trigger, check_target
-from keda_py.sdk.metadata.marks import META, named, prefixed, ranges, removed, separated_by, url_unescaped, variable
+from keda_py.sdk.metadata.marks import (
+    META,
+    deprecated,
+    named,
+    prefixed,
+    ranges,
+    removed,
+    separated_by,
+    url_unescaped,
+    variable,
+)
 from keda_py.sdk.scaler_context import KubeReader, MetricType, PodIdentity, ScalerContext
 
 __all__ = [
@@ -47,6 +57,7 @@ __all__ = [
     "addresses",
     "check_target",
     "credential_digest",
+    "deprecated",
     "named",
     "prefixed",
     "ranges",

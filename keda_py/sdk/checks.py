@@ -43,6 +43,7 @@ def check_trigger(
     field = f"spec.triggers[{context.trigger_index}]"
     try:
         yield from _warn_of_keys(trigger, field)
+        yield from _warn_of_deprecated(trigger, field)
         model = registry.scaler_class(trigger.type).metadata_model
     except ConfigError as error:
         yield _deny(str(error), f"{field}.type")
@@ -119,3 +120,9 @@ def _warn_of_keys(trigger: ScaleTrigger, field: str) -> Iterator[AdmissionWarnin
         path = f"{field}.metadata.{unknown}"
         text = f"{path}: {trigger.type} does not read this key; {hint}"
         yield AdmissionWarning(message=text, field=path, code=codes.UNKNOWN_KEY)
+
+
+def _warn_of_deprecated(trigger: ScaleTrigger, field: str) -> Iterator[AdmissionWarning]:
+    for name, text in registry.scaler_class(trigger.type).metadata_model.deprecated_keys(trigger.metadata).items():
+        path = f"{field}.metadata.{name}"
+        yield AdmissionWarning(message=f"{path}: {trigger.type}: {text}", field=path, code=codes.DEPRECATED)

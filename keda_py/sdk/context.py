@@ -23,7 +23,7 @@ from keda_py.errors import Forbidden, ScalerError
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
 from keda_py.net.operator_identity import Destination, IdentityRule
 from keda_py.net.tls import TlsContexts, TlsSettings
-from keda_py.sdk.http_failures import http_failure, question_of, shown
+from keda_py.sdk.http_failures import address_of, http_failure, question_of, shown
 from keda_py.sdk.scaler_context import KubeReader, MetricType, PodIdentity
 
 T = TypeVar("T")
@@ -248,7 +248,7 @@ class EngineContext:
         what = question_of("GET", shown(url))
         extensions = {} if tls is None else {"ssl": self.tls_context(tls)}
         try:
-            address = httpx.URL(url)
+            address = address_of(url)
             if parameters:
                 address = address.copy_merge_params(dict(parameters))
             answer = await self.http.get(address, headers=headers, timeout=self.http_timeout, extensions=extensions)

@@ -140,6 +140,14 @@ class Scaler(Generic[M]):
         """
         return None
 
+    def watch_specs(self) -> AsyncIterator[Sequence[MetricSpec]] | None:
+        """Stream the trigger's metrics when a target changes; None where the source does not tell.
+
+        Each item stands in place of what `specs` said, and the HPA follows. `specs` has to answer the same from then
+        on: after a restart, or on another replica, it is asked first.
+        """
+        return None
+
     @property
     def listens_at_zero_only(self) -> bool:
         """Say that `watch` is followed only while the object has nothing to do and its workload is at zero.

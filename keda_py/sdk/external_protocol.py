@@ -12,6 +12,8 @@ from keda_py.sdk.messages import Fields, declare
 SERVICE = "externalscaler.ExternalScaler"
 IS_ACTIVE, STREAM_IS_ACTIVE = "IsActive", "StreamIsActive"
 GET_METRIC_SPEC, GET_METRICS = "GetMetricSpec", "GetMetrics"
+STREAM_METRIC_SPEC = "StreamMetricSpec"
+"""Optional, from KEDA 2.21 on: metrics and targets, at once and whenever they change."""
 
 _MESSAGES: Mapping[str, Fields] = {
     "ScaledObjectRef": {

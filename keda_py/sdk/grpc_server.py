@@ -20,7 +20,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from keda_py.clock import SystemClock
-from keda_py.core.metric_specs import ExternalMetric
+from keda_py.core.metric_specs import ExternalMetric, MetricSpec
 from keda_py.core.reading import Reading
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.secret_texts import Secrets, as_secrets
@@ -50,7 +50,10 @@ class _OpenTrigger:
     async def open(self) -> None:
         """Raises ConfigError or ScalerError."""
         await self.scaler.open()
-        specs = await self.scaler.specs()
+        self.restate(await self.scaler.specs())
+
+    def restate(self, specs: Sequence[MetricSpec]) -> None:
+        """Take the metrics. Raises ConfigError."""
         self.specs = tuple(spec for spec in specs if isinstance(spec, ExternalMetric))
         if len(self.specs) != len(specs):
             raise ConfigError(
@@ -82,20 +85,29 @@ class ExternalScalers:
     """Answers KEDA's questions with scalers of one class, one for each trigger that asks."""
 
     def __init__(
-        self, scaler: type[AnyScaler], lent: SharedContext, *, auth: Secrets | None = None, interval: float = 5.0
+        self, scaler: type[AnyScaler], shared: SharedContext, *, auth: Secrets | None = None, interval: float = 5.0
     ) -> None:
         """`interval`: seconds between two readings for a stream, where the scaler has none of its own."""
-        self._class, self._lent, self._auth, self._interval = scaler, lent, auth or {}, interval
+        self._class, self._shared, self._auth, self._interval = scaler, shared, auth or {}, interval
         self._open: OrderedDict[object, _OpenTrigger] = OrderedDict()
         self._opening: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     async def specs(self, question: Any) -> Any:
         """Answer GetMetricSpec with the scaler's specs."""
-        told = [
-            {"metricName": spec.name, "targetSize" if isinstance(spec.target, int) else "targetSizeFloat": spec.target}
-            for spec in (await self._of(question)).specs
-        ]
-        return protocol.messages()["GetMetricSpecResponse"](metricSpecs=told)
+        return _specs(await self._of(question))
+
+    async def stream_specs(self, question: Any) -> AsyncIterator[Any]:
+        """Answer StreamMetricSpec with the specs, and again whenever the scaler tells others.
+
+        Raises NotImplementedError at once for a scaler that tells none.
+        """
+        found = await self._of(question)
+        if (stream := found.scaler.watch_specs()) is None:
+            raise NotImplementedError
+        yield _specs(found)
+        async for specs in stream:
+            found.restate(specs)  # KEDA asks GetMetricSpec after a restart, which has to answer the same
+            yield _specs(found)
 
     async def metrics(self, question: Any) -> Any:
         """Answer GetMetrics with one reading. Raises ConfigError for a metric that the scaler does not have."""
@@ -104,8 +116,8 @@ class ExternalScalers:
         if spec is None:
             raise ConfigError(f'no metric "{question.metricName}"')
         value = (await found.read(spec)).value
-        told = {"metricName": spec.name, "metricValue": int(value), "metricValueFloat": value}
-        return protocol.messages()["GetMetricsResponse"](metricValues=[told])
+        document = {"metricName": spec.name, "metricValue": int(value), "metricValueFloat": value}
+        return protocol.messages()["GetMetricsResponse"](metricValues=[document])
 
     async def is_active(self, question: Any) -> Any:
         """Answer IsActive."""
@@ -144,7 +156,7 @@ class ExternalScalers:
         env = {key: text for key, text in metadata.items() if key.endswith(_FROM_ENV)}
         keys = {key: key if key in env else text for key, text in metadata.items()}
         context = EngineContext(
-            shared_context=self._lent,
+            shared_context=self._shared,
             namespace=reference.namespace,
             scaled_object=reference.name,
             trigger_index=0,
@@ -164,25 +176,33 @@ class ExternalScalers:
             await self._open.popitem()[1].aclose()
 
 
+def _specs(found: _OpenTrigger) -> Any:
+    told = [
+        {"metricName": spec.name, "targetSize" if isinstance(spec.target, int) else "targetSizeFloat": spec.target}
+        for spec in found.specs
+    ]
+    return protocol.messages()["GetMetricSpecResponse"](metricSpecs=told)
+
+
 def _activity(active: bool) -> Any:
     return protocol.messages()["IsActiveResponse"](result=active)
 
 
 def add_to(server: Any, scalers: ExternalScalers) -> None:
-    """Register the four methods at a server of grpc.aio."""
+    """Register the five methods at a server of grpc.aio."""
     import grpc
 
     classes = protocol.messages()
     reference, metrics = classes["ScaledObjectRef"].FromString, classes["GetMetricsRequest"].FromString
     encode = _encode
     one = partial(grpc.unary_unary_rpc_method_handler, response_serializer=encode)
+    many = partial(grpc.unary_stream_rpc_method_handler, request_deserializer=reference, response_serializer=encode)
     methods = {
         protocol.IS_ACTIVE: one(_answering(scalers.is_active), request_deserializer=reference),
         protocol.GET_METRIC_SPEC: one(_answering(scalers.specs), request_deserializer=reference),
         protocol.GET_METRICS: one(_answering(scalers.metrics), request_deserializer=metrics),
-        protocol.STREAM_IS_ACTIVE: grpc.unary_stream_rpc_method_handler(
-            partial(_streaming, scalers), request_deserializer=reference, response_serializer=encode
-        ),
+        protocol.STREAM_IS_ACTIVE: many(partial(_streaming, scalers.stream)),
+        protocol.STREAM_METRIC_SPEC: many(partial(_streaming, scalers.stream_specs)),
     }
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(protocol.SERVICE, methods),))
 
@@ -200,9 +220,9 @@ def _answering(answer: Callable[[Any], Awaitable[Any]]) -> Callable[[Any, Any], 
     return asked
 
 
-async def _streaming(scalers: ExternalScalers, question: Any, context: Any) -> AsyncIterator[Any]:
+async def _streaming(answers: Callable[[Any], AsyncIterator[Any]], question: Any, context: Any) -> AsyncIterator[Any]:
     async with _as_status(context):
-        async for message in scalers.stream(question):
+        async for message in answers(question):
             yield message
 
 
@@ -218,6 +238,8 @@ async def _as_status(context: Any) -> AsyncIterator[None]:
         code, text = grpc.StatusCode.INVALID_ARGUMENT, str(error)
     except ScalerError as error:
         code, text = grpc.StatusCode.UNAVAILABLE, str(error)
+    except NotImplementedError:
+        code, text = grpc.StatusCode.UNIMPLEMENTED, "this scaler does not stream its metrics"
     await context.abort(code, text)
 
 
@@ -225,8 +247,8 @@ async def serve(scaler: type[AnyScaler], address: str, credentials: Any = None, 
     """Serve until cancelled. `credentials` are those of `grpc.ssl_server_credentials`; None: plain text."""
     import grpc.aio
 
-    async with shared_context(clock=SystemClock()) as lent:
-        server, scalers = grpc.aio.server(), ExternalScalers(scaler, lent, auth=auth)
+    async with shared_context(clock=SystemClock()) as shared:
+        server, scalers = grpc.aio.server(), ExternalScalers(scaler, shared, auth=auth)
         add_to(server, scalers)
         server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
         try:

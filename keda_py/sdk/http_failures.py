@@ -1,11 +1,24 @@
-"""Errors of HTTP requests in one form for all scalers: `Get "http://host:port/path": Connection refused`.
+"""Addresses and errors of HTTP requests, in one form for all scalers: `Get "http://host:port/": Connection refused`.
 
 An address is shown without userinfo and query, since both may hold keys.
 """
 
+from functools import lru_cache
+
 import httpx
 
 from keda_py.errors import AnswerTooLong, ScalerError
+
+_LONGEST_KEPT, _MOST_KEPT = 1000, 1024
+"""Characters of an address that is kept parsed, and how many are kept."""
+
+
+def address_of(url: str) -> httpx.URL:
+    """Parse an address, once where it is asked again and again, since that takes 30 us. Raises httpx.InvalidURL."""
+    return _kept_address(url) if len(url) <= _LONGEST_KEPT else httpx.URL(url)
+
+
+_kept_address = lru_cache(_MOST_KEPT)(httpx.URL)
 
 
 def http_failure(error: Exception, what: str, seconds: float | None) -> ScalerError:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keda_py.apis.kinds.crds import crd_of
-from keda_py.apis.kinds.kind import Kind
+from keda_py.apis.kinds.kind import KindRow
 from keda_py.apis.kinds.table import KINDS
 from keda_py.errors import ConfigError
 from keda_py.sdk.metadata.keys import Key
@@ -48,7 +48,7 @@ def manifest_schema(kind_name: str) -> Schema:
     }
 
 
-def _constants(kind: Kind) -> Schema:
+def _constants(kind: KindRow) -> Schema:
     return {"apiVersion": {"const": f"{kind.group}/v1alpha1"}, "kind": {"const": kind.name}}
 
 
@@ -95,6 +95,8 @@ def _value(key: Key, meaning: str) -> Schema:
     found: Schema = {"type": "string"}
     if meaning:
         found["description"] = meaning
+    if key.deprecated:
+        found["deprecated"] = True
     if " | " in key.type:
         found["enum"] = key.type.split(" | ")
     if key.default not in (None, "", [], {}) and isinstance(key.default, bool | int | float | str):

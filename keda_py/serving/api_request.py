@@ -23,7 +23,7 @@ REMEMBERED, LONGEST_REMEMBERED = 4096, 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class ApiTarget:
     """Meaning of a path and a query."""
 
     wanted: RequestAttributes
@@ -46,6 +46,8 @@ class ApiRequest:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Case-insensitive, with repeated names: aiohttp's multidict."""
     certificate: bytes | None = field(default=None, repr=False)
+    body: bytes = field(default=b"", repr=False)
+    """Read after authorisation, and only on paths that take one."""
 
 
 def read_request(request: web.BaseRequest) -> ApiRequest:
@@ -69,6 +71,16 @@ def read_request(request: web.BaseRequest) -> ApiRequest:
     )
 
 
+async def read_body(request: web.BaseRequest, longest: int) -> bytes:
+    """Read the body of a request. Raises StatusError 400 for one that is too long, before all of it has come."""
+    body = bytearray()
+    async for chunk in request.content.iter_any():
+        body += chunk
+        if len(body) > longest:
+            raise bad_request(f"the body is longer than {longest} bytes")
+    return bytes(body)
+
+
 def _is_utf8(*texts: str) -> bool:
     """Return whether the texts are UTF-8: other bytes arrive as lone surrogates, which JSON cannot carry."""
     try:
@@ -78,10 +90,10 @@ def _is_utf8(*texts: str) -> bool:
     return True
 
 
-def _read(method: str, path: str, query: str) -> Target:
+def _read(method: str, path: str, query: str) -> ApiTarget:
     given = URL.build(query_string=query, encoded=True).query
     wanted = wanted_of(method, path, watches=given.get("watch", "") in ("1", "true"))
-    return Target(wanted=wanted, selector=given.get("labelSelector", ""))
+    return ApiTarget(wanted=wanted, selector=given.get("labelSelector", ""))
 
 
 _remembered = lru_cache(maxsize=REMEMBERED)(_read)

@@ -73,7 +73,7 @@ def _names(data: Mapping[str, str], key: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certified:
+class ClientIdentity:
     """Meaning of a client certificate, and its validity; `client` is None if it may not speak for itself."""
 
     is_front_proxy: bool
@@ -90,9 +90,9 @@ class ClientTrust:
         self.front_proxy = FrontProxy(spec.headers)
         self._front = read_bundle(spec.front_proxy_ca.encode())
         self._clients = tuple(authority for text in spec.client_cas for authority in read_bundle(text.encode()))
-        self._known: OrderedDict[bytes, Certified] = OrderedDict()
+        self._known: OrderedDict[bytes, ClientIdentity] = OrderedDict()
 
-    def certified(self, der: bytes, now: datetime) -> Certified | None:
+    def certified(self, der: bytes, now: datetime) -> ClientIdentity | None:
         """Return the meaning of a certificate (DER) at `now`; None if it is not valid then."""
         found = self._known.get(der)
         if found is None:
@@ -102,7 +102,7 @@ class ClientTrust:
                 self._known.popitem(last=False)
         return found if found.begins <= now < found.ends else None
 
-    def _read(self, der: bytes) -> Certified:
+    def _read(self, der: bytes) -> ClientIdentity:
         certificate = x509.load_der_x509_certificate(der)
         front, client = _signer(certificate, self._front), _signer(certificate, self._clients)
         names = _texts(certificate.subject, NameOID.COMMON_NAME)
@@ -110,7 +110,7 @@ class ClientTrust:
         allowed = not self.spec.allowed_names or name in self.spec.allowed_names
         signers = [authority for authority in (front, client) if authority is not None]
         groups = _texts(certificate.subject, NameOID.ORGANIZATION_NAME)
-        return Certified(
+        return ClientIdentity(
             is_front_proxy=front is not None and allowed,
             client=Caller(name=name, groups=groups) if client is not None and name else None,
             begins=certificate.not_valid_before_utc,

@@ -14,8 +14,8 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, Obj, Resource
 from keda_py.kube.transport import Request
+from keda_py.serving.answer_cache import Recent
 from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, RequestAttributes
-from keda_py.serving.recent import Recent
 
 REMEMBER_SECONDS = 10.0
 REMEMBERED = 2048
@@ -85,7 +85,7 @@ class AccessReviews:
             return AccessDecision(allowed=True)
         if (
             wanted.resource
-            and (await self._verdict(caller, _all_of(wanted.verb, wanted.group, wanted.version))).allowed
+            and (await self._verdict(caller, _read_all(wanted.verb, wanted.group, wanted.version))).allowed
         ):
             return AccessDecision(allowed=True)
         return await self._verdict(caller, wanted)
@@ -103,7 +103,7 @@ class AccessReviews:
 
 
 @lru_cache(maxsize=64)
-def _all_of(verb: str, group: str, version: str) -> RequestAttributes:
+def _read_all(verb: str, group: str, version: str) -> RequestAttributes:
     """Return the right to read all resources of the group in all namespaces, which the HPA controller has."""
     return RequestAttributes(verb=verb, group=group, version=version, resource="*")
 

@@ -55,7 +55,7 @@ def read_options(group: type[T], flags: Flags, env: Mapping[str, str], wrong: li
     values: dict[str, object] = {}
     for name, known, _ in options_of(group):
         try:
-            for value in _given(known, flags, env):
+            for value in _parsed_value(known, flags, env):
                 values[name] = value
         except ValueError as error:
             wrong.append(str(error))
@@ -63,7 +63,7 @@ def read_options(group: type[T], flags: Flags, env: Mapping[str, str], wrong: li
     return make(**values)
 
 
-def _given(known: Option, flags: Flags, env: Mapping[str, str]) -> tuple[object, ...]:
+def _parsed_value(known: Option, flags: Flags, env: Mapping[str, str]) -> tuple[object, ...]:
     """Return the parsed value, () without flag and variable; a parsed value may be None."""
     if given := flags.get(known.flag):
         parsed = tuple(_parse(known, f"--{known.flag}", text) for text in given)

@@ -346,10 +346,19 @@ GROUPS: dict[str, type] = {
 }
 
 
+SELECTORS = ("WATCH_LABEL_SELECTOR", "WATCH_LABEL_SELECTOR_FOR_TRIGGERAUTH")
+"""Variables of KEDA 2.21 that keep some objects from an operator, so that another one has them."""
+NO_SELECTORS = "keda-py has no label selector, and would scale the objects of other operators, too"
+SELECTOR_REMEDY = "remove it; use WATCH_NAMESPACE, or --shards for many objects"
+
+
 def load_settings(flags: Flags, env: Mapping[str, str]) -> Settings:
     """Read settings from flags and environment. Raises ConfigError that names every wrong value and its remedy."""
     # All errors are collected, so that an installer corrects them in one go.
     env, wrong = with_service_tls(env), list[str]()
+    # KEDA's chart sets them in every installation, to nothing or to two quotes.
+    selecting = [name for name in SELECTORS if env.get(name, "").strip('"')]
+    wrong.extend(f"{name}: {NO_SELECTORS}: {SELECTOR_REMEDY}" for name in selecting)
     settings = Settings(**{name: read_options(group, flags, env, wrong) for name, group in GROUPS.items()})
     wrong.extend(_contradictions(settings))
     if wrong:

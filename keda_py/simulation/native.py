@@ -11,7 +11,7 @@ from typing import Any
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.core.hpa.wire import WITHOUT_PODS, read_spec, read_target
 from keda_py.core.metric_names import name_metrics
-from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
+from keda_py.core.metric_specs import CPU, MEMORY, ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.core.spec import AS_WRITTEN
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS
@@ -64,11 +64,11 @@ def _metric(metric: Mapping[str, Any], at: int) -> MetricSpec:
     if kind in WITHOUT_PODS:
         return ExternalMetric(name=_name_of(metric), target=read_target(target).amount / 1000)
     name = _name_of(metric)
-    if kind not in _RESOURCES or name not in ("cpu", "memory"):
+    if kind not in _RESOURCES or name not in (CPU, MEMORY):
         raise ConfigError(f"spec.metrics[{at}].type: {kind} {name} cannot be simulated, take it out of the file")
     percent = target.get("averageUtilization")
     return ResourceMetric(
-        name="cpu" if name == "cpu" else "memory",
+        name=CPU if name == CPU else MEMORY,
         target_type="Utilization" if percent is not None else "AverageValue",
         target=str(percent if percent is not None else target["averageValue"]),
         container=text_at(_source_of(metric), "container"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from keda_py.core.hpa.controller import choose_tolerance
 from keda_py.core.hpa.manifest import target_milli
-from keda_py.core.hpa.walk import Rescaled
+from keda_py.core.hpa.walk import RescaleDecision
 from keda_py.core.round import Judgement
 from keda_py.replay.engine.world import Cause, World
 
@@ -20,7 +20,7 @@ POD_READY = "PodReady"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CountChange:
     """From second `at` on: the count that is asked for, the pods that are Ready, and why."""
 
     at: float
@@ -42,7 +42,7 @@ class Figures:
     wakes: int
     flaps: int
     scalings: int
-    changes: tuple[Change, ...]
+    changes: tuple[CountChange, ...]
 
 
 def _word_of(cause: Cause) -> str:
@@ -50,7 +50,7 @@ def _word_of(cause: Cause) -> str:
     match cause:
         case Judgement():
             return cause.decision.reason.value
-        case Rescaled():
+        case RescaleDecision():
             return cause.why
         case _:
             return cause
@@ -60,7 +60,7 @@ class Recording:
     """The `Recorder` of a simulation; `figures` once it is over. Nothing before second 0 counts."""
 
     def __init__(self, replicas: int) -> None:
-        self._changes = [Change(0.0, replicas, replicas, "Begin")]
+        self._changes = [CountChange(0.0, replicas, replicas, "Begin")]
         self._replicas = self._peak = replicas
         self._counted_at = self._seen_at = 0.0
         self._replica_seconds = self._zero_seconds = self._short_seconds = 0.0
@@ -78,7 +78,7 @@ class Recording:
         pods = world.pods
         if at < 0:
             self._replicas = self._peak = pods.replicas
-            self._changes = [Change(0.0, pods.replicas, pods.ready, "Begin")]
+            self._changes = [CountChange(0.0, pods.replicas, pods.ready, "Begin")]
             return
         if pods.replicas != self._replicas:
             self._count_until(at)
@@ -86,7 +86,7 @@ class Recording:
                 self._waiting_since = max(0.0, self._woken_at(at, world))
             self._note_scaling(at, pods.replicas)
         if len(self._changes) < MOST_CHANGES:
-            self._changes.append(Change(at, pods.replicas, pods.ready, _word_of(cause)))
+            self._changes.append(CountChange(at, pods.replicas, pods.ready, _word_of(cause)))
 
     def _note_scaling(self, at: float, replicas: int) -> None:
         self._scalings += 1

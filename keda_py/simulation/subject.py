@@ -34,20 +34,20 @@ class SimulatedObject:
     scalers: tuple[AnyScaler, ...]
 
 
-def build_object(body: Mapping[str, Any], lent: SharedContext) -> SimulatedObject:
+def build_object(body: Mapping[str, Any], shared: SharedContext) -> SimulatedObject:
     """Build the version that this manifest is, complete as the API server would hand it on. Raises ConfigError."""
     spec = AS_WRITTEN.read(body)
     check_bounds(spec)
     check_triggers(spec.triggers)
-    scalers = tuple(_build_scaler(spec, index, lent) for index in range(len(spec.triggers)))
+    scalers = tuple(_build_scaler(spec, index, shared) for index in range(len(spec.triggers)))
     metrics = name_metrics(spec, [finish(scaler.specs()) for scaler in scalers])
     activations = (float(scalers[one.trigger_index].activation) for one in metrics.external)
     return SimulatedObject(subject=subject_of(spec, metrics, activations), scalers=scalers)
 
 
-def _build_scaler(spec: ScalingSpec, index: int, lent: SharedContext) -> AnyScaler:
+def _build_scaler(spec: ScalingSpec, index: int, shared: SharedContext) -> AnyScaler:
     trigger = spec.triggers[index]
-    context = context_of(trigger, index, lent, spec)
+    context = context_of(trigger, index, shared, spec)
     env = {value: SecretStr(_PLACEHOLDER) for key, value in trigger.metadata.items() if key.endswith("FromEnv")}
     if trigger.authentication_ref is None:
         return registry.build(Trigger(type=trigger.type, metadata=trigger.metadata, env=env), context)

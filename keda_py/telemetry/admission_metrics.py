@@ -33,27 +33,27 @@ class AdmissionMetrics:
             registry=registry,
         )
 
-    def tell_by(self, exists: Callable[[str], bool]) -> None:
+    def limit_namespaces(self, exists: Callable[[str], bool]) -> None:
         """Use `exists` to decide whether a namespace is a valid label."""
         self._exists = exists
 
     def record_validation(self, namespace: str, action: str) -> None:
         """Count a ScaledObject that the webhook judged; `action` is create or update."""
-        namespace = self._known(namespace)
+        namespace = self._namespace_label(namespace)
         self._series.of(_owner(namespace), self._validations, (namespace, _word(action))).inc()
 
     def record_denial(self, namespace: str, action: str, reason: str) -> None:
         """Count a denied object; `reason` is a word of ours."""
-        namespace = self._known(namespace)
+        namespace = self._namespace_label(namespace)
         self._series.of(_owner(namespace), self._denials, (namespace, _word(action), reason)).inc()
 
     def sweep(self) -> None:
         """End the series of deleted namespaces; called before each scrape."""
         for owner in self._series.owners:
-            if self._known(owner.namespace) != owner.namespace:
+            if self._namespace_label(owner.namespace) != owner.namespace:
                 self._series.forget(owner)
 
-    def _known(self, namespace: str) -> str:
+    def _namespace_label(self, namespace: str) -> str:
         return namespace if self._exists(namespace) else ELSEWHERE
 
 

@@ -8,14 +8,14 @@ morning from one that has just begun.
 from prometheus_client import CollectorRegistry
 
 from keda_py.core.environment.decision.decision import EnvironmentDecision
-from keda_py.core.environment.decision.goal import Reason
+from keda_py.core.environment.decision.goal import GoalReason
 from keda_py.core.environment.decision.state import Phase, Stage
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.telemetry.savings_metrics import SavingsMetrics
 from keda_py.telemetry.series import Family, Series
 
 _ENVIRONMENT = ("namespace", "environment")
-_DUE = (Reason.OPEN, Reason.OVERRIDE_AWAKE)
+_DUE = (GoalReason.OPEN, GoalReason.OVERRIDE_AWAKE)
 _ELSEWHERE = ("CronJob", "ScaledObject")
 """Kinds of members without replicas, or with savings of their own."""
 _WAKE, _MEMBER = "wake", "member"

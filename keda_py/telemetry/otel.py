@@ -24,7 +24,7 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
 from keda_py import __version__
 from keda_py.errors import ConfigError
-from keda_py.telemetry.otel_names import EXPORTED, HTTP_SECONDS, HTTP_SECONDS_BUCKETS, Exported
+from keda_py.telemetry.otel_names import EXPORTED, HTTP_SECONDS, HTTP_SECONDS_BUCKETS, ExportedMetric
 from keda_py.telemetry.prometheus import OperatorMetrics
 
 METER = "keda-open-telemetry-metrics"
@@ -57,7 +57,7 @@ async def exporting(metrics: OperatorMetrics) -> AsyncIterator[None]:
 
 
 class _Complaints(logging.Handler):
-    """Log handler that keeps the SDK's last error, so that `_Watched` logs it once and not at every export."""
+    """Log handler that keeps the SDK's last error, so that `_ObservedExporter` logs it once and not at every export."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -78,7 +78,7 @@ class _Complaints(logging.Handler):
         self.last = record.getMessage().partition("?")[0]
 
 
-class _Watched(MetricExporter):
+class _ObservedExporter(MetricExporter):
     """Exporter that logs when the collector stops accepting metrics, and when it accepts them again."""
 
     def __init__(self, exporter: MetricExporter, complaints: _Complaints) -> None:
@@ -121,7 +121,7 @@ def _reader(complaints: _Complaints) -> PeriodicExportingMetricReader:
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter as HttpExporter
 
         exporter = HttpExporter()
-    return PeriodicExportingMetricReader(_Watched(exporter, complaints))
+    return PeriodicExportingMetricReader(_ObservedExporter(exporter, complaints))
 
 
 def _resource() -> Resource:
@@ -138,10 +138,10 @@ def _show(metrics: OperatorMetrics, meter: Meter) -> None:
         HTTP_SECONDS, "s", "until the head of the answer came", explicit_bucket_boundaries_advisory=HTTP_SECONDS_BUCKETS
     )
 
-    metrics.on_http = Timed(seconds).record
+    metrics.on_http = BoundedHistogram(seconds).record
 
 
-class Timed:
+class BoundedHistogram:
     """Histogram of requests with a bound on its attributes: the SDK keeps them for ever, and users invent triggers."""
 
     def __init__(self, histogram: Histogram) -> None:
@@ -158,7 +158,7 @@ class Timed:
         self._histogram.record(seconds, attributes)
 
 
-def _create(meter: Meter, exported: Exported) -> Callable[..., object]:
+def _create(meter: Meter, exported: ExportedMetric) -> Callable[..., object]:
     match exported.kind:
         case "gauge":
             return meter.create_observable_gauge
@@ -171,7 +171,7 @@ def _create(meter: Meter, exported: Exported) -> Callable[..., object]:
 class _Series:
     """Observable series of one name."""
 
-    def __init__(self, metrics: OperatorMetrics, exported: Exported) -> None:
+    def __init__(self, metrics: OperatorMetrics, exported: ExportedMetric) -> None:
         self._metrics, self._exported = metrics, exported
         self._counted: set[frozenset[tuple[str, str | bool]]] = set()
 

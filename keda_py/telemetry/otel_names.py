@@ -14,7 +14,7 @@ HTTP_SECONDS = "keda.scaler.http.request.duration.seconds"
 HTTP_SECONDS_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-def _same(labels: Labels) -> Attributes:
+def _unchanged(labels: Labels) -> Attributes:
     return labels
 
 
@@ -55,13 +55,13 @@ def _emitted(labels: Labels) -> Attributes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class ExportedMetric:
     """One OpenTelemetry name; `scale` is 1000 if KEDA counts milliseconds."""
 
     name: str
     series: str
     kind: Literal["gauge", "counter", "updown"]
-    attributes: Callable[[Labels], Attributes] = _same
+    attributes: Callable[[Labels], Attributes] = _unchanged
     description: str = ""
     unit: str = ""
     scale: float = 1.0
@@ -75,21 +75,27 @@ class Exported:
 
 def _gauge(
     name: str, series: str, attributes: Callable[[Labels], Attributes], description: str, unit: str = ""
-) -> Exported:
-    return Exported(name=name, series=series, kind="gauge", attributes=attributes, description=description, unit=unit)
+) -> ExportedMetric:
+    return ExportedMetric(
+        name=name, series=series, kind="gauge", attributes=attributes, description=description, unit=unit
+    )
 
 
-def _in_milliseconds(name: str, series: str, attributes: Callable[[Labels], Attributes]) -> Exported:
+def _in_milliseconds(name: str, series: str, attributes: Callable[[Labels], Attributes]) -> ExportedMetric:
     text = f"deprecated, use {name}.seconds"
-    return Exported(name=name, series=series, kind="gauge", attributes=attributes, description=text, scale=1000)
+    return ExportedMetric(name=name, series=series, kind="gauge", attributes=attributes, description=text, scale=1000)
 
 
-def _counter(name: str, series: str, description: str, attributes: Callable[[Labels], Attributes] = _same) -> Exported:
-    return Exported(name=name, series=series, kind="counter", attributes=attributes, description=description)
+def _counter(
+    name: str, series: str, description: str, attributes: Callable[[Labels], Attributes] = _unchanged
+) -> ExportedMetric:
+    return ExportedMetric(name=name, series=series, kind="counter", attributes=attributes, description=description)
 
 
-def _up_down(name: str, series: str, description: str, attributes: Callable[[Labels], Attributes] = _same) -> Exported:
-    return Exported(name=name, series=series, kind="updown", attributes=attributes, description=description)
+def _up_down(
+    name: str, series: str, description: str, attributes: Callable[[Labels], Attributes] = _unchanged
+) -> ExportedMetric:
+    return ExportedMetric(name=name, series=series, kind="updown", attributes=attributes, description=description)
 
 
 _LATENCY = "keda_scaler_metrics_latency_seconds"
@@ -117,14 +123,16 @@ EXPORTED = (
     _gauge("keda.internal.scale.loop.latency.seconds", _LOOP, _loop, "how late a scale loop began", "s"),
     _in_milliseconds("keda.internal.scale.loop.latency", _LOOP, _loop),
     _gauge("keda.scaler.active", "keda_scaler_active", _scaler, "1 while a trigger is active"),
-    _gauge("keda.scaled.object.paused", "keda_scaled_object_paused", _same, "1 while paused"),
-    _gauge("keda.build.info", "keda_build_info", _same, "version and platform; always 1"),
+    _gauge("keda.scaled.object.paused", "keda_scaled_object_paused", _unchanged, "1 while paused"),
+    _gauge("keda.build.info", "keda_build_info", _unchanged, "version and platform; always 1"),
     _counter(
         "keda.cloudeventsource.events.emitted.count",
         "keda_cloudeventsource_events_emitted_total",
         "CloudEvents sent, or not, to a sink",
         _emitted,
     ),
-    _gauge("keda.cloudeventsource.events.queued", "keda_cloudeventsource_events_queued", _same, "CloudEvents waiting"),
+    _gauge(
+        "keda.cloudeventsource.events.queued", "keda_cloudeventsource_events_queued", _unchanged, "CloudEvents waiting"
+    ),
     _counter("keda.scaler.http.requests.count", "keda_scaler_http_requests_total", "HTTP requests of a trigger"),
 )

@@ -60,7 +60,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Mappi
     """Compute the cells of each column that stays, by its index."""
     natural = [max(map(_natural, (column.heading, *(row[i] for row in rows)))) for i, column in enumerate(columns)]
     least = [_least(column, natural[i], [row[i] for row in rows]) for i, column in enumerate(columns)]
-    kept = _kept(columns, least, width)
+    kept = _fitting_columns(columns, least, width)
     for most in (LEAST, SHORTEST):
         if _sum(least[i] for i in kept) > width:  # nothing more can go: long words of prose are cut as names are
             least = [
@@ -70,7 +70,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Mappi
     return _shared({i: least[i] for i in kept}, natural, spare)
 
 
-def _kept(columns: Sequence[Column], least: Sequence[int], width: int) -> list[int]:
+def _fitting_columns(columns: Sequence[Column], least: Sequence[int], width: int) -> list[int]:
     kept = list(range(len(columns)))
     going = sorted((columns[i].goes, i) for i in kept if columns[i].goes)
     for _, index in going:

@@ -28,7 +28,7 @@ from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.codes import ignored_codes, without_ignored
 from keda_py.core.admission.environments import check_new_override
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
-from keda_py.core.admission.others import check_authentication, check_scaled_job
+from keda_py.core.admission.other_kinds import check_authentication, check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
 from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.core.meaning.kinds import check_kind_meaning
@@ -43,8 +43,8 @@ from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
 from keda_py.validation.environments import EnvironmentsOfFiles, is_job
 from keda_py.validation.problems import Problem, Severity
-from keda_py.validation.refused import is_beside, mend
 from keda_py.validation.release import Release, completed
+from keda_py.validation.schema_errors import is_beside, mend
 from keda_py.validation.schemas import check_schema, our_kinds
 from keda_py.validation.versions import check_hpa_of, check_scaled_object_of, is_hpa
 
@@ -191,14 +191,14 @@ class Validation:
             context = context_of(written, index, self._shared_context, None)
             yield from check_trigger(written, self.release.parameters(written, namespace_of(body)), context, None)
 
-    def _check_rest(self, body: dict[str, Any], told: Sequence[str]) -> Iterator[Finding]:
+    def _check_rest(self, body: dict[str, Any], refused: Sequence[str]) -> Iterator[Finding]:
         """Check the other fields of an object without triggers that the schema refuses."""
         mended = None if body["kind"] in _WITH_TRIGGERS else mend(body, our_kinds()[body["apiVersion"], body["kind"]])
         if mended is None:
             return
         readable, touched = mended
         for finding in self._check_readable(body["kind"], readable, completed(readable)):
-            if isinstance(finding, Denial) and finding.field not in told and is_beside(finding.field, touched):
+            if isinstance(finding, Denial) and finding.field not in refused and is_beside(finding.field, touched):
                 yield finding
 
     def _check_authentication(self, body: Mapping[str, object]) -> Iterator[Finding]:

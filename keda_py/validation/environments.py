@@ -21,17 +21,20 @@ from keda_py.core.admission.findings import Finding
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import read_calendar
 from keda_py.core.environment.spec import USUAL_KINDS, EnvironmentSpec, build_environment
-from keda_py.core.meaning.environments import Member, check_members, check_reference
+from keda_py.core.meaning.environments import LabelledObject, check_members, check_reference
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, read_job
+from keda_py.core.meaning.wake_services import check_wake_services
+from keda_py.core.waking.services import read_service
 from keda_py.errors import ConfigError
 
 Bodies = Mapping[str, Sequence[dict[str, Any]]]
 """Kind -> completed objects."""
 _HERE = "these files"
+_WITH_PODS = ("Deployment", "StatefulSet")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _WrittenEnvironment:
     """Environment as it is written."""
 
     spec: EnvironmentSpec
@@ -44,11 +47,13 @@ class EnvironmentsOfFiles:
     def __init__(self, bodies: Bodies, scaled: Iterable[dict[str, Any]], now: datetime) -> None:
         self._bodies, self._now = bodies, now
         self._scaled = {id(body) for body in scaled}
-        self._by_namespace: defaultdict[str, list[_Known]] = defaultdict(list)
+        self._by_namespace: defaultdict[str, list[_WrittenEnvironment]] = defaultdict(list)
         for body in bodies.get("Environment", ()):
             try:
                 wire = parse_object(Environment, body)
-                self._by_namespace[namespace_of(body)].append(_Known(build_environment(created_some_time(wire)), wire))
+                self._by_namespace[namespace_of(body)].append(
+                    _WrittenEnvironment(build_environment(created_some_time(wire)), wire)
+                )
             except ConfigError:
                 continue  # reported with the object itself
 
@@ -62,6 +67,10 @@ class EnvironmentsOfFiles:
             yield from check_reference(reference, self._calendars(namespace_of(body), reference), _HERE)
         spec = known[at].spec
         yield from check_members(spec, list(self._members(spec)), [one.spec for one in known[:at]])
+        if spec.wake is not None:
+            there = (one for one in self._bodies.get("Service", ()) if namespace_of(one) == spec.namespace)
+            services = {one.name: one for one in map(read_service, there)}  # files may repeat an object
+            yield from check_wake_services(spec.wake, [*services.values()], list(self._pods(spec)), _HERE)
 
     def check_schedule(self, schedule: ScalingSchedule) -> Iterator[Finding]:
         """Check the calendars of its periods."""
@@ -81,7 +90,7 @@ class EnvironmentsOfFiles:
                     yield from (found for _, found in check_jobs(known.spec, calendar, (job,), self._now))
                 return
 
-    def _calendar_of(self, known: _Known) -> Calendar | None:
+    def _calendar_of(self, known: _WrittenEnvironment) -> Calendar | None:
         """Read its calendar; None if it is unknown or refused."""
         spec, reference = known.wire.spec.calendar, known.wire.spec.calendar_ref
         try:
@@ -97,12 +106,21 @@ class EnvironmentsOfFiles:
         there = self._bodies.get(kind, ())
         return {name_of(body): body for body in there if kind == "ClusterCalendar" or namespace_of(body) == namespace}
 
-    def _members(self, spec: EnvironmentSpec) -> Iterator[Member]:
+    def _pods(self, spec: EnvironmentSpec) -> Iterator[Mapping[str, str]]:
+        """Yield the labels of the pods of each member; a ScaledObject's are those of its workload."""
+        for kind in _WITH_PODS:
+            for body in self._bodies.get(kind, ()):
+                labels, annotations = (texts_at(body, "metadata", part) for part in ("labels", "annotations"))
+                own = id(body) in self._scaled or spec.takes(labels, annotations)
+                if namespace_of(body) == spec.namespace and own:
+                    yield texts_at(body, "spec", "template", "metadata", "labels")
+
+    def _members(self, spec: EnvironmentSpec) -> Iterator[LabelledObject]:
         for kind in (*USUAL_KINDS, *(kind for _, kind in spec.kinds)):
             for body in self._bodies.get(kind, ()):
                 if namespace_of(body) == spec.namespace and id(body) not in self._scaled:
                     labels, annotations = (texts_at(body, "metadata", part) for part in ("labels", "annotations"))
-                    yield Member(kind=kind, name=name_of(body), labels=labels, annotations=annotations)
+                    yield LabelledObject(kind=kind, name=name_of(body), labels=labels, annotations=annotations)
 
 
 def is_job(body: Mapping[str, Any]) -> bool:

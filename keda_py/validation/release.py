@@ -18,7 +18,7 @@ from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, Tr
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange, Workload
 from keda_py.core.admission.findings import Neighbourhood, Rival, rival_of
-from keda_py.core.meaning.target import Located
+from keda_py.core.meaning.target import LocatedObject
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TargetSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.cache import NamespacedName
@@ -63,7 +63,7 @@ class Release:
     def __init__(self, documents: Iterable[Document]) -> None:
         self.completed: list[dict[str, Any]] = []
         """Every object as the API server would hand it on, in the order of the documents."""
-        self.located: defaultdict[str, list[Located]] = defaultdict(list)
+        self.located: defaultdict[str, list[LocatedObject]] = defaultdict(list)
         """Name -> objects."""
         self.bodies: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         """Kind -> completed objects."""
@@ -185,9 +185,9 @@ def _without_nulls(value: Any) -> Any:
             return value
 
 
-def _located(body: dict[str, Any]) -> Located:
+def _located(body: dict[str, Any]) -> LocatedObject:
     kind_name = TargetSpec(name="", api_version=body["apiVersion"], kind=body["kind"], container="").kind_name
-    return Located(kind_name, namespace_of(body), name_of(body))
+    return LocatedObject(kind_name, namespace_of(body), name_of(body))
 
 
 def _target(spec: ScalingSpec) -> tuple[str, str, str]:

@@ -36,8 +36,8 @@ async def validate_texts(
     problems: list[Problem] = []
     for file, text in texts.items():
         documents += _readable(text, file, problems)
-    async with shared_context() as lent:
-        validation = Validation(documents, lent, now, kubernetes)
+    async with shared_context() as shared:
+        validation = Validation(documents, shared, now, kubernetes)
         problems += validation.problems()
     order = {file: index for index, file in enumerate(texts)}
 

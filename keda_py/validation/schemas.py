@@ -17,7 +17,7 @@ from keda_py.schema.defaults import apply_defaults
 from keda_py.schema.schemas import Schema, property_schema, prune
 from keda_py.schema.status import Cause, StatusError
 from keda_py.schema.validation import check_rules, validate
-from keda_py.validation.refused import mend
+from keda_py.validation.schema_errors import mend
 
 _REMEDIES = {
     "of type string": "; put the value in quotes",

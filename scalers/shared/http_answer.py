@@ -10,7 +10,7 @@ import httpx
 import orjson
 
 from keda_py.sdk.advanced import RedirectRule, ScalerContext
-from keda_py.sdk.http_failures import http_failure, question_of, shown
+from keda_py.sdk.http_failures import address_of, http_failure, question_of, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
     """
     timeout = question.timeout.total_seconds() if question.timeout else context.http_timeout
     with _as_scaler_error(question, timeout):
-        url = httpx.URL(question.url)
+        url = address_of(question.url)
         if question.parameters:
             url = url.copy_merge_params(dict(question.parameters))
         extensions: dict[str, object] = {"redirects": question.redirects}

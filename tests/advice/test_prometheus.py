@@ -13,11 +13,10 @@ from aiohttp import web
 
 from keda_py.advice.proposals.advise import Proposal, advise
 from keda_py.advice.proposals.places import PlaceRule
-from keda_py.advice.proposals.workload import Observed, Workload
-from keda_py.advice.sources.labels import workload_of
+from keda_py.advice.proposals.workload import Observed, WorkloadKey
 from keda_py.advice.sources.prometheus import RecordedWeeks
 from keda_py.advice.sources.queries import KnownQuery
-from keda_py.advice.sources.reading import Asked, read_prometheus
+from keda_py.advice.sources.reading import HistoryQuery, read_prometheus, workload_of
 from keda_py.clock import SystemClock
 from keda_py.errors import ConfigError
 from keda_py.sdk.offline import shared_context
@@ -93,35 +92,37 @@ def test_a_real_server_is_asked_what_it_knows(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("labels", "workload"),
     [
-        ({"namespace": "shop", "deployment": "web"}, Workload("shop", "Deployment", "web")),
+        ({"namespace": "shop", "deployment": "web"}, WorkloadKey("shop", "Deployment", "web")),
         (
             {"namespace": "ingress", "exported_namespace": "shop", "service": "web"},
-            Workload("shop", "Deployment", "web"),
+            WorkloadKey("shop", "Deployment", "web"),
         ),
         (
             {"destination_workload_namespace": "shop", "destination_workload": "web"},
-            Workload("shop", "Deployment", "web"),
+            WorkloadKey("shop", "Deployment", "web"),
         ),
-        ({"namespace": "shop", "scaledObject": "web"}, Workload("shop", "ScaledObject", "web")),
-        ({"service": "shop-web-80@kubernetes"}, Workload("shop", "Deployment", "web")),
-        ({"service": "shop-my-web-http@kubernetescrd"}, Workload("shop", "Deployment", "my-web")),
+        ({"namespace": "shop", "scaledObject": "web"}, WorkloadKey("shop", "ScaledObject", "web")),
+        ({"service": "shop-web-80@kubernetes"}, WorkloadKey("shop", "Deployment", "web")),
+        ({"service": "shop-my-web-http@kubernetescrd"}, WorkloadKey("shop", "Deployment", "my-web")),
         ({"service": "dashboard@internal"}, None),
-        ({"envoy_cluster_name": "outbound|80||web.shop.svc.cluster.local"}, Workload("shop", "Deployment", "web")),
-        ({"envoy_cluster_name": "httproute/shop/web/rule/0"}, Workload("shop", "Deployment", "web")),
+        ({"envoy_cluster_name": "outbound|80||web.shop.svc.cluster.local"}, WorkloadKey("shop", "Deployment", "web")),
+        ({"envoy_cluster_name": "httproute/shop/web/rule/0"}, WorkloadKey("shop", "Deployment", "web")),
         ({"envoy_cluster_name": "BlackHoleCluster"}, None),
         ({"namespace": "shop"}, None),
         ({"deployment": "web"}, None),
         ({}, None),
     ],
 )
-def test_a_series_is_of_the_workload_that_its_labels_name(labels: Mapping[str, str], workload: Workload | None) -> None:
+def test_a_series_is_of_the_workload_that_its_labels_name(
+    labels: Mapping[str, str], workload: WorkloadKey | None
+) -> None:
     assert workload_of(labels, "") == workload
     assert workload_of(labels, "elsewhere") is None
 
 
 def test_a_namespace_with_dashes_is_known_where_it_is_given() -> None:
     labels = {"service": "my-shop-web-80@kubernetes"}
-    assert workload_of(labels, "my-shop") == Workload("my-shop", "Deployment", "web")
+    assert workload_of(labels, "my-shop") == WorkloadKey("my-shop", "Deployment", "web")
 
 
 @pytest.fixture
@@ -159,7 +160,7 @@ async def read(server: HttpServer, *queries: KnownQuery, weeks: int = 4) -> list
     async with shared_context() as lent:
         recorded_weeks = RecordedWeeks(server=PrometheusServer(url=server.url), client=lent.http)
         return await read_prometheus(
-            recorded_weeks, Asked(namespace="", weeks=weeks, queries=queries), NOW, lambda share, at: None
+            recorded_weeks, HistoryQuery(namespace="", weeks=weeks, queries=queries), NOW, lambda share, at: None
         )
 
 
@@ -229,7 +230,9 @@ async def test_a_server_that_is_too_slow_is_told(server: HttpServer) -> None:
     async with shared_context() as lent:
         slow = RecordedWeeks(server=PrometheusServer(url=server.url), client=lent.http, timeout=0.1)
         with pytest.raises(FetchError, match=r"no answer within 0.1 s; nothing is proposed on half of a history"):
-            await read_prometheus(slow, Asked(namespace="", weeks=4, queries=(OWN,)), NOW, lambda share, at: None)
+            await read_prometheus(
+                slow, HistoryQuery(namespace="", weeks=4, queries=(OWN,)), NOW, lambda share, at: None
+            )
 
 
 async def test_a_workload_with_two_series_has_a_sentence_and_no_history(server: HttpServer) -> None:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.answers.ledger import MIB, MOST_WAITING, Ledger, NoRoom
+from keda_py.answers.ledger import MIB, MOST_WAITING, ByteBudget, NoRoom
 
 ROOM = 64 * MIB
 
 
-def filled(tenants: int, size: int = MIB // 4, *, growing: bool = True) -> Ledger:
+def filled(tenants: int, size: int = MIB // 4, *, growing: bool = True) -> ByteBudget:
     """Let tenants take all they can get."""
-    ledger, taken = Ledger(ROOM), True
+    ledger, taken = ByteBudget(ROOM), True
     while taken:
         taken = sum(ledger.try_take(f"hostile-{number}", size, growing=growing) for number in range(tenants)) > 0
     return ledger
@@ -51,7 +51,7 @@ async def test_who_finds_no_room_waits_until_some_is_given_back() -> None:
 
 
 async def test_nobody_overtakes_in_a_tenants_own_queue_and_what_grows_comes_first() -> None:
-    ledger, order = Ledger(ROOM), list[str]()
+    ledger, order = ByteBudget(ROOM), list[str]()
     assert ledger.try_take("shop", ROOM // 3)
 
     async def take(name: str, size: int, *, growing: bool = False) -> None:
@@ -117,7 +117,7 @@ async def test_who_gives_up_leaves_the_queue_and_at_the_instant_of_being_let_in_
 
 
 def test_what_is_here_already_is_counted_without_asking() -> None:
-    ledger = Ledger(ROOM)
+    ledger = ByteBudget(ROOM)
     with ledger.holding("hostile", ROOM):
         assert not ledger.try_take("hostile", 1)
     assert ledger.held == 0
@@ -131,7 +131,7 @@ def test_what_is_here_already_is_counted_without_asking() -> None:
     )
 )
 def test_whatever_is_taken_and_given_back_the_room_is_never_exceeded_and_never_lost(steps: list) -> None:
-    ledger, held = Ledger(8 * MIB), defaultdict[str, list[int]](list)
+    ledger, held = ByteBudget(8 * MIB), defaultdict[str, list[int]](list)
     for tenant, size, growing, back in steps:
         if back and held[tenant]:
             ledger.give_back(tenant, held[tenant].pop())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keda_py.apis.kinds.crds import build_crds, crd_of
-from keda_py.apis.kinds.kind import Kind, PrinterColumn
+from keda_py.apis.kinds.kind import KindRow, PrinterColumn
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.core.admission.checks import check_of
@@ -37,7 +37,7 @@ class ScalingSchedule(Wire):
     status: ScalingScheduleSpec | None = None
 
 
-TOY = Kind(
+TOY = KindRow(
     model=ScalingSchedule,
     webhook="vscalingschedule",
     short_names=("ss",),
@@ -70,7 +70,7 @@ def test_a_kind_without_checks_of_its_own_is_read_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("kind", ROWS)
-def test_every_row_is_defined_served_admitted_and_validated(kind: Kind) -> None:
+def test_every_row_is_defined_served_admitted_and_validated(kind: KindRow) -> None:
     assert crd_of(kind) in build_crds()
     assert resource_of(kind) in OURS
     assert webhook_of(kind) in WEBHOOKS
@@ -95,7 +95,7 @@ def test_the_chart_registers_the_operators_conditions_with_the_name_of_its_accou
 
 
 @pytest.mark.parametrize("kind", ROWS)
-def test_the_chart_lets_the_operator_watch_the_kinds_of_the_table(kind: Kind) -> None:
+def test_the_chart_lets_the_operator_watch_the_kinds_of_the_table(kind: KindRow) -> None:
     rules = only(render(), "ClusterRole", "keda-operator")["rules"]
     verbs = {
         verb

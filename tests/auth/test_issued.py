@@ -2,7 +2,7 @@
 
 import pytest
 
-from keda_py.auth.lookup.issued import MOST_OF_TENANT, SHARED_SECONDS, Issued
+from keda_py.auth.lookup.credential_cache import MOST_OF_TENANT, SHARED_SECONDS, Issued
 from keda_py.clock import FakeClock
 from keda_py.net.credential_keys import CredentialKey, credential_digest
 from keda_py.testing import A_SATURDAY

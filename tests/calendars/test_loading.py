@@ -5,7 +5,7 @@ import sys
 
 CODE = """
 import sys
-import keda_py.calendars.countries, keda_py.calendars.ics, keda_py.core.environment.calendar.questions
+import keda_py.calendars.countries, keda_py.calendars.ics, keda_py.core.environment.calendar.queries
 import keda_py.operator.assembly
 print([name for name in ("holidays", "icalendar") if name in sys.modules])
 """

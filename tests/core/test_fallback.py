@@ -5,7 +5,7 @@ import pytest
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.fallback import (
     FallbackState,
-    Workload,
+    TargetCounts,
     count_outcome,
     exceeds_threshold,
     fallback_milli,
@@ -43,33 +43,43 @@ def metric(target=5, metric_type="AverageValue") -> NamedMetric:
 
 
 VALUES = [
-    pytest.param({}, 5, "AverageValue", Workload(), 30_000, id="static: the fallback's replicas times the target"),
-    pytest.param({"replicas": 0}, 5, "AverageValue", Workload(), 0, id="no replicas wanted: 0"),
-    pytest.param({}, 2.01, "AverageValue", Workload(), 12_060, id="a float target was rounded to 2010m before"),
-    pytest.param({"replicas": 1}, 4.007, "AverageValue", Workload(), 4006, id="float64 in KEDA's order: not 4007"),
+    pytest.param({}, 5, "AverageValue", TargetCounts(), 30_000, id="static: the fallback's replicas times the target"),
+    pytest.param({"replicas": 0}, 5, "AverageValue", TargetCounts(), 0, id="no replicas wanted: 0"),
+    pytest.param({}, 2.01, "AverageValue", TargetCounts(), 12_060, id="a float target was rounded to 2010m before"),
+    pytest.param({"replicas": 1}, 4.007, "AverageValue", TargetCounts(), 4006, id="float64 in KEDA's order: not 4007"),
     pytest.param(
-        {"behavior": "currentReplicas"}, 5, "AverageValue", Workload(replicas=4), 20_000, id="currentReplicas"
-    ),
-    pytest.param(
-        {"behavior": "currentReplicasIfHigher"}, 5, "AverageValue", Workload(replicas=9), 45_000, id="if higher: it is"
+        {"behavior": "currentReplicas"}, 5, "AverageValue", TargetCounts(replicas=4), 20_000, id="currentReplicas"
     ),
     pytest.param(
         {"behavior": "currentReplicasIfHigher"},
         5,
         "AverageValue",
-        Workload(replicas=2),
+        TargetCounts(replicas=9),
+        45_000,
+        id="if higher: it is",
+    ),
+    pytest.param(
+        {"behavior": "currentReplicasIfHigher"},
+        5,
+        "AverageValue",
+        TargetCounts(replicas=2),
         30_000,
         id="if higher: it is not",
     ),
     pytest.param(
-        {"behavior": "currentReplicasIfLower"}, 5, "AverageValue", Workload(replicas=2), 10_000, id="if lower: it is"
+        {"behavior": "currentReplicasIfLower"},
+        5,
+        "AverageValue",
+        TargetCounts(replicas=2),
+        10_000,
+        id="if lower: it is",
     ),
     pytest.param(
-        {"behavior": "currentReplicasIfLower"}, 5, "AverageValue", Workload(replicas=9), 30_000, id="if lower: not"
+        {"behavior": "currentReplicasIfLower"}, 5, "AverageValue", TargetCounts(replicas=9), 30_000, id="if lower: not"
     ),
-    pytest.param({}, 5, "Value", Workload(ready_pods=2), 15_000, id="Value: divided by the ready pods"),
-    pytest.param({}, 5, "Value", Workload(ready_pods=4), 7_500, id="Value: replicas may become a fraction"),
-    pytest.param({"replicas": 2**31 - 1}, 1e18, "AverageValue", Workload(), 2**63 - 1, id="never overflows"),
+    pytest.param({}, 5, "Value", TargetCounts(ready_pods=2), 15_000, id="Value: divided by the ready pods"),
+    pytest.param({}, 5, "Value", TargetCounts(ready_pods=4), 7_500, id="Value: replicas may become a fraction"),
+    pytest.param({"replicas": 2**31 - 1}, 1e18, "AverageValue", TargetCounts(), 2**63 - 1, id="never overflows"),
 ]
 
 
@@ -81,8 +91,8 @@ def test_the_value_makes_an_hpa_ask_for_the_fallbacks_replicas(fallback, target,
 @pytest.mark.parametrize(
     ("modifiers", "workload", "milli"),
     [
-        pytest.param({}, Workload(), 30_000, id="the formula's target counts, not the trigger's"),
-        pytest.param({"metricType": "Value"}, Workload(ready_pods=3), 10_000, id="the formula's metricType counts"),
+        pytest.param({}, TargetCounts(), 30_000, id="the formula's target counts, not the trigger's"),
+        pytest.param({"metricType": "Value"}, TargetCounts(ready_pods=3), 10_000, id="the formula's metricType counts"),
     ],
 )
 def test_under_scaling_modifiers_the_value_follows_the_formulas_target(modifiers, workload, milli):
@@ -91,13 +101,13 @@ def test_under_scaling_modifiers_the_value_follows_the_formulas_target(modifiers
 
 def test_replicas_that_cannot_be_read_leave_the_first_error():
     with pytest.raises(ScalerError, match=r"^connection refused$"):
-        fallback_milli(spec_with({"behavior": "currentReplicas"}), metric(), Workload(), THE_FAILURE)
+        fallback_milli(spec_with({"behavior": "currentReplicas"}), metric(), TargetCounts(), THE_FAILURE)
 
 
 @pytest.mark.parametrize("ready_pods", [0, None])
 def test_a_value_metric_without_ready_pods_has_no_fallback(ready_pods):
     with pytest.raises(ScalerError, match="error performing fallback"):
-        fallback_milli(spec_with({}), metric(metric_type="Value"), Workload(ready_pods=ready_pods), THE_FAILURE)
+        fallback_milli(spec_with({}), metric(metric_type="Value"), TargetCounts(ready_pods=ready_pods), THE_FAILURE)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from keda_py.core.quarantine import (
     deaths_in,
     describe,
     edition_of,
-    hold_in_bad_company,
+    hold_for_namespace_budget,
     judge,
     read_held_back,
     write_held_back,
@@ -125,13 +125,15 @@ def test_a_namespace_of_many_deaths_is_not_believed() -> None:
     holds = [
         Hold(work=work(str(number)), deaths=1, died=NOW - number, seconds=30) for number in range(NAMESPACE_DEATHS)
     ]
-    assert hold_in_bad_company(work("new"), holds[1:], NOW) is None
-    assert hold_in_bad_company(work("new", "bank"), holds, NOW) is None
-    hold = hold_in_bad_company(work("new"), holds, NOW)
+    assert hold_for_namespace_budget(work("new"), holds[1:], NOW) is None
+    assert hold_for_namespace_budget(work("new", "bank"), holds, NOW) is None
+    hold = hold_for_namespace_budget(work("new"), holds, NOW)
     assert hold is not None
     assert (hold.deaths, hold.until) == (0, NOW + 300)
     worse = [*holds, Hold(work=work("x"), deaths=9, died=NOW, seconds=3600)]
-    assert hold_in_bad_company(work("new"), worse, NOW) == Hold(work=work("new"), deaths=0, died=NOW, seconds=3600)
+    assert hold_for_namespace_budget(work("new"), worse, NOW) == Hold(
+        work=work("new"), deaths=0, died=NOW, seconds=3600
+    )
     assert deaths_in("shop", holds, NOW + 2 * REMEMBERED_SECONDS) == 0
 
 

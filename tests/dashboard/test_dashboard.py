@@ -17,8 +17,7 @@ from selenium.webdriver.common.keys import Keys
 from keda_py.apis.kinds.crds import crd_of
 from keda_py.apis.kinds.environments import ENVIRONMENT_KINDS
 from keda_py.clock import FakeClock
-from keda_py.dashboard.overriding import override_of
-from keda_py.dashboard.server import Dashboard
+from keda_py.dashboard.server import Dashboard, override_of
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, Obj, Resource
 from tests.browser import Browser, open_browser

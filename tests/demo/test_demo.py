@@ -5,13 +5,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from keda_py.demo.four_days import four_days
-from keda_py.demo.lane import draw_environment
-from keda_py.demo.phases import Phase
+from keda_py.demo.command import four_days
+from keda_py.demo.phases import Phase, draw_environment
 from keda_py.demo.picture import draw
 from keda_py.demo.recorder import explain
 from keda_py.demo.scenario import NIGHTLY, QUEUE, SEOUL, WEEKDAYS, expected_changes, queue_length
-from keda_py.demo.timeline import Change, Timeline, missed
+from keda_py.demo.timeline import Timeline, TimelineChange, missed
 from keda_py.demo.week import MONDAY, NAMES, week
 
 START = datetime(2026, 11, 17, 3, tzinfo=UTC)  # Tuesday noon in Seoul
@@ -42,9 +41,9 @@ def test_jobs_wait_in_the_queue_only_while_a_batch_lasts() -> None:
     assert queue_length(at + timedelta(hours=1)) == 0
 
 
-def changes_as_expected() -> list[Change]:
+def changes_as_expected() -> list[TimelineChange]:
     return [
-        Change(at=one.at, name=one.name, before=0 if one.up else 1, after=1 if one.up else 0)
+        TimelineChange(at=one.at, name=one.name, before=0 if one.up else 1, after=1 if one.up else 0)
         for one in expected_changes(START, END)
     ]
 
@@ -58,7 +57,7 @@ def test_a_change_at_the_wrong_time_is_missed_and_unexpected(late: timedelta) ->
     changes = changes_as_expected()
     index = next(i for i, change in enumerate(changes) if change.name == NIGHTLY and i > 5)
     wrong = changes[index]
-    changes[index] = Change(at=wrong.at + late, name=wrong.name, before=wrong.before, after=wrong.after)
+    changes[index] = TimelineChange(at=wrong.at + late, name=wrong.name, before=wrong.before, after=wrong.after)
     problems = missed(expected_changes(START, END), changes)
     assert len(problems) == 2
     assert problems[0].startswith(f"{NIGHTLY}: no ")
@@ -68,8 +67,8 @@ def test_a_change_at_the_wrong_time_is_missed_and_unexpected(late: timedelta) ->
 def test_replica_hours_are_counted_from_start_to_end() -> None:
     hour = timedelta(hours=1)
     changes = [
-        Change(at=START + hour, name=NIGHTLY, before=1, after=3),
-        Change(at=START + 2 * hour, name=NIGHTLY, before=3, after=0),
+        TimelineChange(at=START + hour, name=NIGHTLY, before=1, after=3),
+        TimelineChange(at=START + 2 * hour, name=NIGHTLY, before=3, after=0),
     ]
     timeline = Timeline(start=START, end=START + 4 * hour, changes=changes, first={NIGHTLY: 1})
     assert timeline.replica_hours(NIGHTLY) == 1 + 3
@@ -97,9 +96,9 @@ def test_the_picture_has_a_scale_of_hours_in_the_zone() -> None:
 
 def test_a_replica_is_as_high_in_every_lane_of_the_picture() -> None:
     up = [
-        Change(at=START, name=NIGHTLY, before=1, after=3),
-        Change(at=START, name=WEEKDAYS, before=0, after=1),
-        Change(at=START, name=QUEUE, before=0, after=5),
+        TimelineChange(at=START, name=NIGHTLY, before=1, after=3),
+        TimelineChange(at=START, name=WEEKDAYS, before=0, after=1),
+        TimelineChange(at=START, name=QUEUE, before=0, after=5),
     ]
     timeline = Timeline(start=START - timedelta(hours=1), end=END, changes=up)
     heights = [float(node.attrib["height"]) for node in shapes(timeline, "rect") if node.get("class") == "bar"]
@@ -168,7 +167,8 @@ def test_what_another_controller_puts_back_once_goes_down_again_and_twice_stays(
 def test_the_picture_of_an_environment_is_one_lane_with_its_phases_above() -> None:
     hour, play = timedelta(hours=1), week(7)
     changes = [
-        Change(at=MONDAY + hour * number, name=name, before=0, after=2) for number, name in enumerate(NAMES, start=8)
+        TimelineChange(at=MONDAY + hour * number, name=name, before=0, after=2)
+        for number, name in enumerate(NAMES, start=8)
     ]
     phases = [
         Phase(at=MONDAY, until=MONDAY + 20 * hour, name="Awake", because="hours"),

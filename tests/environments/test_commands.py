@@ -16,7 +16,7 @@ from keda_py.environments.overriding import Wish, request
 from keda_py.environments.release import find, page, release_all
 from keda_py.environments.show import look_at_all, look_at_one
 from keda_py.errors import ConfigError
-from keda_py.explanation.command import Wanted, look
+from keda_py.explanation.command import ExplainOptions, look
 from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import CRON_JOBS, ENVIRONMENTS, OVERRIDES, STATEFUL_SETS, Obj
 from keda_py.terminal.times import Times
@@ -105,7 +105,7 @@ async def test_release_gives_back_what_was_taken_and_nothing_else_and_lets_a_del
     planned = await release_all(quiet.client, await find(quiet.client, "", ""), dry_run=True)
     assert (quiet.replicas("web"), len(planned)) == (0, 8)
     done = await release_all(quiet.client, await find(quiet.client, "default", "dev"))
-    assert {one.member: one.told for one in done} == {
+    assert {one.member: one.outcome for one in done} == {
         "Deployment/web": "0 -> 3",
         "Deployment/up": "is left at 5: it was scaled up meanwhile",
         "Deployment/gone": "is gone",
@@ -241,7 +241,7 @@ async def test_the_page_of_an_environment_repeats_what_validate_warns_of_it(quie
     assert sorted(codes) == ["hours-swapped]", "job-never-runs]", "wave-empty]"]
     assert "CronJob default/backup" in text.plain
     assert "default/never" not in text.plain
-    view = await look(quiet.client, Wanted(object="env/dev", namespace="default"))
+    view = await look(quiet.client, ExplainOptions(object="env/dev", namespace="default"))
     assert [line for line in view.lines if line.startswith("warning: ")] == [
         f"warning: {one}" for one in body["warnings"]
     ]

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from keda_py.cli import main
-from keda_py.core.savings.statement import Period, Prices
+from keda_py.core.savings.statement import Prices, StatementPeriod
 from keda_py.localkube.cluster import ClusterOptions
-from keda_py.savings.pages import Found, statement
+from keda_py.savings.pages import ClusterAccounts, statement
 from keda_py.savings.reading import indexed, read_accounts
 from keda_py.terminal.console import UNBOUNDED
 from tests.examples.pages import Command
@@ -33,8 +33,8 @@ async def accounted(at: Play) -> str:
     deployments = (await at.kubectl.json("get", "deployments", "-n", "shop"))["items"]
     environments = (await at.kubectl.json("get", "environments", "-n", "shop"))["items"]
     accounts = read_accounts([], indexed(deployments, "Deployment"), environments, now)
-    period = Period(month=f"{now:%Y-%m}", until=now)
-    return str(statement(Found(accounts=accounts), period, Prices(), UNBOUNDED)).rstrip("\n")
+    period = StatementPeriod(month=f"{now:%Y-%m}", until=now)
+    return str(statement(ClusterAccounts(accounts=accounts), period, Prices(), UNBOUNDED)).rstrip("\n")
 
 
 @needs_kubectl

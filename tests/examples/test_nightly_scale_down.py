@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from keda_py.demo.phases import Phases
 from keda_py.demo.picture import draw
 from keda_py.demo.recorder import Recorder
-from keda_py.demo.timeline import Change, Timeline
+from keda_py.demo.timeline import Timeline, TimelineChange
 from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.localkube.cluster import ClusterOptions
 from tests.examples.pages import ENVIRONMENTS, EXAMPLES
@@ -27,7 +27,7 @@ DEVELOP, RELEASE, PRODUCTION = NAMES
 class Blank:
     """Nobody looks on."""
 
-    def show(self, change: Change) -> None: ...
+    def show(self, change: TimelineChange) -> None: ...
 
     def tick(self, now: datetime) -> None: ...
 

@@ -2,7 +2,7 @@
 
 import orjson
 
-from keda_py.kube.informers.pool import LONGEST, Pool
+from keda_py.kube.informers.informer_spec import LONGEST, Pool
 from keda_py.operator.cluster.caches import keep_scaled_object, keep_workload
 from tests.builders import bare_scaled_object, cron, deployment
 

@@ -17,7 +17,7 @@ needs_kubectl = pytest.mark.skipif(not BINARY, reason="kubectl is missing (packa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class KubectlResult:
     code: int
     out: str
     err: str
@@ -31,11 +31,11 @@ class Kubectl:
     """The namespace of every command; "" leaves it to arguments, manifests and the kubeconfig."""
     timeout: float = 30
 
-    async def try_run(self, *words: str, stdin: Any = None) -> Outcome:
+    async def try_run(self, *words: str, stdin: Any = None) -> KubectlResult:
         async with self.started(*words, stdin=stdin) as process, asyncio.timeout(self.timeout):
             text = orjson.dumps(stdin) if stdin is not None else None
             out, err = await process.communicate(text)
-            return Outcome(code=process.returncode or 0, out=out.decode(), err=err.decode())
+            return KubectlResult(code=process.returncode or 0, out=out.decode(), err=err.decode())
 
     async def run(self, *words: str, stdin: Any = None) -> str:
         outcome = await self.try_run(*words, stdin=stdin)

@@ -80,6 +80,10 @@ def told(found: tuple[Finding, ...], severity: str) -> str:
 
 
 BLOCKS = {
+    "a label selector": (
+        [operator("--leader-elect", env={"WATCH_LABEL_SELECTOR": "team=shop"})],
+        "WATCH_LABEL_SELECTOR=team=shop: keda-py has no label selector, and would scale the objects of other operators",
+    ),
     "a trigger type without a scaler": (
         [watched(UNKNOWN)],
         "trigger type acme-queue: has no scaler here; used by ScaledObject shop/web",
@@ -164,7 +168,7 @@ CHANGES = {
     ),
     "another version of KEDA": (
         [operator("--leader-elect", image="keda:2.17.1")],
-        "is KEDA 2.17; keda-py is compared with 2.20",
+        "is KEDA 2.17; keda-py is compared with 2.20 and 2.21",
     ),
     "an image without a version": ([operator("--leader-elect", image="keda:main")], "image tag 'main' does not tell"),
     "a flag that nobody knows": ([operator("--leader-elect", "--no-such=1")], "unknown flag --no-such"),

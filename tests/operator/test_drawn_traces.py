@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from keda_py.simulation.plan import simulate
+from keda_py.simulation.runs.run import simulate
 from tests.http_server import HttpServer
 from tests.operator.test_traces import RECORDED, play
 from tests.properties import EXAMPLES

@@ -12,7 +12,7 @@ from opentelemetry.metrics import NoOpHistogram
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
-from keda_py.telemetry.otel import MOST_TIMED, Timed, exporting
+from keda_py.telemetry.otel import MOST_TIMED, BoundedHistogram, exporting
 from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.builders import deployment, metrics_api, scaled_job, scaled_object
 from tests.collector import Collector, Point, grpc_collector
@@ -231,7 +231,7 @@ def test_requests_of_triggers_without_end_are_timed_without_their_triggers() -> 
         def record(self, amount, attributes=None, context=None) -> None:
             recorded[attributes.get("metric_name", "")] += 1
 
-    timed = Timed(Histogram("seconds"))
+    timed = BoundedHistogram(Histogram("seconds"))
     for number in [*range(MOST_TIMED + 10), 0]:
         timed.record({"scaler": "redis", "metric_name": f"m{number}", "status_code": "200"}, 0.1)
     assert (len(recorded), recorded["m0"], recorded[""]) == (MOST_TIMED + 1, 2, 10)

@@ -26,7 +26,7 @@ LOOKED_UP = {
     "operator/serving.py",
     "operator/standby/metric_delegation.py",
     "telemetry/question_metrics.py",
-    "operator/process/questions.py",
+    "operator/scaled_objects/parts.py",
 }
 """Asked by one stage each, or put around the query; they call no stage."""
 

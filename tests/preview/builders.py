@@ -6,7 +6,7 @@ from typing import Any
 
 from keda_py.kube.resources import Obj
 from keda_py.replay.previews import Preview, Subject, preview
-from keda_py.replay.reading.manifests import Source, read_plans
+from keda_py.replay.reading.manifests import ManifestSource, read_plans
 from tests.builders import HOURS, bare_scaled_object, environment
 
 BEGINS = datetime(2026, 11, 23, tzinfo=UTC)
@@ -15,7 +15,7 @@ WEEK = timedelta(days=7)
 
 def look(*bodies: Obj, begins: datetime = BEGINS, length: timedelta = WEEK) -> Preview:
     """Preview these manifests."""
-    plans = read_plans([Source(body=body) for body in bodies], begins, begins + length)
+    plans = read_plans([ManifestSource(body=body) for body in bodies], begins, begins + length)
     return preview(plans, begins, begins + length)
 
 

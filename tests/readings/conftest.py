@@ -13,6 +13,7 @@ from keda_py.auth.resolver import Resolved
 from keda_py.clock import FakeClock
 from keda_py.core.fallback import FallbackState
 from keda_py.core.jobs.spec import build_job_spec
+from keda_py.core.metric_specs import MetricSpec
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.net.secret_texts import EMPTY, as_secrets
@@ -45,6 +46,9 @@ class Tap:
     most_at_once: int = 0
     pushed: asyncio.Queue[bool | Exception] = field(default_factory=asyncio.Queue)
     listeners: int = 0
+    restated: asyncio.Queue[Sequence[MetricSpec] | Exception | None] = field(default_factory=asyncio.Queue)
+    """Metrics that a stream tells next; None ends it."""
+    spec_streams: int = 0
 
 
 class TapMetadata(TriggerMetadata):
@@ -146,7 +150,18 @@ class PushScaler(TapScaler):
         return bool(self.metadata.idle)
 
 
-SCALERS = {"plain": PlainScaler, "push": PushScaler}
+class RestatingScaler(TapScaler):
+    """Scaler of a Tap with a stream of its metrics."""
+
+    async def watch_specs(self):
+        self.tap.spec_streams += 1
+        while (specs := await self.tap.restated.get()) is not None:
+            if isinstance(specs, Exception):
+                raise specs
+            yield specs
+
+
+SCALERS = {"plain": PlainScaler, "push": PushScaler, "restating": RestatingScaler}
 
 
 @dataclass

@@ -133,8 +133,14 @@ async def test_a_scaler_without_a_stream_is_left_to_the_polls():
         def watch(self):
             asked.append("watch")
 
+        def watch_specs(self):
+            asked.append("watch_specs")
+
     async def pushed(scalers, index):
         raise AssertionError("nothing was pushed")
+
+    def restate(scalers, index, specs):
+        raise AssertionError("no metric was told")
 
     class Stand(SimpleNamespace):
         __hash__ = object.__hash__
@@ -144,10 +150,10 @@ async def test_a_scaler_without_a_stream_is_left_to_the_polls():
     scalers = Stand(scalers=(silent,), scaler=lambda index: silent, spec=spec, on_renewed=None)
     with ExitStack() as listening:
         async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # the group ends with its last task
-            pushes = Pushes(tasks.create_task, pushed)
+            pushes = Pushes(tasks.create_task, pushed, restate)
             listening.enter_context(pushes.listening())
             pushes.follow(scalers)
-    assert asked == ["watch"]
+    assert asked == ["watch", "watch_specs"]
 
 
 async def test_streams_are_held_open_only_while_this_replica_polls(lent):

@@ -9,8 +9,8 @@ from keda_py.errors import Forbidden, NotFound
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Obj, ObjectPath, Resource
 from keda_py.replay.previews import Preview, preview
 from keda_py.replay.reading.cluster import ENVIRONMENTS, OVERRIDES, ClusterReading
-from keda_py.replay.reading.manifests import Source, read_plans
-from keda_py.replay.reading.standing import as_it_stands
+from keda_py.replay.reading.current_state import with_current_counts
+from keda_py.replay.reading.manifests import ManifestSource, read_plans
 from tests.builders import config_map, deployment
 from tests.preview.builders import BEGINS, app, dev, moves, the
 from tests.worlds.world import open_world
@@ -41,7 +41,7 @@ class Stored:
         raise NotFound(path.name)
 
 
-def kinds(sources: list[Source]) -> list[str]:
+def kinds(sources: list[ManifestSource]) -> list[str]:
     return sorted(source.body["kind"] for source in sources)
 
 
@@ -82,8 +82,8 @@ OFFICE = ({"days": "Mon-Fri", "from": "08:00", "to": "18:00"},)
 
 def tonight(*bodies: Obj) -> Preview:
     """The two days from 22:00 on, of what is in a cluster then."""
-    ends, sources = NIGHT + timedelta(days=2), [Source(body=body) for body in bodies]
-    plans = [as_it_stands(plan, sources, NIGHT) for plan in read_plans(sources, NIGHT, ends)]
+    ends, sources = NIGHT + timedelta(days=2), [ManifestSource(body=body) for body in bodies]
+    plans = [with_current_counts(plan, sources, NIGHT) for plan in read_plans(sources, NIGHT, ends)]
     return preview(plans, NIGHT, ends, NIGHT)
 
 

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from keda_py.cli import main
-from keda_py.core.savings.statement import Against, Period, Prices
+from keda_py.core.savings.statement import Against, Prices, StatementPeriod
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
-from keda_py.savings.command import Wanted, month_of, period_of
-from keda_py.savings.pages import Found, document, statement
+from keda_py.savings.command import SavingsOptions, month_of, period_of
+from keda_py.savings.pages import ClusterAccounts, document, statement
 from keda_py.savings.reading import count_waiting, count_without_days, indexed, read_accounts, read_overrides
 from tests.builders import cron, deployment, obj, scaled_object
 
 HOUR, WEEK = 3600, 7 * 86400
 STORED_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
-MONTH = Period(month="2026-11", until=STORED_AT)
+MONTH = StatementPeriod(month="2026-11", until=STORED_AT)
 
 
 def stored(name: str = MONTH.month, **sums: int) -> dict[str, Any]:
@@ -37,10 +37,10 @@ def app(name: str = "app", *, sums: dict[str, int] | None = None, **spec: Any) -
     return {**body, "status": {"kedaPySavings": stored(**(sums or {}))}}
 
 
-def found(*bodies: Obj, workloads: tuple[Obj, ...] = (), now: datetime = STORED_AT) -> Found:
+def found(*bodies: Obj, workloads: tuple[Obj, ...] = (), now: datetime = STORED_AT) -> ClusterAccounts:
     environment = obj("keda-py.dev/v1alpha1", "Environment", "dev", "shop", spec={"calendarRef": {"name": "office"}})
     environment["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
-    return Found(accounts=read_accounts(bodies, indexed(workloads, "Deployment"), [environment], now))
+    return ClusterAccounts(accounts=read_accounts(bodies, indexed(workloads, "Deployment"), [environment], now))
 
 
 SLEPT = {"asleepSeconds": 10 * HOUR, "replicaSeconds": 20 * HOUR, "savedSeconds": 30 * HOUR}
@@ -172,7 +172,7 @@ def test_without_a_week_before_nothing_is_said_of_it() -> None:
 
 
 def test_last_week_is_no_month() -> None:
-    wanted = Wanted(namespace="", month="2026-10", prices=Prices(), against=Against.LAST_WEEK)
+    wanted = SavingsOptions(namespace="", month="2026-10", prices=Prices(), against=Against.LAST_WEEK)
     with pytest.raises(ConfigError, match="leave out --month"):
         period_of(wanted, STORED_AT)
 
@@ -198,7 +198,7 @@ def test_overrides_that_keep_things_up_are_waste() -> None:
         override("off", state="Asleep", until="2026-11-20T12:00:00Z"),
         override("unknown", state="Awake", until="NextChange"),
     ]
-    told = Found(accounts=[], overrides=read_overrides(written, [environment]))
+    told = ClusterAccounts(accounts=[], overrides=read_overrides(written, [environment]))
     waste = [(one["title"], one["text"]) for one in document(told, MONTH, Prices())["waste"]]
     assert [(title, text.partition(" by ")[0]) for title, text in waste] == [
         ("shop/dev", "kept awake for 24.0 h, in its hours or not,"),
@@ -218,10 +218,10 @@ def closed(**members: dict[str, Any]) -> Obj:
 def test_what_an_environment_saves_of_workloads_without_a_scaled_object_is_counted() -> None:
     workload = deployment("mail", 0, namespace="shop", resources={"requests": {"cpu": "500m", "memory": "2Gi"}})
     accounts = read_accounts([], indexed([workload], "Deployment"), [closed(mail=SLEPT)], STORED_AT)
-    only = document(Found(accounts=accounts), MONTH, Prices())["objects"][0]
+    only = document(ClusterAccounts(accounts=accounts), MONTH, Prices())["objects"][0]
     assert (only["kind"], only["name"], only["environment"]) == ("Deployment", "mail", "dev")
     assert (only["replicaHoursSaved"], only["coreHoursSaved"], only["gibHoursSaved"]) == (30.0, 15.0, 60.0)
-    page = statement(Found(accounts=accounts), MONTH, Prices(), 200).plain
+    page = statement(ClusterAccounts(accounts=accounts), MONTH, Prices(), 200).plain
     assert "Deployment shop/mail" in page
     assert "against the count that its Environment gives back" in " ".join(page.split())
 
@@ -265,7 +265,7 @@ def test_a_statement_says_as_of_when_it_is() -> None:
 
 def test_it_is_said_when_the_first_figure_comes() -> None:
     objects, environments = [scaled_object(cron(), namespace="shop")], [closed()]
-    none = Found(accounts=[], waiting=count_waiting(objects, environments))
+    none = ClusterAccounts(accounts=[], waiting=count_waiting(objects, environments))
     page = statement(none, MONTH, Prices(), 300).plain
     assert "2 objects are not accounted yet: expect the first figures when they sleep or wake next" in page
     assert "six hours after the operator first saw it" in page
@@ -273,7 +273,7 @@ def test_it_is_said_when_the_first_figure_comes() -> None:
     assert "not accounted yet" not in statement(none, replace(MONTH, month="2026-10"), Prices(), 300).plain
     assert "expect the first figures when something does" in statement(found(app()), MONTH, Prices(), 300).plain
     assert "when something does" not in statement(found(app(sums=SLEPT)), MONTH, Prices(), 300).plain
-    some = Found(accounts=found(app(sums=SLEPT)).accounts, waiting=1)
+    some = ClusterAccounts(accounts=found(app(sums=SLEPT)).accounts, waiting=1)
     assert "1 object is not accounted yet" in statement(some, MONTH, Prices(), 300).plain
     assert count_waiting([app(sums=SLEPT)], [closed(mail=SLEPT)]) == 0
 
@@ -285,7 +285,7 @@ def test_workloads_whose_days_are_not_kept_are_named_in_a_comparison_with_last_w
         | {"status": {"savings": {f"Deployment/web-{number}": stored() for number in range(count)}}}
         for name, count in (("many", 101), ("few", 100))
     ]
-    crowded = Found(
+    crowded = ClusterAccounts(
         accounts=read_accounts([], {}, environments, STORED_AT), without_days=count_without_days(environments)
     )
     week = replace(MONTH, against=Against.LAST_WEEK)

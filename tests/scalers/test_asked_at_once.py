@@ -7,7 +7,7 @@ from weakref import WeakSet
 import pytest
 
 from keda_py.errors import ScalerError
-from scalers.shared.asked_at_once import each
+from scalers.shared.concurrent_reads import each
 from tests.waiting import forever
 
 

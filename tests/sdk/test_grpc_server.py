@@ -69,6 +69,11 @@ class PushingShelfScaler(ShelfScaler):
             yield active
 
 
+class RestatingShelfScaler(ShelfScaler):
+    async def watch_specs(self) -> AsyncIterator[tuple[ExternalMetric, ...]]:
+        yield (ExternalMetric(name="shelf-low", target=4),)
+
+
 @asynccontextmanager
 async def asked(trigger_type: str, scaler: type[AnyScaler], **metadata: str) -> AsyncIterator[AnyScaler]:
     """The trigger of that type, opened, on a server of that scaler."""
@@ -138,6 +143,19 @@ async def test_a_scaler_that_pushes_is_streamed_as_it_is() -> None:
         assert stream is not None
         assert [await anext(stream), await anext(stream)] == [True, False]
         await stream.aclose()  # type: ignore[attr-defined]
+
+
+async def test_a_stream_of_metrics_begins_with_what_they_are_and_the_answers_follow_it() -> None:
+    async with asked("external-push", RestatingShelfScaler) as scaler, asyncio.timeout(10):
+        stream = scaler.watch_specs()
+        assert stream is not None
+        first, second = await anext(stream), await anext(stream)
+        assert [[spec.target for spec in specs] for specs in (first, second)] == [[2.5, 3], [4]]  # type: ignore[union-attr]
+        assert await scaler.specs() == second
+        await stream.aclose()  # type: ignore[attr-defined]
+    async with asked("external-push", ShelfScaler) as scaler, asyncio.timeout(10):
+        assert [specs async for specs in scaler.watch_specs() or ()] == []  # type: ignore[union-attr]
+        assert scaler.watch_specs() is None
 
 
 async def test_the_command_serves_a_class_by_name(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The JSON Schema that editors and CI take: right manifests pass, and a typing error does not."""
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -28,6 +29,21 @@ def validator() -> Draft202012Validator:
 def test_the_example_of_each_type_is_right(trigger_type: str) -> None:
     trigger = {"type": trigger_type, "metadata": dict(page_of(trigger_type).example)}
     assert [error.message for error in validator().iter_errors(bare_scaled_object(trigger))] == []
+
+
+@pytest.mark.parametrize(("trigger_type", "key"), [("liiklus", "address"), ("temporal", "buildId")])
+def test_a_key_that_will_be_taken_away_is_marked_for_editors(trigger_type: str, key: str) -> None:
+    [schema] = [one for one in objects_in(validator().schema) if one.get("title") == trigger_type]
+    keys = schema["properties"]["metadata"]["properties"]
+    assert next(name for name, value in keys.items() if value.get("deprecated")) == key
+
+
+def objects_in(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield each object of a schema, at any depth."""
+    if isinstance(schema, dict):
+        yield schema
+    for inside in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from objects_in(inside)
 
 
 def test_the_manifests_of_the_examples_are_right() -> None:

@@ -43,7 +43,7 @@ RBAC = "rbac.authorization.k8s.io"
 class AlwaysSeven:
     """Source of values that is always 7."""
 
-    def known(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...] | None:
+    def cached_answer(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...] | None:
         return None
 
     async def answer(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...]:

@@ -180,6 +180,14 @@ def test_a_wrong_variable_is_named_with_value_and_remedy(variable: str, text: st
     assert f"{variable}: {text!r} {remedy}" in str(caught.value)
 
 
+@pytest.mark.parametrize("variable", ["WATCH_LABEL_SELECTOR", "WATCH_LABEL_SELECTOR_FOR_TRIGGERAUTH"])
+def test_a_label_selector_is_refused_and_not_passed_over(variable: str) -> None:
+    with pytest.raises(ConfigError, match=f"{variable}: keda-py has no label selector.*use WATCH_NAMESPACE"):
+        load(**{variable: "team=shop"})
+    for nothing in ("", '""'):
+        load(**{variable: nothing})
+
+
 def test_every_wrong_setting_is_named_at_once() -> None:
     with pytest.raises(ConfigError, match=r"secure-port.*; .*KEDA_HTTP_DEFAULT_TIMEOUT"):
         load({"secure-port": ["x"]}, KEDA_HTTP_DEFAULT_TIMEOUT="x")

@@ -9,7 +9,7 @@ from aiohttp import web
 from keda_py.errors import ConfigError
 from keda_py.sdk.offline import shared_context
 from keda_py.simulation.loads.load import Need
-from keda_py.simulation.loads.prometheus import Fetched, FetchError, PrometheusServer, Range
+from keda_py.simulation.loads.prometheus import FetchedLoad, FetchError, PrometheusServer, Range
 from tests.http_server import HttpServer, http_server
 
 BEGIN = datetime(2026, 11, 2, tzinfo=UTC)
@@ -40,7 +40,7 @@ def answering(server: HttpServer, value: str = "3", lasts: float = 1e12, series:
     return asked
 
 
-async def fetch(url: str, seconds: float) -> Fetched:
+async def fetch(url: str, seconds: float) -> FetchedLoad:
     async with shared_context() as lent:
         wanted = Range(origin=BEGIN, seconds=seconds, step=15.0)
         return await PrometheusServer(url=url).fetch(lent.http, {0: "sum(queue)"}, wanted)

@@ -3,7 +3,7 @@
 import pytest
 
 from keda_py.replay.engine.world import Cause, World
-from keda_py.simulation.plan import simulate
+from keda_py.simulation.runs.run import simulate
 from tests.simulation.traces import SCENARIOS, Path, apart, plan_of
 
 CREATED = (-20.0, -26.1, -33.3, -44.9)

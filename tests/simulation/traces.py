@@ -11,7 +11,7 @@ from keda_py.replay.engine.setting import Cluster, Setting
 from keda_py.replay.engine.source import Source
 from keda_py.replay.engine.subject import Subject
 from keda_py.sdk.offline import shared_context
-from keda_py.simulation.plan import Plan
+from keda_py.simulation.runs.run import Plan
 from keda_py.simulation.sources import Column, OwnReading, Row, Rows, SimulatedClock
 from keda_py.simulation.subject import SimulatedObject, build_object
 from tests.places import GOLDEN

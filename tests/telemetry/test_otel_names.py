@@ -2,12 +2,12 @@
 
 import pytest
 
-from keda_py.telemetry.otel_names import EXPORTED, Exported
+from keda_py.telemetry.otel_names import EXPORTED, ExportedMetric
 from keda_py.telemetry.prometheus import OperatorMetrics
 
 
 @pytest.mark.parametrize("exported", EXPORTED, ids=lambda one: one.name)
-def test_the_series_of_an_opentelemetry_name_exists(exported: Exported) -> None:
+def test_the_series_of_an_opentelemetry_name_exists(exported: ExportedMetric) -> None:
     families = {family.name: family.type for family in OperatorMetrics().registry.collect()}
     name = exported.series
     if exported.kind == "counter":

@@ -14,7 +14,7 @@ from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.kube.client import Exchange
-from keda_py.net.http.observed import HttpExchange
+from keda_py.net.http.observation import HttpExchange
 from keda_py.readings.http_requests import asking_for
 from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import Reading
@@ -164,7 +164,7 @@ async def test_what_is_asked_for_at_each_scrape_is_asked_on_the_loop(metrics):
 
 
 async def test_namespaces_and_actions_that_a_caller_makes_up_leave_the_page_as_long_as_it_was(metrics):
-    metrics.admission.tell_by({"shop"}.__contains__)
+    metrics.admission.limit_namespaces({"shop"}.__contains__)
     metrics.process.show(metrics.admission.sweep)
 
     async def judged(namespace: str, action: str) -> list[str]:
@@ -185,7 +185,7 @@ async def test_namespaces_and_actions_that_a_caller_makes_up_leave_the_page_as_l
 
 async def test_the_webhooks_series_of_a_namespace_end_with_it(metrics):
     there = {"shop"}
-    metrics.admission.tell_by(there.__contains__)
+    metrics.admission.limit_namespaces(there.__contains__)
     metrics.process.show(metrics.admission.sweep)
     metrics.admission.record_validation("shop", "create")
     assert any('"shop"' in line for line in await page(metrics))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 SCRIPT = """
-from keda_py.terminal.bar import Bar
+from keda_py.terminal.console import Bar
 with Bar("reading") as bar:
     bar.show(0.0, "istio")
     bar.show(0.5, "cpu")

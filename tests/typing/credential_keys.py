@@ -2,7 +2,7 @@
 
 from pydantic import SecretStr
 
-from keda_py.auth.lookup.issued import Issued
+from keda_py.auth.lookup.credential_cache import Issued
 from keda_py.net.credential_keys import CredentialKey, OpenKey, SharingKey, credential_digest, sharing_key
 from keda_py.net.tls import TlsContexts, TlsSettings
 from keda_py.sdk.context import SharedResources

@@ -7,7 +7,7 @@
 {{- end }}
 {{- range $key := list "watchLabelSelector" "watchLabelSelectorForTriggerauth" }}
 {{- if index $v $key }}
-{{- fail (printf "%s: the operator does not select by label (neither does KEDA 2.20); use watchNamespace" $key) }}
+{{- fail (printf "%s: the operator does not select by label, as KEDA does from 2.21 on; use watchNamespace, or operator.shards for many objects" $key) }}
 {{- end }}
 {{- end }}
 {{- if and $v.networkPolicy.enabled (ne $v.networkPolicy.flavor "kubernetes") }}

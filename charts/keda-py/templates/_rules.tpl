@@ -142,6 +142,9 @@
 - {apiGroups: [batch], resources: [cronjobs], verbs: [get, patch]}
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list]}
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers/status], verbs: [patch]}
+{{- if .Values.waker.enabled }}
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, delete]}
+{{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from keda_py.advice.proposals.places import Place, PlaceRule, holidays_of
 from keda_py.advice.proposals.proof import Proof, prove
 from keda_py.advice.proposals.workload import Observed
-from keda_py.core.advice.candidates import Candidate, Nothing, Use, candidates, look_at, measure
+from keda_py.core.advice.candidates import Candidate, NoCandidate, Use, candidates, look_at, measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ def advise(observed: Observed, places: PlaceRule, most_waits: float) -> Advice:
     if observed.history is None:
         return Advice(observed=observed, because=observed.problem)
     found = measure(observed.history, *observed.further)
-    if isinstance(found, Nothing):
+    if isinstance(found, NoCandidate):
         return Advice(observed=observed, because=found.because)
     place = places.find(observed.history, found[1].steps)
     use = look_at(observed.history, found, place.zone, holidays_of(place, observed.history))
@@ -46,7 +46,7 @@ def _first_proven(observed: Observed, place: Place, use: Use, most_waits: float)
     """The shortest hours that would have denied little enough."""
     given_up: list[str] = []
     for candidate in candidates(use):
-        if isinstance(candidate, Nothing):
+        if isinstance(candidate, NoCandidate):
             given_up.append(candidate.because)
             break
         proof = prove(observed, use, place, candidate)

@@ -11,9 +11,9 @@ from typing import Any
 
 from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.environment import environment_body
+from keda_py.advice.proposals.manifest_workloads import Body, are_all
 from keda_py.advice.proposals.places import Place
 from keda_py.advice.proposals.proof import prove
-from keda_py.advice.proposals.written import Body, are_all
 from keda_py.core.advice.candidates import Candidate
 from keda_py.core.advice.hours import AwakeHours, asleep_hours, union_of
 
@@ -45,20 +45,20 @@ class Group:
 def group_advices(advices: Iterable[Advice], written: Sequence[Body]) -> tuple[list[Group], list[Advice]]:
     """The groups, and all advices in their order, those in a group proven with its hours. `written`: what there is."""
     groups: list[Group] = []
-    told: list[Advice] = []
+    all_advices: list[Advice] = []
     ordered = sorted(advices, key=lambda each: each.observed.workload)
     for namespace, members in groupby(ordered, key=lambda each: each.observed.workload.namespace):
         of_namespace = list(members)
         parts = _parts([each for each in of_namespace if isinstance(each, Proposal) and each.candidate.hours])
         grouped = {id(each) for part in parts for each in part}
-        told += [each for each in of_namespace if id(each) not in grouped]
+        all_advices += [each for each in of_namespace if id(each) not in grouped]
         asleep = [each.observed.workload for part in parts for each in part]
         whole = len(parts) == 1 and len(asleep) == len(of_namespace) and are_all(asleep, namespace, written)
         for number, part in enumerate(parts, start=1):
             name = "hours" if len(parts) == 1 else f"hours-{number}"
             groups.append(_group(namespace, name, part, whole=whole))
-            told += groups[-1].advices
-    return groups, sorted(told, key=lambda each: each.observed.workload)
+            all_advices += groups[-1].advices
+    return groups, sorted(all_advices, key=lambda each: each.observed.workload)
 
 
 def _parts(advices: Sequence[Proposal]) -> list[list[Proposal]]:
@@ -87,16 +87,16 @@ def _kind(advice: Proposal) -> tuple[object, ...]:
 
 
 def _asleep(advices: Iterable[Proposal]) -> float:
-    return asleep_hours(_together(advices))
+    return asleep_hours(_joint_hours(advices))
 
 
-def _together(advices: Iterable[Proposal]) -> tuple[AwakeHours, ...]:
+def _joint_hours(advices: Iterable[Proposal]) -> tuple[AwakeHours, ...]:
     return union_of(*(each.candidate.hours for each in advices))
 
 
 def _group(namespace: str, name: str, part: Sequence[Proposal], *, whole: bool) -> Group:
     first = part[0]
-    candidate = Candidate(hours=_together(part), closed=first.candidate.closed)
+    candidate = Candidate(hours=_joint_hours(part), closed=first.candidate.closed)
     advices = tuple(_proven(each, candidate) for each in sorted(part, key=lambda each: each.observed.workload))
     return Group(namespace=namespace, name=name, place=first.place, candidate=candidate, advices=advices, whole=whole)
 

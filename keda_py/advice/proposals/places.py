@@ -25,7 +25,7 @@ class Place:
     subdivision: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Such as Europe/Berlin (as given), holidays of DE."""
         region = f"-{self.subdivision}" if self.subdivision else ""
         holidays = f"holidays of {self.country}{region}" if self.country else "no holidays, as no country is known"

@@ -17,7 +17,7 @@ from keda_py.core.advice.marks import UNKNOWN, USED, runs_of
 from keda_py.core.environment.calendar.zones import instant_of
 from keda_py.errors import ConfigError
 from keda_py.replay.previews import preview
-from keda_py.replay.reading.manifests import Source, read_plans
+from keda_py.replay.reading.manifests import ManifestSource, read_plans
 from keda_py.replay.timeline import Span, Timeline
 
 _TOGETHER = timedelta(hours=1)
@@ -105,7 +105,7 @@ def _replay(observed: Observed, bodies: Iterable[Mapping[str, Any]], begins: dat
         "metadata": {"name": name, "namespace": namespace, "labels": dict(observed.labels)},
         "spec": {"replicas": observed.replicas},
     }
-    sources = [Source(body=dict(body)) for body in (*bodies, member)]
+    sources = [ManifestSource(body=dict(body)) for body in (*bodies, member)]
     found = preview(read_plans(sources, begins, ends), begins, ends)
     if found.problems:
         raise ConfigError("; ".join(found.problems))

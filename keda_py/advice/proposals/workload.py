@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from keda_py.core.advice.history import History
-from keda_py.core.savings.statement import Request
+from keda_py.core.savings.statement import ResourceRequest
 from keda_py.errors import ConfigError
 
 KINDS = {"deployment": "Deployment", "statefulset": "StatefulSet", "scaledobject": "ScaledObject"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Workload:
+class WorkloadKey:
     """What an Environment may put to sleep."""
 
     namespace: str
@@ -29,7 +29,7 @@ class Workload:
 class Observed:
     """A workload with its history; `problem` says why it is missing. `unit` is what a value counts."""
 
-    workload: Workload
+    workload: WorkloadKey
     history: History | None = None
     further: tuple[History, ...] = ()
     """Other kinds of use over the same steps: it is idle where all of them are."""
@@ -37,7 +37,7 @@ class Observed:
     unit: str = "requests/s"
     source: str = ""
     replicas: int = 1
-    request: Request = field(default_factory=Request)
+    request: ResourceRequest = field(default_factory=ResourceRequest)
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -46,12 +46,12 @@ class Observed:
         return self.unit == "requests/s"
 
 
-def read_workload(text: str, namespace: str, where: str) -> Workload:
+def read_workload(text: str, namespace: str, where: str) -> WorkloadKey:
     """NAME, NAMESPACE/NAME or NAMESPACE/KIND/NAME. Raises ConfigError."""
     parts = text.split("/")
     kind = KINDS.get(parts[1].lower(), "") if len(parts) == 3 else "Deployment"
     if len(parts) > 3 or not all(parts) or not kind:
         kinds = ", ".join(KINDS.values())
-        told = f'{where}: "{text[:80]}" names no workload'
-        raise ConfigError(f"{told}; write NAME, NAMESPACE/NAME, or NAMESPACE/KIND/NAME with one of {kinds}")
-    return Workload(parts[0] if len(parts) > 1 else namespace, kind, parts[-1])
+        message = f'{where}: "{text[:80]}" names no workload'
+        raise ConfigError(f"{message}; write NAME, NAMESPACE/NAME, or NAMESPACE/KIND/NAME with one of {kinds}")
+    return WorkloadKey(parts[0] if len(parts) > 1 else namespace, kind, parts[-1])

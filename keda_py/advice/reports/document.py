@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from keda_py.advice.proposals.advise import Advice, Proposal
+from keda_py.advice.proposals.current_hours import CurrentHours
 from keda_py.advice.proposals.groups import Group
-from keda_py.advice.proposals.standing import Standing
 from keda_py.advice.reports.evidence import evidence_of, saved_of
 from keda_py.core.advice.usage import week_shares
 from keda_py.core.savings.statement import Prices
@@ -16,7 +16,7 @@ def document(
     advices: Sequence[Advice],
     groups: Sequence[Group],
     prices: Prices,
-    standings: Sequence[Standing] | None = None,
+    standings: Sequence[CurrentHours] | None = None,
 ) -> dict[str, Any]:
     """The whole document; `standing` is null where it was not asked for."""
     return {
@@ -50,7 +50,7 @@ def _workload(advice: Advice, prices: Prices) -> dict[str, Any]:
     }
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(standing: CurrentHours) -> dict[str, Any]:
     proof, workload = standing.proof, standing.advice.observed.workload
     return {
         "namespace": workload.namespace,

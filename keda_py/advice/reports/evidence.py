@@ -34,7 +34,7 @@ def evidence_of(advice: Advice, prices: Prices) -> Iterator[str]:
         counted = "the weeks before do not count" if use.change.forgets else "all weeks count"
         hours = f"{use.change.gained:.1f} h a week came and {use.change.lost:.1f} h went"
         yield f"its hours changed on {use.change.since:%a %Y-%m-%d}: {hours}, {counted}"
-    yield f"zone and holidays: {advice.place.told}{_holidays(advice, use)}"
+    yield f"zone and holidays: {advice.place.description}{_holidays(advice, use)}"
     if isinstance(advice, Proposal):
         yield from (f"given up: {each}" for each in advice.given_up)
 
@@ -91,14 +91,14 @@ def _data(advice: Advice, use: Use) -> Iterator[str]:
 def _floor(advice: Advice, use: Use) -> str:
     unit = advice.observed.unit
     if not use.floor.level:
-        told = f"idle floor: 0 {unit}, so that all above it is use"
+        text = f"idle floor: 0 {unit}, so that all above it is use"
     else:
-        told = f"idle floor: {use.floor.level:.3g} {unit}, up to {use.floor.noise:.3g} is not counted as use"
+        text = f"idle floor: {use.floor.level:.3g} {unit}, up to {use.floor.noise:.3g} is not counted as use"
     weeks = (use.history.ends - use.history.origin) / timedelta(days=7)
     spikes = f"; {use.marks.spikes / weeks:.1f} short spikes a week are none either" if use.marks.spikes else ""
     minutes = ", ".join(f":{minute:02}" for minute in use.marks.hourly)
     hourly = f"; what comes each hour, day and night, at {minutes} is a job and no use" if minutes else ""
-    return told + spikes + hourly
+    return text + spikes + hourly
 
 
 def _holidays(advice: Advice, use: Use) -> str:

@@ -73,7 +73,7 @@ def _names() -> Iterator[str]:
 
 def _cell(day: int, hour: int, share: float | None) -> str:
     place = f'x="{_LEFT + hour * _HOUR:.1f}" y="{_TOP + day * _ROW}" width="{_HOUR:.1f}" height="{_ROW}"'
-    told = "not known" if share is None else f"used {share:.0%}"
+    text = "not known" if share is None else f"used {share:.0%}"
     fill = (
         f'<rect class="unknown" {place}/>'
         if share is None
@@ -81,7 +81,7 @@ def _cell(day: int, hour: int, share: float | None) -> str:
         if share
         else ""
     )
-    return f'{fill}<rect class="cell" {place}><title>{WEEKDAYS[day]} {hour:02}:00, {told}</title></rect>'
+    return f'{fill}<rect class="cell" {place}><title>{WEEKDAYS[day]} {hour:02}:00, {text}</title></rect>'
 
 
 def _window(window: AwakeHours) -> Iterator[str]:

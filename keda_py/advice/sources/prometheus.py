@@ -54,9 +54,9 @@ class RecordedWeeks:
         theirs = datetime.fromtimestamp(_number(body), UTC)
         if abs(theirs - now) > _SKEW:
             clocks = f"its clock says {_moment(theirs.timestamp())}, this machine's {_moment(now.timestamp())}"
-            told = f"{self.server.shown}: {clocks}"
+            text = f"{self.server.shown}: {clocks}"
             raise FetchError(
-                f"{told}; hours would be wrong by that: correct the clock, and nothing is proposed until then"
+                f"{text}; hours would be wrong by that: correct the clock, and nothing is proposed until then"
             )
 
     async def has(self, metric: str, weeks: Weeks) -> bool:
@@ -90,8 +90,8 @@ class RecordedWeeks:
                 f"{self.server.shown}: {said}: the answer is not a matrix of numbers in steps of {STEP} s"
             ) from None
         if len(found) > _MOST_SERIES:
-            told = f"{self.server.shown}: {said}: gives more than {_MOST_SERIES} series"
-            raise FetchError(f"{told}; sum them by namespace and workload, or give -n")
+            text = f"{self.server.shown}: {said}: gives more than {_MOST_SERIES} series"
+            raise FetchError(f"{text}; sum them by namespace and workload, or give -n")
 
     async def _get(self, path: str, parameters: Mapping[str, str], said: str) -> dict[str, Any]:
         """The body of a success without warnings. Raises FetchError."""
@@ -114,8 +114,8 @@ class RecordedWeeks:
             reason = body.get("error", "") if isinstance(body, dict) else ""
             raise FetchError(f"{where}: status {answer.status_code}: {str(reason)[:200]}")
         if body.get("warnings"):
-            told = f"{where}: the answer may be partial: {str(body['warnings'])[:200]}"
-            raise FetchError(f"{told}; nothing is proposed on a part")
+            text = f"{where}: the answer may be partial: {str(body['warnings'])[:200]}"
+            raise FetchError(f"{text}; nothing is proposed on a part")
         return body
 
 

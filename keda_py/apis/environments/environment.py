@@ -133,6 +133,8 @@ class OverrideInForce(Wire):
     until: str = ""
     requested_by: str = ""
     reason: str = ""
+    request: str = ""
+    """Request that asked for it, such as `web from 10.1.2.3, Mozilla`."""
     summary: str = ""
     """For `kubectl get`: Awake until 2026-11-23T22:00:00Z."""
 

@@ -67,9 +67,11 @@ class Override(Wire):
     @property
     def end_is_fixed(self) -> bool:
         """Return whether NextChange was determined for the current spec."""
-        return bool(self.status.ends) and is_told(self.status.observed_generation, self.metadata.generation)
+        return bool(self.status.ends) and describes_generation(
+            self.status.observed_generation, self.metadata.generation
+        )
 
 
-def is_told(observed: int, generation: int) -> bool:
+def describes_generation(observed: int, generation: int) -> bool:
     """Return whether a status describes the spec of this generation; one without a generation does."""
     return not observed or observed == generation

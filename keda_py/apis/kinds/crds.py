@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from keda_py.apis.kinds.kind import VERSION, Kind, PrinterColumn
+from keda_py.apis.kinds.kind import VERSION, KindRow, PrinterColumn
 from keda_py.apis.kinds.table import KINDS
 
 Schema = dict[str, Any]
@@ -29,7 +29,7 @@ def build_crds() -> list[Schema]:
     return [crd_of(kind) for kind in KINDS]
 
 
-def crd_of(kind: Kind) -> Schema:
+def crd_of(kind: KindRow) -> Schema:
     """Build the CRD of one kind."""
     names = {
         "kind": kind.name,

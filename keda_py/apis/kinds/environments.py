@@ -8,7 +8,7 @@ from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
-from keda_py.apis.kinds.kind import Kind, PrinterColumn
+from keda_py.apis.kinds.kind import KindRow, PrinterColumn
 
 GROUP = "keda-py.dev"
 
@@ -32,8 +32,8 @@ _CALENDAR = (
 )
 
 ENVIRONMENT_KINDS = (
-    Kind(model=Calendar, group=GROUP, webhook="vcalendar", short_names=("cal",), columns=_CALENDAR),
-    Kind(
+    KindRow(model=Calendar, group=GROUP, webhook="vcalendar", short_names=("cal",), columns=_CALENDAR),
+    KindRow(
         model=ClusterCalendar,
         group=GROUP,
         webhook="vclustercalendar",
@@ -41,7 +41,7 @@ ENVIRONMENT_KINDS = (
         short_names=("ccal",),
         columns=_CALENDAR,
     ),
-    Kind(
+    KindRow(
         model=Environment,
         group=GROUP,
         webhook="venvironment",
@@ -58,7 +58,7 @@ ENVIRONMENT_KINDS = (
             _AGE,
         ),
     ),
-    Kind(
+    KindRow(
         model=Override,
         group=GROUP,
         webhook="voverride",
@@ -74,7 +74,7 @@ ENVIRONMENT_KINDS = (
             _AGE,
         ),
     ),
-    Kind(
+    KindRow(
         model=ScalingSchedule,
         group=GROUP,
         webhook="vscalingschedule",

@@ -19,7 +19,7 @@ class PrinterColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class KindRow:
     """Row of one kind.
 
     `webhook` is the entry's name in the ValidatingWebhookConfiguration before `.kb.io`, "" without admission.

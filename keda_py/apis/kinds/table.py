@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
 from keda_py.apis.kinds.environments import ENVIRONMENT_KINDS
-from keda_py.apis.kinds.kind import Kind, PrinterColumn
+from keda_py.apis.kinds.kind import KindRow, PrinterColumn
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
@@ -47,7 +47,7 @@ _VAULT_AND_USERS = (
 )
 
 KEDA_KINDS = (
-    Kind(
+    KindRow(
         model=ScaledObject,
         webhook="vscaledobject",
         has_triggers=True,
@@ -61,33 +61,33 @@ KEDA_KINDS = (
             *_NEXT_AND_WHY,
         ),
     ),
-    Kind(
+    KindRow(
         model=ScaledJob,
         webhook="vscaledjob",
         has_triggers=True,
         short_names=("sj",),
         columns=(*_BOUNDS, *map(_condition, ("Ready", "Active", "Paused")), *_TYPES_AND_AGE),
     ),
-    Kind(
+    KindRow(
         model=TriggerAuthentication,
         webhook="vstriggerauthentication",
         short_names=("ta", "triggerauth"),
         columns=(*_SOURCES, *_VAULT_AND_USERS),
     ),
-    Kind(
+    KindRow(
         model=ClusterTriggerAuthentication,
         webhook="vsclustertriggerauthentication",
         scope="Cluster",
         short_names=("cta", "clustertriggerauth"),
         columns=(*_SOURCES, _FILE, *_VAULT_AND_USERS),
     ),
-    Kind(
+    KindRow(
         model=CloudEventSource,
         webhook="vcloudeventsource",
         group="eventing.keda.sh",
         columns=(_condition("Active"),),
     ),
-    Kind(
+    KindRow(
         model=ClusterCloudEventSource,
         webhook="vclustercloudeventsource",
         group="eventing.keda.sh",
@@ -99,6 +99,6 @@ KEDA_KINDS = (
 KINDS = (*KEDA_KINDS, *ENVIRONMENT_KINDS)
 
 
-def kind_of(model: type[BaseModel]) -> Kind:
+def kind_of(model: type[BaseModel]) -> KindRow:
     """Return the row whose objects the model parses."""
     return next(kind for kind in KINDS if kind.model is model)

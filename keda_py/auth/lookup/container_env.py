@@ -10,7 +10,7 @@ import re2
 from pydantic import SecretStr
 
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.lookup.pod_template import Container, EnvFromSource, EnvVar, KeySelector, PodTemplate
+from keda_py.auth.lookup.pod_template import ContainerEnvironment, EnvFromSource, EnvVar, KeySelector, PodEnvironment
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import EMPTY, Secrets
 
@@ -19,7 +19,7 @@ _REFERENCE = re2.compile(r"\$(?:\$|\(([^)]*)\))")
 log = logging.getLogger(__name__)
 
 
-def find_container(pod: PodTemplate, name: str) -> Container | None:
+def find_container(pod: PodEnvironment, name: str) -> ContainerEnvironment | None:
     """Return the container of that name, the first for ""; None for a pod without any. Raises ConfigError if
     unknown.
     """
@@ -37,7 +37,7 @@ def find_container(pod: PodTemplate, name: str) -> Container | None:
     )
 
 
-async def read_container_env(pod: PodTemplate, name: str, lookup: Lookup) -> dict[str, SecretStr]:
+async def read_container_env(pod: PodEnvironment, name: str, lookup: Lookup) -> dict[str, SecretStr]:
     """Read the variables by name. Raises ConfigError if a required object is missing, and KubeError."""
     container = find_container(pod, name)
     if container is None:

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
+from keda_py.auth.lookup.credential_cache import Issued
 from keda_py.auth.lookup.dependencies import Dependencies, User
-from keda_py.auth.lookup.issued import Issued
 from keda_py.clock import Clock
 from keda_py.core.spec import TriggersSpec
 from keda_py.kube.client import KubeClient
@@ -30,7 +30,7 @@ Troubles = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ResolverContext:
     """State shared by all resolutions of a process.
 
     `object_namespace` is where the credentials of ClusterTriggerAuthentications are. `http_timeout` is in seconds.
@@ -58,7 +58,7 @@ class Lookup:
     `cluster_wide`: the authentication is a ClusterTriggerAuthentication, written by the installation.
     """
 
-    around: Surroundings
+    around: ResolverContext
     dependencies: Dependencies
     spec: TriggersSpec
     index: int

@@ -54,7 +54,7 @@ class EnvFromSource(Wire):
     secret_ref: ObjectSelector | None = None
 
 
-class Container(Wire):
+class ContainerEnvironment(Wire):
     """Container, reduced to its environment."""
 
     name: str = ""
@@ -62,12 +62,12 @@ class Container(Wire):
     env_from: tuple[EnvFromSource, ...] = ()
 
 
-class PodTemplate(Wire):
+class PodEnvironment(Wire):
     """Reduced `spec.template.spec`."""
 
     service_account_name: str = ""
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
+    containers: tuple[ContainerEnvironment, ...] = ()
+    init_containers: tuple[ContainerEnvironment, ...] = ()
 
 
 def keep_pod(live: Obj) -> bytes:
@@ -83,9 +83,9 @@ def _environment(container: Obj) -> Obj:
     return {name: container[name] for name in ("name", "env", "envFrom") if container.get(name)}
 
 
-def read_pod(kept: bytes) -> PodTemplate | None:
+def read_pod(kept: bytes) -> PodEnvironment | None:
     """Parse a reduced template; None for a workload without one, or with a malformed one."""
     try:
-        return parse_object(PodTemplate, orjson.loads(kept)) if kept else None
+        return parse_object(PodEnvironment, orjson.loads(kept)) if kept else None
     except ConfigError:
         return None

@@ -6,7 +6,7 @@ A ScaledJob contains its own.
 from collections.abc import Mapping
 
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.lookup.pod_template import PodTemplate, keep_pod, read_pod
+from keda_py.auth.lookup.pod_template import PodEnvironment, keep_pod, read_pod
 from keda_py.core.jobs.spec import JobScalingSpec
 from keda_py.core.spec import ScalingSpec, TargetSpec, TriggersSpec
 from keda_py.errors import NotFound
@@ -34,7 +34,7 @@ class TargetPods:
                 return spec.container
         return ""
 
-    async def find(self, lookup: Lookup) -> PodTemplate | None:
+    async def find(self, lookup: Lookup) -> PodEnvironment | None:
         """Return the template whose environment and ServiceAccount a trigger may use; None for a target without one.
 
         The trigger is resolved again when it changes. Raises KubeError: NotFound if there is no target.
@@ -46,7 +46,7 @@ class TargetPods:
                 return read_pod(keep_pod({"spec": dict(spec.job)}))
         return None
 
-    async def _of_target(self, target: TargetSpec, lookup: Lookup) -> PodTemplate | None:
+    async def _of_target(self, target: TargetSpec, lookup: Lookup) -> PodEnvironment | None:
         namespace = lookup.spec.namespace
         resource = (await self._discovery.find(target.api_version, target.kind)).resource
         if (informer := self._cached(resource)) is None:

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from keda_py.apis.trigger_authentication import TriggerAuthenticationSpec
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.lookup.pod_template import PodTemplate
+from keda_py.auth.lookup.pod_template import PodEnvironment
 from keda_py.auth.sources.aws_secret_manager import read_aws
 from keda_py.auth.sources.azure_key_vault import read_azure
 from keda_py.auth.sources.config_map import read_config_maps
@@ -22,7 +22,7 @@ from keda_py.auth.sources.service_account_token import read_bound_tokens
 
 
 async def read_sources(
-    spec: TriggerAuthenticationSpec, kind: str, pod: PodTemplate | None, lookup: Lookup
+    spec: TriggerAuthenticationSpec, kind: str, pod: PodEnvironment | None, lookup: Lookup
 ) -> dict[str, SecretStr]:
     """Read all parameters. Raises ConfigError, KubeError, or ScalerError if a vault does not answer."""
     found = await read_pod_identity(spec.pod_identity, pod, lookup)
@@ -40,7 +40,7 @@ async def read_sources(
 
 
 async def _read_vaults(
-    spec: TriggerAuthenticationSpec, pod: PodTemplate | None, lookup: Lookup
+    spec: TriggerAuthenticationSpec, pod: PodEnvironment | None, lookup: Lookup
 ) -> dict[str, SecretStr]:
     found: dict[str, SecretStr] = {}
     if spec.hashi_corp_vault:

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from keda_py.apis.trigger_authentication import AwsSecretManager, AwsSecretManagerSecret
 from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.lookup.pod_template import PodTemplate
+from keda_py.auth.lookup.pod_template import PodEnvironment
 from keda_py.auth.sources.pod_identity import read_pod_identity
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.cloud import aws
@@ -32,7 +32,7 @@ class SecretsClient(Protocol):
         ...
 
 
-async def read_aws(manager: AwsSecretManager, pod: PodTemplate | None, lookup: Lookup) -> dict[str, SecretStr]:
+async def read_aws(manager: AwsSecretManager, pod: PodEnvironment | None, lookup: Lookup) -> dict[str, SecretStr]:
     """Read the secrets. Raises ConfigError for an invalid identity, KubeError if its Secret cannot be read."""
     from keda_py.cloud.aws_sessions import AWS_ERRORS, client_config
 
@@ -47,9 +47,9 @@ async def read_aws(manager: AwsSecretManager, pod: PodTemplate | None, lookup: L
                 try:
                     found[secret.parameter] = await _read(client, secret, lookup)
                 except AWS_ERRORS as error:
-                    _tell(error, secret.name, lookup)
+                    _record_failure(error, secret.name, lookup)
     except AWS_ERRORS as error:
-        _tell(error, "", lookup)
+        _record_failure(error, "", lookup)
     return found
 
 
@@ -71,7 +71,7 @@ def _select(text: SecretStr, secret: AwsSecretManagerSecret, lookup: Lookup) -> 
     return SecretStr(value if isinstance(value, str) else orjson.dumps(value).decode())
 
 
-async def _identity_of(manager: AwsSecretManager, pod: PodTemplate | None, lookup: Lookup) -> aws.AwsIdentity:
+async def _identity_of(manager: AwsSecretManager, pod: PodEnvironment | None, lookup: Lookup) -> aws.AwsIdentity:
     if manager.credentials is not None:
         key = await read_secret_value(manager.credentials.access_key, lookup)
         secret = await read_secret_value(manager.credentials.access_secret_key, lookup)
@@ -87,7 +87,7 @@ async def _identity_of(manager: AwsSecretManager, pod: PodTemplate | None, looku
     return aws.AssumedRole(arn=role, external_id=identity.external_id, by_web_identity=True)
 
 
-def _tell(error: Exception, name: str, lookup: Lookup) -> None:
+def _record_failure(error: Exception, name: str, lookup: Lookup) -> None:
     """Record the failure. The text of an AWS error names operation and endpoint, never a credential."""
     lookup.note_trouble("secret of aws cannot be read", source=name, error=str(error))
     lookup.resolve_again_in(RETRY_SECONDS)

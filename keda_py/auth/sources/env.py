@@ -9,13 +9,13 @@ from pydantic import SecretStr
 from keda_py.apis.trigger_authentication import AuthEnvironment
 from keda_py.auth.lookup.container_env import read_container_env
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.lookup.pod_template import PodTemplate
+from keda_py.auth.lookup.pod_template import PodEnvironment
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import EMPTY, Secrets
 
 
 async def read_environment(
-    entries: Sequence[AuthEnvironment], pod: PodTemplate | None, lookup: Lookup
+    entries: Sequence[AuthEnvironment], pod: PodEnvironment | None, lookup: Lookup
 ) -> dict[str, SecretStr]:
     """Read the variables. Raises KubeError if an object that a variable comes from cannot be read."""
     environments: dict[str, Secrets] = {}

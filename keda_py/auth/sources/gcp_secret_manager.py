@@ -38,13 +38,13 @@ async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, Secre
     try:
         login = await _log_in(await _identity_of(manager, lookup), lookup)
     except ScalerError as error:
-        _tell(error, "", lookup)
+        _record_failure(error, "", lookup)
         return found
     for secret in manager.secrets:
         try:
             found[secret.parameter] = await _read(secret, login, lookup)
         except ScalerError as error:
-            _tell(error, secret.id, lookup)
+            _record_failure(error, secret.id, lookup)
     return found
 
 
@@ -83,6 +83,6 @@ async def _read(secret: GcpSecretManagerSecret, login: _ProjectToken, lookup: Lo
         raise ScalerError(f"{question.shown}: the secret is not text") from None
 
 
-def _tell(error: ScalerError, name: str, lookup: Lookup) -> None:
+def _record_failure(error: ScalerError, name: str, lookup: Lookup) -> None:
     lookup.note_trouble("secret of gcp cannot be read", source=name, error=str(error))
     lookup.resolve_again_in(RETRY_SECONDS)

@@ -109,7 +109,7 @@ async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _VaultLogin:
     mount, role = vault.mount or _refuse("mount", "auth mount not in config: set it"), vault.role
     mount = path_segments(f"{_FIELD}.mount", mount.strip("/"), safe=_PLAIN)
     role = role or _refuse("role", "k8s role not in config: set it")
-    jwt, whose = await _jwt(vault, lookup)
+    jwt, holder = await _jwt(vault, lookup)
 
     async def log_in() -> SecretStr:
         form: dict[str, str | SecretStr] = {"jwt": jwt, "role": role}
@@ -119,7 +119,7 @@ async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _VaultLogin:
             raise answer.refusal()
         return token
 
-    credential = ("kubernetes", mount, role, *whose)
+    credential = ("kubernetes", mount, role, *holder)
     key = lookup.key(("vault login", vault.address, vault.namespace), *credential)
     return _VaultLogin(token=await lookup.around.logins.get(key, log_in), credential=credential)
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from keda_py.apis.trigger_authentication import AuthPodIdentity
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.lookup.pod_template import PodTemplate
+from keda_py.auth.lookup.pod_template import PodEnvironment
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.scaler_context import PodIdentity
@@ -40,7 +40,7 @@ def needs_service_account(identity: AuthPodIdentity | None) -> bool:
 
 
 async def read_pod_identity(
-    identity: AuthPodIdentity | None, pod: PodTemplate | None, lookup: Lookup
+    identity: AuthPodIdentity | None, pod: PodEnvironment | None, lookup: Lookup
 ) -> dict[str, SecretStr]:
     """Return the parameter awsRoleArn if there is a role. Raises ConfigError and KubeError."""
     if identity is None:
@@ -66,7 +66,7 @@ async def read_pod_identity(
     return as_secrets({"awsRoleArn": role})
 
 
-async def _role_of_service_account(pod: PodTemplate | None, lookup: Lookup) -> str:
+async def _role_of_service_account(pod: PodEnvironment | None, lookup: Lookup) -> str:
     if pod is None:
         raise ConfigError(
             "podIdentity: the scale target has no pod template, so it has no ServiceAccount; use identityOwner keda",

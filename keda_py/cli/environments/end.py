@@ -38,6 +38,6 @@ def run(arguments: list[str]) -> int:
     place_flags(parser)
     options = parse_several(parser, arguments)
     from keda_py.environments.ending import end, ending_of  # heavy: not for --help
-    from keda_py.environments.several import choice_of, printing_of
+    from keda_py.environments.multiple_targets import choice_of, printing_of
 
     return end(options.kubeconfig, ending_of(options), choice_of(options), printing_of(options))

@@ -26,9 +26,9 @@ def run(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.name and options.all_namespaces:
         parser.error("-A is for all Environments; leave it out, or the name")
-    from keda_py.environments.show import Wanted, show  # heavy: not for --help
+    from keda_py.environments.show import ShowOptions, show  # heavy: not for --help
 
-    wanted = Wanted(
+    wanted = ShowOptions(
         name=options.name,
         namespace=options.namespace,
         everywhere=options.all_namespaces,

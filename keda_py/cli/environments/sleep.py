@@ -17,8 +17,8 @@ def run(arguments: list[str]) -> int:
     """Create the Override and print what will happen."""
     options = override_options("sleep", DESCRIPTION, EXAMPLES, arguments)
     from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
+    from keda_py.environments.multiple_targets import choice_of, printing_of
     from keda_py.environments.overriding import override, wish_of
-    from keda_py.environments.several import choice_of, printing_of
 
     wish = wish_of(OverrideState.ASLEEP, options)
     return override(options.kubeconfig, wish, choice_of(options), printing_of(options))

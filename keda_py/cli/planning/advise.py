@@ -9,7 +9,7 @@ from keda_py.cli.tokens import bearer_headers
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
-    from keda_py.advice.command import Wanted
+    from keda_py.advice.command import AdviseOptions
     from keda_py.advice.proposals.workload import Observed
 
 DESCRIPTION = (
@@ -43,11 +43,11 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     from keda_py.advice.command import find, tell  # heavy: not for --help
 
-    wanted = _wanted(options)
-    return tell(find(_observed(options), wanted, _written(options)), wanted)
+    wanted = _options_of(options)
+    return tell(find(_observed(options), wanted, _chosen_manifests(options)), wanted)
 
 
-def _written(options: argparse.Namespace) -> "list[dict[str, Any]]":
+def _chosen_manifests(options: argparse.Namespace) -> "list[dict[str, Any]]":
     """The manifests that there are."""
     if options.cluster:
         return asyncio.run(_of_cluster(options))
@@ -74,8 +74,8 @@ async def _of_cluster(options: argparse.Namespace) -> "list[dict[str, Any]]":
         return found
 
 
-def _wanted(options: argparse.Namespace) -> "Wanted":
-    from keda_py.advice.command import Wanted
+def _options_of(options: argparse.Namespace) -> "AdviseOptions":
+    from keda_py.advice.command import AdviseOptions
     from keda_py.advice.proposals.places import PlaceRule
     from keda_py.calendars.countries import country_holidays
     from keda_py.core.cron.zones import load_zone
@@ -90,7 +90,7 @@ def _wanted(options: argparse.Namespace) -> "Wanted":
         except ConfigError as error:
             raise ConfigError(str(error).replace("flag.", "--")) from None
     zone = load_zone(options.timezone, field="--timezone") if options.timezone else None
-    return Wanted(
+    return AdviseOptions(
         places=PlaceRule(own=user_zone(), zone=zone, country=options.country, subdivision=options.subdivision),
         most_waits=options.at_most_waits,
         prices=Prices(cpu=options.core, memory=options.gib, replica=options.replica),
@@ -111,24 +111,24 @@ def _observed(options: argparse.Namespace) -> "list[Observed]":
 async def _recorded(options: argparse.Namespace) -> "list[Observed]":
     from keda_py.advice.sources.prometheus import RecordedWeeks
     from keda_py.advice.sources.queries import KnownQuery
-    from keda_py.advice.sources.reading import Asked, read_prometheus
+    from keda_py.advice.sources.reading import HistoryQuery, read_prometheus
     from keda_py.answers.bounds import AnswerBounds
     from keda_py.clock import SystemClock
     from keda_py.net.http import HttpClientSpec
     from keda_py.sdk.offline import shared_context
     from keda_py.simulation.loads.prometheus import PrometheusServer
-    from keda_py.terminal.bar import Bar
+    from keda_py.terminal.console import Bar
 
     own = tuple(
         KnownQuery(name=f"--query {number}", metric="", query=text, unit=options.unit)
         for number, text in enumerate(options.query, start=1)
     )
-    asked = Asked(namespace=options.namespace, weeks=options.weeks, queries=own)
+    asked = HistoryQuery(namespace=options.namespace, weeks=options.weeks, queries=own)
     headers = bearer_headers(options.bearer_token_file)
     http = HttpClientSpec(answers=AnswerBounds(_MOST_BYTES))
-    async with shared_context(http=http) as lent:
+    async with shared_context(http=http) as shared:
         server = PrometheusServer(url=options.prometheus)
-        recorded = RecordedWeeks(server=server, client=lent.http, headers=headers)
+        recorded = RecordedWeeks(server=server, client=shared.http, headers=headers)
         with Bar("reading") as bar:
             return await read_prometheus(recorded, asked, SystemClock().now(), bar.show)
 
@@ -160,8 +160,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--out", default="", metavar="DIR", help="write the manifests there, a file each, for a merge request")
     options = parser.parse_args(arguments)
     if not (options.trace or options.prometheus):
-        told = "the operator itself keeps a day of what it decided, and a weekly habit needs three weeks"
-        parser.error(f"give one of --trace FILE and --prometheus URL: {told}")
+        text = "the operator itself keeps a day of what it decided, and a weekly habit needs three weeks"
+        parser.error(f"give one of --trace FILE and --prometheus URL: {text}")
     if options.diff and not (options.files or options.cluster):
         parser.error("--diff: compares with what there is; name manifests, or give --cluster")
     if options.prometheus and bool(options.namespace) == options.all_namespaces:

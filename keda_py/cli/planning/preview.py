@@ -11,7 +11,7 @@ from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.cli.text import foreign
 
 if TYPE_CHECKING:
-    from keda_py.replay.reading.manifests import Source
+    from keda_py.replay.reading.manifests import ManifestSource
 
 DESCRIPTION = (
     "Tell what schedules will do: cron triggers, calendars, Environments, Overrides and ScalingSchedules. Each change "
@@ -32,17 +32,17 @@ NOTES = (
 )
 
 
-class Refused(Exception):
+class InvalidManifests(Exception):
     """Manifests with errors, which are printed."""
 
 
 def run(arguments: list[str]) -> int:
     """Print the preview, or the difference between two."""
     options = _parse(arguments)
-    from keda_py.preview.command import Wanted, compare, read_cluster, show  # heavy: not for --help
+    from keda_py.preview.command import PreviewOptions, compare, read_cluster, show  # heavy: not for --help
 
     live = not (options.files or options.diff)
-    wanted = Wanted(days=options.days, since=options.since, timezone=options.timezone, live=live)
+    wanted = PreviewOptions(days=options.days, since=options.since, timezone=options.timezone, live=live)
     try:
         if options.diff:
             old, new = (_read([file], options) for file in options.diff)
@@ -52,12 +52,12 @@ def run(arguments: list[str]) -> int:
             sources, unread = asyncio.run(read_cluster(options.kubeconfig, namespace, hpas=options.hpa_scale_to_zero))
             return show(sources, wanted, options.output, unread)
         return show(_read(options.files, options), wanted, options.output)
-    except Refused:
+    except InvalidManifests:
         return 1
 
 
-def _read(files: Sequence[str], options: argparse.Namespace) -> "list[Source]":
-    """Read the manifests. Raises Refused."""
+def _read(files: Sequence[str], options: argparse.Namespace) -> "list[ManifestSource]":
+    """Read the manifests. Raises InvalidManifests."""
     from keda_py.preview.command import read_sources
 
     texts = dict(read_texts(files))
@@ -65,7 +65,7 @@ def _read(files: Sequence[str], options: argparse.Namespace) -> "list[Source]":
     for problem in errors:
         sys.stderr.write(f"{foreign(problem.file)}:{problem.line}: error: {foreign(problem.sentence)}\n")
     if errors:
-        raise Refused
+        raise InvalidManifests
     return sources
 
 

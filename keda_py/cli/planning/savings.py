@@ -27,11 +27,11 @@ def run(arguments: list[str]) -> int:
     """Print the statement."""
     options = _parse(arguments)
     from keda_py.core.savings.statement import Against, Prices
-    from keda_py.savings.command import Wanted, tell_savings  # heavy: not for --help
+    from keda_py.savings.command import SavingsOptions, tell_savings  # heavy: not for --help
 
     prices = Prices(cpu=options.core, memory=options.gib, replica=options.replica)
     namespace = "" if options.all_namespaces else options.namespace
-    wanted = Wanted(
+    wanted = SavingsOptions(
         namespace=namespace,
         month=options.month,
         prices=prices,

@@ -53,7 +53,7 @@ _FIRST_CHANGES = 20
 def run(arguments: list[str]) -> int:
     """Print the report."""
     options = _parse(arguments)
-    sys.stdout.write(_written(_report(options), options))
+    sys.stdout.write(_report_text(_report(options), options))
     return 0
 
 
@@ -94,8 +94,8 @@ def _read_objects(files: Sequence[str], *, to_zero: bool) -> "dict[str, dict[str
     report = asyncio.run(validate_texts(texts, kubernetes=since(SCALE_TO_ZERO) if to_zero else None))
     errors = [problem for problem in report.problems if problem.severity == "error"]
     if errors:
-        told = "\n".join(f"{one.file}:{one.line}: {one.sentence}" for one in errors[:10])
-        raise ConfigError(f"the manifest would be refused, so it is not simulated:\n{told}")
+        message = "\n".join(f"{one.file}:{one.line}: {one.sentence}" for one in errors[:10])
+        raise ConfigError(f"the manifest would be refused, so it is not simulated:\n{message}")
     documents = [one.body for name, text in texts.items() for one in read_documents(text, name)]
     natives = [body for body in documents if goes_to_zero(body)]
     taken = natives if to_zero else []
@@ -194,8 +194,8 @@ def _fetch(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") 
     server = PrometheusServer(url=options.prometheus, headers=bearer_headers(options.bearer_token_file))
 
     async def fetch() -> "Load":
-        async with shared_context() as lent:
-            return await server.fetch(lent.http, queries, wanted)
+        async with shared_context() as shared:
+            return await server.fetch(shared.http, queries, wanted)
 
     return asyncio.run(fetch())
 
@@ -234,10 +234,9 @@ def _described(options: argparse.Namespace) -> str:
     return f"profile {options.profile}" if options.profile else "metrics of a Prometheus"
 
 
-def _written(report: "Report", options: argparse.Namespace) -> str:
-    from keda_py.simulation.reports.data import write_csv, write_json
+def _report_text(report: "Report", options: argparse.Namespace) -> str:
     from keda_py.simulation.reports.page import write_page
-    from keda_py.simulation.reports.text import write_text
+    from keda_py.simulation.reports.report import write_csv, write_json, write_text
     from keda_py.terminal.console import console_of
 
     match options.output:

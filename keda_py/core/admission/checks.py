@@ -23,7 +23,7 @@ from keda_py.core.admission.environments import (
     check_scaling_schedule,
 )
 from keda_py.core.admission.findings import Finding
-from keda_py.core.admission.others import check_authentication, check_cloud_event_source
+from keda_py.core.admission.other_kinds import check_authentication, check_cloud_event_source
 
 M = TypeVar("M", bound=BaseModel)
 Check = Callable[[Mapping[str, object]], Iterator[Finding]]

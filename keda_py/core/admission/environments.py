@@ -91,8 +91,8 @@ def check_requester(new: Mapping[str, object], old: Mapping[str, object] | None,
     right = username if old is None else texts_at(old, "metadata", "annotations").get(REQUESTED_BY, "")
     if said and said != right:
         field = f"metadata.annotations[{REQUESTED_BY}]"
-        whose = f"{username!r} creates it" if old is None else f"it was {right!r} at first"
-        message = f"{field}: {said[:100]!r} is another user: {whose}; leave it out"
+        author = f"{username!r} creates it" if old is None else f"it was {right!r} at first"
+        message = f"{field}: {said[:100]!r} is another user: {author}; leave it out"
         yield Denial(message=message, reason="wrong-user", field=field)
 
 

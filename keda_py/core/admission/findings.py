@@ -1,8 +1,8 @@
 """Input and output of admission checks: the neighbourhood of an object, denials and warnings.
 
 Pure. A check takes an object and its `Neighbourhood` and yields findings. `admission/scaled_object.py` and
-`admission/others.py` hold the checks, one entry function a kind; the webhook (`operator/admission/reviews.py`) stops at
-the first denial, `keda-py validate` prints all. Behaviour reference, section 12.
+`admission/other_kinds.py` hold the checks, one entry function a kind; the webhook (`operator/admission/reviews.py`)
+stops at the first denial, `keda-py validate` prints all. Behaviour reference, section 12.
 """
 
 from collections.abc import Iterator, Sequence

@@ -10,8 +10,8 @@ from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.workloads import HorizontalPodAutoscaler
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood, deny, deny_triggers
-from keda_py.core.admission.modifiers import check_modifiers
 from keda_py.core.admission.resources import check_requests
+from keda_py.core.composite import build_composite
 from keda_py.core.spec import NAME_LABEL, ScalingSpec, TargetSpec
 from keda_py.core.spec_rules import check_bounds
 from keda_py.errors import ConfigError
@@ -122,14 +122,14 @@ def _check_hpas(obj: ScaledObject, spec: ScalingSpec, around: Neighbourhood) -> 
 
 
 def _check_intervals(obj: ScaledObject, spec: ScalingSpec) -> Iterator[AdmissionWarning]:
-    """Warn of settings for scaling to zero on an object that never scales to zero."""
-    if not spec.min_replicas or spec.idle_replicas == 0:
+    """Warn of settings for scaling to zero, or to the idle count, on an object that does neither."""
+    if not spec.min_replicas or spec.idle_replicas is not None:
         return
     cached = any(trigger.use_cached_metrics for trigger in spec.triggers)
     if obj.spec.polling_interval is not None and not cached:
         yield AdmissionWarning(
             message="PollingInterval is configured but is not relevant. PollingInterval is only relevant when "
-            "minReplicaCount = 0 or idleReplicaCount = 0 or useCachedMetrics is enabled",
+            "minReplicaCount = 0, idleReplicaCount is set, or useCachedMetrics is enabled",
             field="spec.pollingInterval",
             recorded=True,
             code=codes.INTERVAL_UNUSED,
@@ -137,7 +137,7 @@ def _check_intervals(obj: ScaledObject, spec: ScalingSpec) -> Iterator[Admission
     if obj.spec.cooldown_period is not None:
         yield AdmissionWarning(
             message="CooldownPeriod is configured but is not relevant. CooldownPeriod is only relevant when "
-            "minReplicaCount = 0 or idleReplicaCount = 0",
+            "minReplicaCount = 0 or idleReplicaCount is set",
             field="spec.cooldownPeriod",
             recorded=True,
             code=codes.INTERVAL_UNUSED,
@@ -160,3 +160,43 @@ def _target_of(hpa: HorizontalPodAutoscaler) -> TargetSpec:
 
 def _workload(target: TargetSpec) -> str:
     return f"the workload '{target.name}' of type '{target.kind_name}'"
+
+
+# scalingModifiers -> findings: denies formulas and targets that no metric can be built from.
+#
+# Pure. `composite.py` decides; behaviour reference, section 9.
+
+_LATE = "spec.advanced.scalingModifiers.activationTarget"
+"""KEDA reads this field after admission, so a wrong value is only a warning."""
+
+
+def check_modifiers(spec: ScalingSpec) -> Iterator[Finding]:
+    """Yield at most one finding: of several faults the first hides the others, as in KEDA."""
+    if spec.modifiers is None:
+        if spec.fallback is not None and spec.fallback.behavior == "scalingModifiers":
+            yield _without_formula()
+        return
+    try:
+        build_composite(spec)
+    except ConfigError as error:
+        late = error.field == _LATE
+        yield _warn_late(error) if late else _in_kedas_form(error)
+
+
+def _warn_late(error: ConfigError) -> AdmissionWarning:
+    return AdmissionWarning(message=str(error), field=_LATE, code=codes.ACTIVATION_TARGET)
+
+
+def _in_kedas_form(error: ConfigError) -> Denial:
+    """Put the step on its own line, as KEDA does: "error validating formula in ScalingModifiers", then the fault."""
+    step, _, text = str(error).partition(": ")
+    lines = f"{step}\n{text}" if step.endswith("in ScalingModifiers") else str(error)
+    return deny(ConfigError(lines, field=error.field), "scaling-modifiers")
+
+
+def _without_formula() -> Denial:
+    return Denial(
+        message="scalingModifiers fallback behavior requires scalingModifiers.formula to be defined",
+        reason="scaling-modifiers-fallback",
+        field="spec.fallback.behavior",
+    )

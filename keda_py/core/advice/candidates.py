@@ -58,34 +58,34 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NoCandidate:
     """The reason against any proposal."""
 
     because: str
 
 
-def measure(history: History, *further: History) -> tuple[Floor, Marks] | Nothing:
+def measure(history: History, *further: History) -> tuple[Floor, Marks] | NoCandidate:
     """The floor and the marks, which depend on no zone. `further` are other kinds of use over the same steps."""
     first, *others = map(_measure, (history, *further))
-    if isinstance(first, Nothing):
+    if isinstance(first, NoCandidate):
         return first
     marks = first[1]
     for other in others:
-        if isinstance(other, Nothing):
+        if isinstance(other, NoCandidate):
             return other
         marks = replace(marks, steps=join_marks(marks.steps, other[1].steps))
     return first[0], marks
 
 
-def _measure(history: History) -> tuple[Floor, Marks] | Nothing:
+def _measure(history: History) -> tuple[Floor, Marks] | NoCandidate:
     length = history.ends - history.origin
     if length < LEAST:
-        told = f"there are {length.total_seconds() / 86_400:.0f} days of data, and a weekly habit needs {LEAST.days}"
-        return Nothing(told)
+        text = f"there are {length.total_seconds() / 86_400:.0f} days of data, and a weekly habit needs {LEAST.days}"
+        return NoCandidate(text)
     if history.known < _LEAST_KNOWN:
-        return Nothing(f"{1 - history.known:.0%} of the data is missing, and what is missing is not idle")
+        return NoCandidate(f"{1 - history.known:.0%} of the data is missing, and what is missing is not idle")
     floor = find_floor(history)
-    return Nothing(floor.because) if isinstance(floor, NoFloor) else (floor, mark_steps(history, floor))
+    return NoCandidate(floor.because) if isinstance(floor, NoFloor) else (floor, mark_steps(history, floor))
 
 
 def look_at(history: History, found: tuple[Floor, Marks], zone: ZoneInfo, holidays: Mapping[date, str]) -> Use:
@@ -102,8 +102,8 @@ def look_at(history: History, found: tuple[Floor, Marks], zone: ZoneInfo, holida
     return replace(use, change=change)
 
 
-def candidates(use: Use) -> Iterator[Candidate | Nothing]:
-    """The shortest hours first; `Nothing` as the last one says why no longer ones follow."""
+def candidates(use: Use) -> Iterator[Candidate | NoCandidate]:
+    """The shortest hours first; `NoCandidate` as the last one says why no longer ones follow."""
     if USED not in use.marks.steps:
         yield from _never_used(use)
         return
@@ -121,33 +121,37 @@ def candidates(use: Use) -> Iterator[Candidate | Nothing]:
         yield Candidate(hours=hours, closed=_closed_on_holidays(use, hours))
 
 
-def _never_used(use: Use) -> Iterator[Candidate | Nothing]:
+def _never_used(use: Use) -> Iterator[Candidate | NoCandidate]:
     hours = hours_of(awake_slots(use.days, _TOLERATED[0]), ever_awake(use.days))
     if hours:
-        yield Nothing("no use was seen, but too much of the data is missing, and what is missing is not idle")
+        yield NoCandidate("no use was seen, but too much of the data is missing, and what is missing is not idle")
     else:
         yield Candidate(hours=())
 
 
-def _refuse(use: Use, hours: tuple[AwakeHours, ...]) -> Nothing | None:
+def _refuse(use: Use, hours: tuple[AwakeHours, ...]) -> NoCandidate | None:
     if use.change is not None and not any(USED in row for row in use.days.values()):
-        return Nothing(f"it was used until {use.change.since} and never since; is it still needed?")
+        return NoCandidate(f"it was used until {use.change.since} and never since; is it still needed?")
     if not hours:
-        return Nothing("it is used at odd moments, at no hour in more than a third of the weeks: there is no pattern")
+        return NoCandidate(
+            "it is used at odd moments, at no hour in more than a third of the weeks: there is no pattern"
+        )
     if asleep_hours(hours) < _WORTH:
         missing = f"; {1 - use.history.known:.0%} of the data is missing" if use.history.known < 0.95 else ""
-        return Nothing(f"it is used, or not known to be idle, at nearly all hours of the week{missing}")
+        return NoCandidate(f"it is used, or not known to be idle, at nearly all hours of the week{missing}")
     if any(sum(day in each.days for each in hours) > _MOST_WINDOWS for day in range(7)):
-        return Nothing("it is used at many odd moments of a day: there is no pattern")
+        return NoCandidate("it is used at many odd moments of a day: there is no pattern")
     unseen = 0.0
     for each in hours:
         for weekday in each.days:
             regular, unknown = _usage(use, each, weekday)
             if not regular:
-                return Nothing(f"its use is at odd moments, such as {each}, on few of the days: there is no pattern")
+                return NoCandidate(
+                    f"its use is at odd moments, such as {each}, on few of the days: there is no pattern"
+                )
             unseen += (each.end - each.start) / 60 if unknown else 0.0
     if unseen > _MOST_UNSEEN:
-        return Nothing(f"nothing is known of {unseen:.0f} hours of the week, and what is missing is not idle")
+        return NoCandidate(f"nothing is known of {unseen:.0f} hours of the week, and what is missing is not idle")
     return None
 
 

@@ -73,11 +73,11 @@ def _fit(history: History, known: Sequence[float], low: float, shape: _Shape) ->
     spread = (inside[int(0.9 * (len(inside) - 1))] - inside[int(0.1 * (len(inside) - 1))]) / 2.56
     steady = spread <= shape.widest * level and _is_flat(history, level, shape.band)
     if steady and len(inside) == len(known):
-        told = f"there is a steady {level:.3g} day and night and nothing above it, which may be use or health checks"
-        return NoFloor(f"{told}; leave health checks out of the query")
+        text = f"there is a steady {level:.3g} day and night and nothing above it, which may be use or health checks"
+        return NoFloor(f"{text}; leave health checks out of the query")
     if not steady or _between(known, *(level * each for each in shape.valley)) > shape.sparse * len(inside):
-        told = f"it is used day and night: seldom less than {low:.3g}"
-        return NoFloor(f"{told}, and without a steady level at the bottom")
+        text = f"it is used day and night: seldom less than {low:.3g}"
+        return NoFloor(f"{text}, and without a steady level at the bottom")
     above = known[len(inside) :]
     usual = above[len(above) // 2]
     noise = min(level + max(_NOISES * spread, _LEAST_RISE * level), (level + usual) / 2)

@@ -47,8 +47,8 @@ def sample_history(times: Sequence[float], found: Sequence[float]) -> History:
         raise ConfigError("there are fewer than two samples; give some weeks of them")
     usual = _usual_distance(times)
     if usual > COARSEST:
-        told = f"the samples are {usual / 60:.0f} min apart, which shows no hours"
-        raise ConfigError(f"{told}; give one at least each hour, best each 5 min")
+        text = f"the samples are {usual / 60:.0f} min apart, which shows no hours"
+        raise ConfigError(f"{text}; give one at least each hour, best each 5 min")
     step = next(each for each in STEPS if usual <= each)
     first = int(times[0] // step)
     count = math.ceil((times[-1] + min(usual, step)) / step - 1e-6) - first

@@ -2,7 +2,7 @@
 
 A schedule repeats every week, or every year if it restricts days of the month or months. All firings of one such cycle
 are laid side by side (a bounded number of them): between two firings the later one decides, open before an end, closed
-before a start alone. That is `windows.py`'s rule, E <= S, for all moments at once. Summer time is left to `gaps.py`.
+before a start alone. That is `windows.py`'s rule, E <= S, for all moments at once. Summer time is left to `windows.py`.
 """
 
 from collections.abc import Iterable, Sequence

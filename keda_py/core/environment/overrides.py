@@ -13,7 +13,7 @@ from enum import StrEnum
 from keda_py.apis.environments.override import NEXT_CHANGE, Override
 from keda_py.apis.environments.override import OverrideSpec as WireSpec
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.mistakes import Mistakes
 from keda_py.core.values.durations import parse_duration, parse_optional_time, parse_time
 from keda_py.core.values.times import write_time
@@ -30,7 +30,7 @@ _NO_TIME = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetKey:
     """The target of an Override, in its namespace."""
 
     kind: str
@@ -52,7 +52,7 @@ class OverrideSpec:
 
     name: str
     created: datetime
-    target: Target
+    target: TargetKey
     state: OverrideState
     replicas: int | None = None
     starts: datetime
@@ -86,7 +86,7 @@ class OverrideSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Ruling:
     """The ruling about a target at an instant; `rules` is None without an Override; at `changes_at` it may change."""
 
     rules: OverrideSpec | None
@@ -105,7 +105,7 @@ def read_override(
     spec, meta = override.spec, override.metadata
     created = parse_time(meta.creation_timestamp, field="metadata.creationTimestamp")
     mistakes = Mistakes()
-    starts, target, ends, asked = created, Target("", ""), None, ""
+    starts, target, ends, asked = created, TargetKey("", ""), None, ""
     with mistakes.noted():
         _check_state(spec)
         target = _target_of(override, environment)
@@ -138,19 +138,19 @@ def _check_state(spec: WireSpec) -> None:
         raise ConfigError(text, field="spec.replicas")
 
 
-def _target_of(override: Override, environment: str) -> Target:
+def _target_of(override: Override, environment: str) -> TargetKey:
     target = override.spec.target
     if target is None:
         if not environment:
             text = "spec.target: is required, as the namespace has no Environment or several; name kind and name"
             raise ConfigError(text, field="spec.target")
-        return Target("Environment", environment)
+        return TargetKey("Environment", environment)
     if target.kind == "Environment" and override.spec.replicas is not None:
         text = (
             "spec.replicas: an Environment has no count; use state, or name a ScaledObject, Deployment or StatefulSet"
         )
         raise ConfigError(text, field="spec.replicas")
-    return Target(target.kind, target.name)
+    return TargetKey(target.kind, target.name)
 
 
 def _end_of(
@@ -179,9 +179,9 @@ def _end_of(
 def check_override(spec: OverrideSpec, now: datetime, others: int) -> None:
     """Check a new Override for its admission. Raises ConfigError for an end in the past, and for too many `others`."""
     if spec.ends is not None and spec.ends <= max(now, spec.starts):
-        told = write_time(spec.ends)
+        until = write_time(spec.ends)
         remedy = "write a later time, or delete the Override to end it"
-        raise ConfigError(f"spec.until: {told} is over before it begins; {remedy}", field="spec.until")
+        raise ConfigError(f"spec.until: {until} is over before it begins; {remedy}", field="spec.until")
     if others >= MOST_OVERRIDES:
         text = f"the namespace has {others} Overrides that have not ended, {MOST_OVERRIDES} at most; delete some first"
         raise ConfigError(text, field="metadata.namespace")
@@ -191,39 +191,39 @@ class Overrides:
     """The Overrides of a namespace, found by target. Immutable; asking costs as much as the target has Overrides."""
 
     def __init__(self, overrides: Iterable[OverrideSpec] = ()) -> None:
-        by_target: dict[Target, list[OverrideSpec]] = {}
+        by_target: dict[TargetKey, list[OverrideSpec]] = {}
         for each in sorted(overrides, key=lambda one: (one.created, one.name), reverse=True):
             by_target.setdefault(each.target, []).append(each)
-        self._newest_first: Mapping[Target, Sequence[OverrideSpec]] = by_target
+        self._newest_first: Mapping[TargetKey, Sequence[OverrideSpec]] = by_target
 
-    def verdict(self, targets: Sequence[Target], at: datetime) -> Verdict:
+    def verdict(self, targets: Sequence[TargetKey], at: datetime) -> Ruling:
         """Find the ruling at an instant. `targets` are of one rank: an object and its workload, or an Environment."""
         known = [each for target in targets for each in self._newest_first.get(target, ())]
         if not known:
-            return Verdict(None)
+            return Ruling(None)
         times = (time for each in known for time in (each.starts, each.ends) if time is not None and time > at)
         changes_at = min(times, default=None)
         holding = sorted((each for each in known if each.holds(at)), key=lambda one: (one.created, one.name))
         if not holding:
-            return Verdict(None, changes_at=changes_at)
+            return Ruling(None, changes_at=changes_at)
         *others, rules = holding
         because = rules.because + (f"; it is newer than {', '.join(one.name for one in others[:3])}" if others else "")
-        return Verdict(rules, because, changes_at)
+        return Ruling(rules, because, changes_at)
 
-    def standing(self, spec: OverrideSpec, at: datetime) -> "Standing":
+    def standing(self, spec: OverrideSpec, at: datetime) -> "OverridePhase":
         """Return the phase of one of these Overrides, and why."""
         if at < spec.starts:
-            return Standing("Pending", f"begins at {write_time(spec.starts)}")
+            return OverridePhase("Pending", f"begins at {write_time(spec.starts)}")
         if not spec.holds(at):
-            return Standing("Ended", f"ended at {write_time(spec.ends or at)}")
+            return OverridePhase("Ended", f"ended at {write_time(spec.ends or at)}")
         rules = self.verdict([spec.target], at).rules
         if rules is not None and rules.name != spec.name:
-            return Standing("Outranked", f"Override {rules.name} for the same target is newer")
-        return Standing("Active", spec.because)
+            return OverridePhase("Outranked", f"Override {rules.name} for the same target is newer")
+        return OverridePhase("Active", spec.because)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class OverridePhase:
     """`status.phase` of an Override, and why."""
 
     phase: str

@@ -132,8 +132,8 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
 def _refuse_long(text: str, field: str) -> None:
     """Refuse a long name, which would stand in the status several times. Raises ConfigError."""
     if len(text) > LONGEST_NAME:
-        told = f"{text[:LONGEST_NAME]!r} has more than {LONGEST_NAME} characters; write a shorter one"
-        raise ConfigError(f"{field}: {told}", field=field)
+        message = f"{text[:LONGEST_NAME]!r} has more than {LONGEST_NAME} characters; write a shorter one"
+        raise ConfigError(f"{field}: {message}", field=field)
 
 
 def _refuse_kinds(kinds: Sequence[MemberKind]) -> None:

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 from keda_py.core.formula import text as texts
 from keda_py.core.formula.syntax.limits import DATE_STEPS, DURATION_STEPS, ZONE_STEPS, FormulaError, Meter
 from keda_py.core.formula.times import find_zone, parse_date, parse_duration
-from keda_py.core.formula.types import ANY, ARRAY, DURATION, FLOAT, INT, MAP, TEXT, TIME, ZONE, Kind, Type
+from keda_py.core.formula.types import ANY, ARRAY, DURATION, FLOAT, INT, MAP, TEXT, TIME, ZONE, Type, ValueKind
 from keda_py.core.formula.values import (
-    Named,
+    NamedValue,
     Number,
     Value,
     describe,
@@ -33,17 +33,17 @@ from keda_py.core.formula.values import (
     wrap,
 )
 
-_TAKEN: dict[str, frozenset[Kind]] = {
-    "a": frozenset(Kind),
-    "n": frozenset({Kind.INT, Kind.FLOAT}),
-    "i": frozenset({Kind.INT}),
-    "s": frozenset({Kind.TEXT}),
-    "l": frozenset({Kind.ARRAY}),
-    "m": frozenset({Kind.MAP}),
-    "z": frozenset({Kind.ZONE}),
-    "v": frozenset({Kind.INT, Kind.FLOAT, Kind.ARRAY}),
-    "c": frozenset({Kind.TEXT, Kind.ARRAY, Kind.MAP}),
-    "w": frozenset({Kind.INT, Kind.FLOAT, Kind.TEXT, Kind.DURATION, Kind.NAMED}),
+_TAKEN: dict[str, frozenset[ValueKind]] = {
+    "a": frozenset(ValueKind),
+    "n": frozenset({ValueKind.INT, ValueKind.FLOAT}),
+    "i": frozenset({ValueKind.INT}),
+    "s": frozenset({ValueKind.TEXT}),
+    "l": frozenset({ValueKind.ARRAY}),
+    "m": frozenset({ValueKind.MAP}),
+    "z": frozenset({ValueKind.ZONE}),
+    "v": frozenset({ValueKind.INT, ValueKind.FLOAT, ValueKind.ARRAY}),
+    "c": frozenset({ValueKind.TEXT, ValueKind.ARRAY, ValueKind.MAP}),
+    "w": frozenset({ValueKind.INT, ValueKind.FLOAT, ValueKind.TEXT, ValueKind.DURATION, ValueKind.NAMED}),
 }
 """One letter for each set of kinds that an argument may have."""
 
@@ -71,7 +71,7 @@ class Builtin:
             raise FormulaError(f"{name}() cannot be applied to {', '.join(map(str, arguments))}")
         if self.gives is not None:
             return self.gives
-        return ANY if any(one.kind in (Kind.ANY, Kind.ARRAY) for one in arguments) else arguments[0]
+        return ANY if any(one.kind in (ValueKind.ANY, ValueKind.ARRAY) for one in arguments) else arguments[0]
 
 
 def _fits_count(form: str, count: int) -> bool:
@@ -255,20 +255,20 @@ def _date(arguments: list[Value], meter: Meter) -> Value:
 
 
 _TYPE_NAMES = {
-    Kind.NIL: "nil",
-    Kind.BOOL: "bool",
-    Kind.INT: "int",
-    Kind.FLOAT: "float",
-    Kind.TEXT: "string",
-    Kind.ARRAY: "array",
-    Kind.MAP: "map",
-    Kind.TIME: "time.Time",
-    Kind.DURATION: "time.Duration",
+    ValueKind.NIL: "nil",
+    ValueKind.BOOL: "bool",
+    ValueKind.INT: "int",
+    ValueKind.FLOAT: "float",
+    ValueKind.TEXT: "string",
+    ValueKind.ARRAY: "array",
+    ValueKind.MAP: "map",
+    ValueKind.TIME: "time.Time",
+    ValueKind.DURATION: "time.Duration",
 }
 
 
 def _type_name(value: Value) -> str:
-    if isinstance(value, Named):
+    if isinstance(value, NamedValue):
         return "time.Weekday" if value.name.endswith("day") else "time.Month"
     return _TYPE_NAMES.get(kind_of(value), "unknown")
 
@@ -312,8 +312,8 @@ BUILTINS: dict[str, Builtin] = {
     "trimSuffix": Builtin(("s", "ss"), TEXT, lambda a, meter: _text(a, 0).removesuffix(_text(a, 1, " "))),
     "upper": Builtin(("s",), TEXT, lambda a, meter: _text(a, 0).upper()),
     "lower": Builtin(("s",), TEXT, lambda a, meter: _text(a, 0).lower()),
-    "split": Builtin(("ss", "ssi"), Type(Kind.ARRAY, TEXT), _split(keep=False)),
-    "splitAfter": Builtin(("ss", "ssi"), Type(Kind.ARRAY, TEXT), _split(keep=True)),
+    "split": Builtin(("ss", "ssi"), Type(ValueKind.ARRAY, TEXT), _split(keep=False)),
+    "splitAfter": Builtin(("ss", "ssi"), Type(ValueKind.ARRAY, TEXT), _split(keep=True)),
     "replace": Builtin(
         ("sss", "sssi"),
         TEXT,
@@ -323,8 +323,8 @@ BUILTINS: dict[str, Builtin] = {
     "join": Builtin(("l", "ls"), TEXT, _join),
     "indexOf": Builtin(("ss",), INT, lambda a, meter: texts.index_of(_text(a, 0), _text(a, 1))),
     "lastIndexOf": Builtin(("ss",), INT, lambda a, meter: texts.index_of(_text(a, 0), _text(a, 1), last=True)),
-    "hasPrefix": Builtin(("ss",), Type(Kind.BOOL), lambda a, meter: _text(a, 0).startswith(_text(a, 1))),
-    "hasSuffix": Builtin(("ss",), Type(Kind.BOOL), lambda a, meter: _text(a, 0).endswith(_text(a, 1))),
+    "hasPrefix": Builtin(("ss",), Type(ValueKind.BOOL), lambda a, meter: _text(a, 0).startswith(_text(a, 1))),
+    "hasSuffix": Builtin(("ss",), Type(ValueKind.BOOL), lambda a, meter: _text(a, 0).endswith(_text(a, 1))),
     "toJSON": Builtin(("a",), TEXT, lambda a, meter: texts.to_json(a[0], meter)),
     "fromJSON": Builtin(("s",), ANY, lambda a, meter: texts.from_json(_text(a, 0))),
     "toBase64": Builtin(("s",), TEXT, lambda a, meter: texts.encode_base64(_text(a, 0))),

@@ -13,7 +13,7 @@ from keda_py.core.formula.syntax.limits import FormulaError
 from keda_py.core.formula.syntax.nodes import Call, MethodCall, Node, Predicate
 from keda_py.core.formula.syntax.parser import PREDICATES
 from keda_py.core.formula.times import Method, methods_of
-from keda_py.core.formula.types import ANY, INT, TIME, Kind, Type
+from keda_py.core.formula.types import ANY, INT, TIME, Type, ValueKind
 from keda_py.core.formula.values import Value, describe, expect_list, kind_of
 
 Compile = Callable[[Node, Scope], Code]
@@ -62,7 +62,7 @@ def _not_callable(name: str, scope: Scope) -> FormulaError:
 
 def _now(node: Call, scope: Scope, compile_node: Compile) -> Code:
     zones = [compile_node(one, scope) for one in node.arguments]
-    if len(zones) > 1 or any(zone.type.kind not in (Kind.ZONE, Kind.ANY) for zone in zones):
+    if len(zones) > 1 or any(zone.type.kind not in (ValueKind.ZONE, ValueKind.ANY) for zone in zones):
         raise FormulaError('now() takes nothing, or a time zone such as timezone("Asia/Seoul")')
     runs = [zone.run for zone in zones]
 
@@ -85,7 +85,7 @@ def _method_call(node: MethodCall, scope: Scope, compile_node: Compile) -> Code:
     if not base.type.is_any:
         taken, gives, _ = _find_method(base.type.kind, name, str(base.type), len(arguments))
         for kind, argument in zip(taken, arguments, strict=True):
-            if argument.type.kind not in (kind, Kind.ANY):
+            if argument.type.kind not in (kind, ValueKind.ANY):
                 raise FormulaError(f"{name}() takes {kind.value}, not {argument.type}")
     run_base, runs = base.run, [one.run for one in arguments]
 
@@ -101,7 +101,7 @@ def _method_call(node: MethodCall, scope: Scope, compile_node: Compile) -> Code:
     return Code(gives, located(run, node.at), base.cost + 1 + sum(one.cost for one in arguments))
 
 
-def _find_method(kind: Kind, name: str, words: str, count: int) -> Method:
+def _find_method(kind: ValueKind, name: str, words: str, count: int) -> Method:
     found = methods_of(kind).get(name)
     if found is None:
         raise FormulaError(f"{words} has no member {name}()")
@@ -113,11 +113,11 @@ def _find_method(kind: Kind, name: str, words: str, count: int) -> Method:
 def _predicate_call(node: Call, scope: Scope, compile_node: Compile) -> Code:
     name = node.name
     array = compile_node(node.arguments[0], scope)
-    if array.type.kind not in (Kind.ARRAY, Kind.ANY):
+    if array.type.kind not in (ValueKind.ARRAY, ValueKind.ANY):
         raise FormulaError(f"{name}() takes an array, not {array.type}", node.arguments[0].at)
     body = _predicate(node, array.type, scope, compile_node)
     extra = compile_node(node.arguments[2], scope) if len(node.arguments) > 2 else None
-    if extra and name == "sortBy" and extra.type.kind not in (Kind.TEXT, Kind.ANY):
+    if extra and name == "sortBy" and extra.type.kind not in (ValueKind.TEXT, ValueKind.ANY):
         raise FormulaError('the order is "asc" or "desc"', node.arguments[2].at)
     apply = _apply(name, body, extra.run if extra else None)
     run_array = array.run
@@ -136,9 +136,9 @@ def _predicate(node: Call, array: Type, scope: Scope, compile_node: Compile) -> 
     if len(node.arguments) < 2 or not isinstance(node.arguments[1], Predicate):
         return Code(array.of, lambda frame: frame.item)
     pointers = {"map": {"index": INT}, "reduce": {"index": INT, "acc": ANY}}.get(node.name, {})
-    inside = replace(scope, array=Type(Kind.ARRAY) if array.is_any else array, pointers=pointers)
+    inside = replace(scope, array=Type(ValueKind.ARRAY) if array.is_any else array, pointers=pointers)
     body = compile_node(node.arguments[1].body, inside)
-    if node.name in TESTS and body.type.kind not in (Kind.BOOL, Kind.ANY):
+    if node.name in TESTS and body.type.kind not in (ValueKind.BOOL, ValueKind.ANY):
         text = f"the predicate of {node.name}() must give true or false, not {body.type}"
         raise FormulaError(text, node.arguments[1].at)
     return body

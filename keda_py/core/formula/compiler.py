@@ -24,7 +24,7 @@ from keda_py.core.formula.syntax.nodes import (
     Let,
     Literal,
     Map,
-    Member,
+    MemberAccess,
     MethodCall,
     Name,
     Node,
@@ -35,7 +35,7 @@ from keda_py.core.formula.syntax.nodes import (
     Unary,
 )
 from keda_py.core.formula.syntax.parser import PREDICATES
-from keda_py.core.formula.types import ANY, ARRAY, BOOL, FLOAT, INT, MAP, NIL, TEXT, Kind, Type, merge, unary_type
+from keda_py.core.formula.types import ANY, ARRAY, BOOL, FLOAT, INT, MAP, NIL, TEXT, Type, ValueKind, merge, unary_type
 from keda_py.core.formula.values import MapKey, Value, expect_bool, expect_text, negate
 
 RESERVED = frozenset(BUILTINS) | frozenset(PREDICATES) | {"now"}
@@ -65,7 +65,7 @@ def _compile(node: Node, scope: Scope) -> Code:
             return _binary(node, scope)
         case Conditional():
             return _conditional(node, scope)
-        case Member() | Chain() | Slice():
+        case MemberAccess() | Chain() | Slice():
             return _member(node, scope)
         case Call() | MethodCall():
             return compile_call(node, scope, compile_node)
@@ -197,7 +197,7 @@ def _binary(node: Binary, scope: Scope) -> Code:
 
 def _conditional(node: Conditional, scope: Scope) -> Code:
     condition = compile_node(node.condition, scope)
-    if condition.type.kind not in (Kind.BOOL, Kind.ANY):
+    if condition.type.kind not in (ValueKind.BOOL, ValueKind.ANY):
         text = f"a condition must be true or false, this is {condition.type}; compare it, as in a > 0"
         raise FormulaError(text, node.condition.at)
     then, otherwise = compile_node(node.then, scope), compile_node(node.otherwise, scope)
@@ -210,9 +210,9 @@ def _conditional(node: Conditional, scope: Scope) -> Code:
     )
 
 
-def _member(node: Member | Chain | Slice, scope: Scope) -> Code:
+def _member(node: MemberAccess | Chain | Slice, scope: Scope) -> Code:
     match node:
-        case Member():
+        case MemberAccess():
             return compile_member(node, scope, compile_node)
         case Chain():
             return compile_chain(compile_node(node.inner, scope))
@@ -236,7 +236,7 @@ def _array(node: Array, scope: Scope) -> Code:
     items = [compile_node(item, scope) for item in node.items]
     runs = [item.run for item in items]
     kinds = {item.type.kind for item in items}
-    gives = Type(Kind.ARRAY, items[-1].type) if len(kinds) == 1 else ARRAY
+    gives = Type(ValueKind.ARRAY, items[-1].type) if len(kinds) == 1 else ARRAY
 
     def run(frame: Frame) -> Value:
         frame.meter.make(len(runs))

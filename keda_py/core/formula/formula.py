@@ -13,11 +13,11 @@ from keda_py.core.formula.frame import Code, Frame, Scope
 from keda_py.core.formula.syntax.limits import MAX_LENGTH, FormulaError
 from keda_py.core.formula.syntax.parser import parse
 from keda_py.core.formula.text import read_float
-from keda_py.core.formula.types import Kind
+from keda_py.core.formula.types import ValueKind
 from keda_py.errors import ConfigError
 
 FIELD = "spec.advanced.scalingModifiers.formula"
-_NUMERIC = frozenset({Kind.ANY, Kind.NIL, Kind.INT, Kind.FLOAT, Kind.TEXT})
+_NUMERIC = frozenset({ValueKind.ANY, ValueKind.NIL, ValueKind.INT, ValueKind.FLOAT, ValueKind.TEXT})
 _DRY_RUN_VALUE = -1.0
 _DRY_RUN_INSTANT = datetime(2000, 1, 1, tzinfo=UTC)
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from keda_py.core.formula.frame import Code, Frame, Scope, located
 from keda_py.core.formula.syntax.limits import FormulaError
-from keda_py.core.formula.syntax.nodes import Literal, Member, Name, Node, Slice
+from keda_py.core.formula.syntax.nodes import Literal, MemberAccess, Name, Node, Slice
 from keda_py.core.formula.text import cut
 from keda_py.core.formula.times import methods_of
-from keda_py.core.formula.types import ANY, FLOAT, Kind, Type
+from keda_py.core.formula.types import ANY, FLOAT, Type, ValueKind
 from keda_py.core.formula.values import Duration, Value, describe, expect_index, to_key
 
 Compile = Callable[[Node, Scope], Code]
@@ -19,7 +19,7 @@ _ABSENT: Value = Duration(0)
 """The value of a chain once `?.` met nil: this very object, which no formula can compute."""
 
 
-def compile_member(node: Member, scope: Scope, compile_node: Compile) -> Code:
+def compile_member(node: MemberAccess, scope: Scope, compile_node: Compile) -> Code:
     """Compile `base.key` and `base[key]`. Raises FormulaError if the types exclude such an element."""
     base, key = compile_node(node.base, scope), compile_node(node.key, scope)
     if isinstance(node.base, Name) and node.base.name == "$env":
@@ -51,11 +51,11 @@ def compile_chain(inner: Code) -> Code:
 def compile_slice(node: Slice, scope: Scope, compile_node: Compile) -> Code:
     """Compile `base[start:end]` of an array or a text."""
     base = compile_node(node.base, scope)
-    if base.type.kind not in (Kind.ANY, Kind.ARRAY, Kind.TEXT):
+    if base.type.kind not in (ValueKind.ANY, ValueKind.ARRAY, ValueKind.TEXT):
         raise FormulaError(f"only arrays and text have parts, not {base.type}")
     bounds = [None if part is None else compile_node(part, scope) for part in (node.start, node.end)]
     for part in bounds:
-        if part and part.type.kind not in (Kind.ANY, Kind.INT):
+        if part and part.type.kind not in (ValueKind.ANY, ValueKind.INT):
             raise FormulaError(f"an index is a whole number, not {part.type}; write int(...)")
     start, end = (part.run if part else None for part in bounds)
     run_base = base.run
@@ -68,7 +68,7 @@ def compile_slice(node: Slice, scope: Scope, compile_node: Compile) -> Code:
     return Code(base.type, located(run, node.at), base.cost + 1 + sum(part.cost for part in bounds if part))
 
 
-def _trigger(node: Member, scope: Scope) -> Type:
+def _trigger(node: MemberAccess, scope: Scope) -> Type:
     if not isinstance(node.key, Literal) or not isinstance(node.key.value, str):
         return ANY
     if node.key.value in scope.triggers:
@@ -83,15 +83,15 @@ def element_type(base: Type, key: Type, key_node: Node) -> Type:
     """Return the type of `base[key]` and `get(base, key)`. Raises FormulaError if the types exclude such an element."""
     name = key_node.value if isinstance(key_node, Literal) and isinstance(key_node.value, str) else None
     match base.kind:
-        case Kind.ANY:
+        case ValueKind.ANY:
             return ANY
-        case Kind.ARRAY if key.kind in (Kind.INT, Kind.ANY):
+        case ValueKind.ARRAY if key.kind in (ValueKind.INT, ValueKind.ANY):
             return base.of
-        case Kind.MAP if key.kind in (Kind.TEXT, Kind.ANY) or not base.text_keys:
+        case ValueKind.MAP if key.kind in (ValueKind.TEXT, ValueKind.ANY) or not base.text_keys:
             return base.of
-        case Kind.ARRAY:
+        case ValueKind.ARRAY:
             raise FormulaError(f"an index is a whole number, not {key}; write int(...)", key_node.at)
-        case Kind.MAP:
+        case ValueKind.MAP:
             raise FormulaError(f"the keys of this map are text, not {key}", key_node.at)
     if name is not None and name in methods_of(base.kind):
         raise FormulaError(f"{name} must be called: {name}()")

@@ -8,7 +8,7 @@ from typing import Literal
 
 from keda_py.core.formula.builtins import order
 from keda_py.core.formula.syntax.limits import Meter
-from keda_py.core.formula.types import ANY, BOOL, INT, Kind, Type
+from keda_py.core.formula.types import ANY, BOOL, INT, Type, ValueKind
 from keda_py.core.formula.values import MapKey, Value, add, expect_bool, to_key
 
 Test = Callable[[Value, int], Value]
@@ -105,11 +105,11 @@ def result_type(name: str, array: Type, body: Type) -> Type:
         case "find" | "findLast":
             return array.of
         case "filter" | "sortBy":
-            return Type(Kind.ARRAY, array.of)
+            return Type(ValueKind.ARRAY, array.of)
         case "map":
-            return Type(Kind.ARRAY, body)
+            return Type(ValueKind.ARRAY, body)
         case "groupBy":
-            return Type(Kind.MAP, Type(Kind.ARRAY, array.of))
+            return Type(ValueKind.MAP, Type(ValueKind.ARRAY, array.of))
         case "sum" | "reduce":
             return body
         case _:

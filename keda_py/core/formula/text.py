@@ -20,7 +20,7 @@ from keda_py.core.formula.times import print_duration, print_time
 from keda_py.core.formula.values import (
     Duration,
     MapKey,
-    Named,
+    NamedValue,
     Value,
     describe,
     expect_index,
@@ -209,7 +209,7 @@ def _plain(value: Value, meter: Meter, depth: int) -> object:
             return int(value) if value.is_integer() and abs(value) < 1e21 else value
         case Duration():
             return value.nanoseconds
-        case Named():
+        case NamedValue():
             return value.number
         case datetime():
             return value.isoformat().replace("+00:00", "Z")
@@ -243,7 +243,7 @@ def print_value(value: Value, meter: Meter, depth: int = 0) -> str:
             return print_duration(value.nanoseconds)
         case datetime():
             return print_time(value)
-        case Named():
+        case NamedValue():
             return value.name
         case ZoneInfo():
             return value.key
@@ -289,7 +289,7 @@ def read_int(value: Value) -> int:
             return to_int(value)
         case Duration():
             return value.nanoseconds
-        case Named():
+        case NamedValue():
             return value.number
         case str():
             if re2.fullmatch("[+-]?[0-9]{1,19}", value) and -(2**63) <= int(value) < 2**63:

@@ -11,8 +11,8 @@ import re2
 
 from keda_py.apis.go_values import parse_duration as parse_go_duration
 from keda_py.core.formula.syntax.limits import FormulaError
-from keda_py.core.formula.types import BOOL, DURATION, FLOAT, INT, NAMED, TEXT, TIME, Kind, Type
-from keda_py.core.formula.values import Duration, Named, Value, shift
+from keda_py.core.formula.types import BOOL, DURATION, FLOAT, INT, NAMED, TEXT, TIME, Type, ValueKind
+from keda_py.core.formula.values import Duration, NamedValue, Value, shift
 
 _LONGEST = 100
 """Characters of a duration, a date, its layout, and the name of a time zone."""
@@ -131,21 +131,21 @@ def print_time(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}{fraction} {moment:%z} {moment:%Z}"
 
 
-def _weekday(moment: datetime) -> Named:
+def _weekday(moment: datetime) -> NamedValue:
     number = moment.isoweekday() % 7
-    return Named(number, _WEEKDAYS[number])
+    return NamedValue(number, _WEEKDAYS[number])
 
 
 def _unix(moment: datetime, unit: timedelta) -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // unit
 
 
-Method = tuple[tuple[Kind, ...], Type, Callable[..., Value]]
+Method = tuple[tuple[ValueKind, ...], Type, Callable[..., Value]]
 """A method: the kinds of its arguments, its result type, and its implementation."""
 
 _OF_TIME: dict[str, Method] = {
     "Year": ((), INT, lambda moment: moment.year),
-    "Month": ((), NAMED, lambda moment: Named(moment.month, _MONTHS[moment.month])),
+    "Month": ((), NAMED, lambda moment: NamedValue(moment.month, _MONTHS[moment.month])),
     "Day": ((), INT, lambda moment: moment.day),
     "Hour": ((), INT, lambda moment: moment.hour),
     "Minute": ((), INT, lambda moment: moment.minute),
@@ -156,16 +156,16 @@ _OF_TIME: dict[str, Method] = {
     "Unix": ((), INT, lambda moment: _unix(moment, timedelta(seconds=1))),
     "UnixMilli": ((), INT, lambda moment: _unix(moment, timedelta(milliseconds=1))),
     "UTC": ((), TIME, lambda moment: moment.astimezone(UTC)),
-    "In": ((Kind.ZONE,), TIME, lambda moment, zone: moment.astimezone(zone)),
-    "Add": ((Kind.DURATION,), TIME, shift),
+    "In": ((ValueKind.ZONE,), TIME, lambda moment, zone: moment.astimezone(zone)),
+    "Add": ((ValueKind.DURATION,), TIME, shift),
     "Sub": (
-        (Kind.TIME,),
+        (ValueKind.TIME,),
         DURATION,
         lambda moment, other: Duration((moment - other) // timedelta(microseconds=1) * 1000),
     ),
-    "Before": ((Kind.TIME,), BOOL, lambda moment, other: moment < other),
-    "After": ((Kind.TIME,), BOOL, lambda moment, other: moment > other),
-    "Equal": ((Kind.TIME,), BOOL, lambda moment, other: moment == other),
+    "Before": ((ValueKind.TIME,), BOOL, lambda moment, other: moment < other),
+    "After": ((ValueKind.TIME,), BOOL, lambda moment, other: moment > other),
+    "Equal": ((ValueKind.TIME,), BOOL, lambda moment, other: moment == other),
     "String": ((), TEXT, print_time),
 }
 _OF_DURATION: dict[str, Method] = {
@@ -180,6 +180,6 @@ def _cut(number: int, unit: int) -> int:
     return number // unit if number >= 0 else -(-number // unit)
 
 
-def methods_of(kind: Kind) -> dict[str, Method]:
+def methods_of(kind: ValueKind) -> dict[str, Method]:
     """Return the members of a kind of value, by name; most kinds have none."""
-    return {Kind.TIME: _OF_TIME, Kind.DURATION: _OF_DURATION, Kind.NAMED: _OF_NAMED}.get(kind, {})
+    return {ValueKind.TIME: _OF_TIME, ValueKind.DURATION: _OF_DURATION, ValueKind.NAMED: _OF_NAMED}.get(kind, {})

@@ -10,7 +10,7 @@ from typing import Optional
 from keda_py.core.formula.syntax.limits import FormulaError
 
 
-class Kind(enum.Enum):
+class ValueKind(enum.Enum):
     """The kinds of values; messages use the enum's values."""
 
     ANY = "any value"
@@ -31,17 +31,17 @@ class Kind(enum.Enum):
 class Type:
     """A kind, and for arrays and maps the type of their elements. `text_keys`: a map with text as its keys."""
 
-    kind: Kind
+    kind: ValueKind
     element: Optional["Type"] = None
     text_keys: bool = False
 
     @property
     def is_number(self) -> bool:
-        return self.kind in (Kind.INT, Kind.FLOAT)
+        return self.kind in (ValueKind.INT, ValueKind.FLOAT)
 
     @property
     def is_any(self) -> bool:
-        return self.kind is Kind.ANY
+        return self.kind is ValueKind.ANY
 
     @property
     def of(self) -> "Type":
@@ -52,29 +52,31 @@ class Type:
         return self.kind.value
 
 
-ANY, NIL, BOOL, INT, FLOAT, TEXT = map(Type, (Kind.ANY, Kind.NIL, Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.TEXT))
-TIME, DURATION, NAMED, ZONE = map(Type, (Kind.TIME, Kind.DURATION, Kind.NAMED, Kind.ZONE))
-ARRAY = Type(Kind.ARRAY)
-MAP = Type(Kind.MAP, text_keys=True)
-NUMBERS = frozenset({Kind.INT, Kind.FLOAT})
+ANY, NIL, BOOL, INT, FLOAT, TEXT = map(
+    Type, (ValueKind.ANY, ValueKind.NIL, ValueKind.BOOL, ValueKind.INT, ValueKind.FLOAT, ValueKind.TEXT)
+)
+TIME, DURATION, NAMED, ZONE = map(Type, (ValueKind.TIME, ValueKind.DURATION, ValueKind.NAMED, ValueKind.ZONE))
+ARRAY = Type(ValueKind.ARRAY)
+MAP = Type(ValueKind.MAP, text_keys=True)
+NUMBERS = frozenset({ValueKind.INT, ValueKind.FLOAT})
 
-_ORDERED = (NUMBERS, *(frozenset({kind}) for kind in (Kind.TEXT, Kind.TIME, Kind.DURATION)))
-_TEXTS = (frozenset({Kind.TEXT}),)
-_INTS = (frozenset({Kind.INT}),)
+_ORDERED = (NUMBERS, *(frozenset({kind}) for kind in (ValueKind.TEXT, ValueKind.TIME, ValueKind.DURATION)))
+_TEXTS = (frozenset({ValueKind.TEXT}),)
+_INTS = (frozenset({ValueKind.INT}),)
 _LIKE_KINDS = {
     **dict.fromkeys(("<", ">", "<=", ">="), (_ORDERED, BOOL)),
     **dict.fromkeys(("matches", "contains", "startsWith", "endsWith"), (_TEXTS, BOOL)),
     **dict.fromkeys(("/", "**"), ((NUMBERS,), FLOAT)),
-    "and": ((frozenset({Kind.BOOL}),), BOOL),
-    "or": ((frozenset({Kind.BOOL}),), BOOL),
+    "and": ((frozenset({ValueKind.BOOL}),), BOOL),
+    "or": ((frozenset({ValueKind.BOOL}),), BOOL),
     "%": (_INTS, INT),
-    "..": (_INTS, Type(Kind.ARRAY, INT)),
+    "..": (_INTS, Type(ValueKind.ARRAY, INT)),
 }
 """Operators whose operands are of one group of kinds, with their result types."""
 
-_T, _D = Kind.TIME, Kind.DURATION
+_T, _D = ValueKind.TIME, ValueKind.DURATION
 _ARITHMETIC = {
-    "+": {(Kind.TEXT, Kind.TEXT): TEXT, (_T, _D): TIME, (_D, _T): TIME, (_D, _D): DURATION},
+    "+": {(ValueKind.TEXT, ValueKind.TEXT): TEXT, (_T, _D): TIME, (_D, _T): TIME, (_D, _D): DURATION},
     "-": {(_T, _T): DURATION, (_T, _D): TIME, (_D, _D): DURATION},
     "*": {
         (_D, _D): DURATION,
@@ -104,7 +106,7 @@ def binary_type(operator: str, left: Type, right: Type) -> Type:
 
 def unary_type(operator: str, operand: Type) -> Type:
     """Return the type of `-x`, `+x` or `not x`. Raises FormulaError."""
-    if operator == "not" and operand.kind in (Kind.BOOL, Kind.ANY):
+    if operator == "not" and operand.kind in (ValueKind.BOOL, ValueKind.ANY):
         return BOOL
     if operator != "not" and (operand.is_number or operand.is_any):
         return operand
@@ -119,22 +121,22 @@ def merge(left: Type, right: Type) -> Type:
         return left
     if left.kind is not right.kind:
         return ANY
-    return ARRAY if left.kind is Kind.ARRAY else left
+    return ARRAY if left.kind is ValueKind.ARRAY else left
 
 
 def comparable(left: Type, right: Type) -> bool:
     """Whether `==` can compare them: numbers with numbers, like with like, and nil with everything."""
-    free = {Kind.ANY, Kind.NIL}
+    free = {ValueKind.ANY, ValueKind.NIL}
     return bool({left.kind, right.kind} & free) or left.kind is right.kind or (left.is_number and right.is_number)
 
 
-def _both_in(group: frozenset[Kind], left: Type, right: Type) -> bool:
+def _both_in(group: frozenset[ValueKind], left: Type, right: Type) -> bool:
     return all(one.is_any or one.kind in group for one in (left, right))
 
 
 def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
     if left.is_number and right.is_number:
-        return FLOAT if Kind.FLOAT in (left.kind, right.kind) else INT
+        return FLOAT if ValueKind.FLOAT in (left.kind, right.kind) else INT
     pairs = _ARITHMETIC[operator]
     if left.is_any or right.is_any:
         taken = NUMBERS | {kind for pair in pairs for kind in pair}
@@ -144,12 +146,12 @@ def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
 
 def _can_contain(needle: Type, within: Type) -> bool:
     match within.kind:
-        case Kind.ANY:
+        case ValueKind.ANY:
             return True
-        case Kind.ARRAY:
+        case ValueKind.ARRAY:
             return comparable(needle, within.of)
-        case Kind.MAP:
-            return needle.kind in (Kind.ANY, Kind.TEXT) or not within.text_keys
+        case ValueKind.MAP:
+            return needle.kind in (ValueKind.ANY, ValueKind.TEXT) or not within.text_keys
         case _:
             return False
 

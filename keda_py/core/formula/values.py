@@ -12,7 +12,7 @@ from types import NoneType
 from zoneinfo import ZoneInfo
 
 from keda_py.core.formula.syntax.limits import FormulaError, Meter
-from keda_py.core.formula.types import Kind
+from keda_py.core.formula.types import ValueKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedValue:
     """A month or a weekday: its number and its name."""
 
     number: int
@@ -39,9 +39,19 @@ class Key:
 
 
 Value = (
-    None | bool | int | float | str | list["Value"] | dict["MapKey", "Value"] | datetime | Duration | Named | ZoneInfo
+    None
+    | bool
+    | int
+    | float
+    | str
+    | list["Value"]
+    | dict["MapKey", "Value"]
+    | datetime
+    | Duration
+    | NamedValue
+    | ZoneInfo
 )
-MapKey = str | datetime | Duration | Named | ZoneInfo | Key | None
+MapKey = str | datetime | Duration | NamedValue | ZoneInfo | Key | None
 Number = int | float
 
 
@@ -61,28 +71,28 @@ def is_number(value: Value) -> bool:
 
 
 _KINDS = {
-    NoneType: Kind.NIL,
-    bool: Kind.BOOL,
-    int: Kind.INT,
-    float: Kind.FLOAT,
-    str: Kind.TEXT,
-    list: Kind.ARRAY,
-    dict: Kind.MAP,
-    datetime: Kind.TIME,
-    Duration: Kind.DURATION,
-    Named: Kind.NAMED,
-    ZoneInfo: Kind.ZONE,
+    NoneType: ValueKind.NIL,
+    bool: ValueKind.BOOL,
+    int: ValueKind.INT,
+    float: ValueKind.FLOAT,
+    str: ValueKind.TEXT,
+    list: ValueKind.ARRAY,
+    dict: ValueKind.MAP,
+    datetime: ValueKind.TIME,
+    Duration: ValueKind.DURATION,
+    NamedValue: ValueKind.NAMED,
+    ZoneInfo: ValueKind.ZONE,
 }
 
 
-def kind_of(value: Value) -> Kind:
+def kind_of(value: Value) -> ValueKind:
     """Return the kind of a value."""
     return _KINDS[type(value)]
 
 
 def describe(value: Value) -> str:
     """Name the kind of a value, for messages."""
-    return Kind.FLOAT.value if is_number(value) else kind_of(value).value
+    return ValueKind.FLOAT.value if is_number(value) else kind_of(value).value
 
 
 def mismatch(operator: str, *values: Value) -> FormulaError:

@@ -25,7 +25,7 @@ class PolicyType(StrEnum):
 
 
 class SelectPolicy(StrEnum):
-    """Values of `selectPolicy`."""
+    """Which of several policies of one direction applies; Disabled forbids that direction."""
 
     MAX = "Max"
     MIN = "Min"
@@ -90,8 +90,8 @@ class ScaleEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """What the controller remembers of one HPA between syncs; `History()` when it sees the HPA first."""
+class HpaHistory:
+    """What the controller remembers of one HPA between syncs; `HpaHistory()` when it sees the HPA first."""
 
     recommendations: tuple[Recommendation, ...] = ()
     scale_ups: tuple[ScaleEvent, ...] = ()
@@ -110,7 +110,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExplainedCount:
     """A replica count and the condition that explains it."""
 
     replicas: int
@@ -143,8 +143,8 @@ _DOWN_STABILIZED = able_to_scale(
 
 
 def stabilise(
-    history: History, proposal: int, rules: Behavior | None, window: timedelta, current: int, now: datetime
-) -> tuple[History, Outcome]:
+    history: HpaHistory, proposal: int, rules: Behavior | None, window: timedelta, current: int, now: datetime
+) -> tuple[HpaHistory, ExplainedCount]:
     """Hold a proposal against the recent ones; `window` is the controller's own for scaling down (300 s).
 
     The history returned remembers the proposal as it came, and forgets what no window reaches any more.
@@ -165,10 +165,10 @@ def stabilise(
     while only_highest and kept and kept[-1].replicas <= proposal:
         kept.pop()  # where only the highest counts, one that is no higher and ends earlier never decides again
     history = replace(history, recommendations=(*kept, Recommendation(proposal, now)))
-    return history, Outcome(stabilised, _READY if stabilised == proposal else reason)
+    return history, ExplainedCount(stabilised, _READY if stabilised == proposal else reason)
 
 
-def limit(history: History, replicas: int, rules: Behavior | None, bounds: Bounds, now: datetime) -> Outcome:
+def limit(history: HpaHistory, replicas: int, rules: Behavior | None, bounds: Bounds, now: datetime) -> ExplainedCount:
     """Keep a stabilised count within policies, minimum and maximum."""
     if rules is None:
         return _limit_plainly(replicas, bounds)
@@ -176,16 +176,16 @@ def limit(history: History, replicas: int, rules: Behavior | None, bounds: Bound
         ceiling = max(bounds.current, _policy_limit(history, rules.scale_up, bounds.current, now, direction=1))
         highest, reason = (ceiling, _UP_LIMIT) if bounds.maximum > ceiling else (bounds.maximum, _TOO_MANY)
         if replicas > highest:
-            return Outcome(highest, reason)
+            return ExplainedCount(highest, reason)
     elif replicas < bounds.current:
         floor = min(bounds.current, _policy_limit(history, rules.scale_down, bounds.current, now, direction=-1))
         lowest, reason = (floor, _DOWN_LIMIT) if bounds.minimum < floor else (bounds.minimum, _TOO_FEW)
         if replicas < lowest:
-            return Outcome(lowest, reason)
-    return Outcome(replicas, _WITHIN_RANGE)
+            return ExplainedCount(lowest, reason)
+    return ExplainedCount(replicas, _WITHIN_RANGE)
 
 
-def remember_change(history: History, rules: Behavior | None, before: int, after: int, now: datetime) -> History:
+def remember_change(history: HpaHistory, rules: Behavior | None, before: int, after: int, now: datetime) -> HpaHistory:
     """The history after the replica count was changed; policies count the changes of their period."""
     if rules is None or before == after:
         return history
@@ -196,12 +196,12 @@ def remember_change(history: History, rules: Behavior | None, before: int, after
     return replace(history, scale_downs=(*events, ScaleEvent(before - after, now)))
 
 
-def is_by_policy(limited: Outcome) -> bool:
+def is_by_policy(limited: ExplainedCount) -> bool:
     """Was it a policy that kept the count from where it should be?"""
     return limited.condition in (_UP_LIMIT, _DOWN_LIMIT)
 
 
-def awaits_policies(history: History, rules: Behavior | None, now: datetime) -> bool:
+def awaits_policies(history: HpaHistory, rules: Behavior | None, now: datetime) -> bool:
     """Will the policies allow more by themselves, when changes that were made leave their periods?"""
     if rules is None:
         return False
@@ -216,17 +216,17 @@ def down_window(rules: Behavior | None, window: timedelta) -> timedelta:
     return window if own is None else own
 
 
-def _limit_plainly(replicas: int, bounds: Bounds) -> Outcome:
+def _limit_plainly(replicas: int, bounds: Bounds) -> ExplainedCount:
     ceiling = max(2 * bounds.current, 4)
     highest, reason = (ceiling, _UP_LIMIT) if bounds.maximum > ceiling else (bounds.maximum, _TOO_MANY)
     if replicas < bounds.minimum:
-        return Outcome(bounds.minimum, _TOO_FEW)
+        return ExplainedCount(bounds.minimum, _TOO_FEW)
     if replicas > highest:
-        return Outcome(highest, reason)
-    return Outcome(replicas, _WITHIN_RANGE)
+        return ExplainedCount(highest, reason)
+    return ExplainedCount(replicas, _WITHIN_RANGE)
 
 
-def _policy_limit(history: History, rules: ScalingRules, current: int, now: datetime, *, direction: int) -> int:
+def _policy_limit(history: HpaHistory, rules: ScalingRules, current: int, now: datetime, *, direction: int) -> int:
     """How far up (direction 1) or down (-1) the policies allow, from where each policy's period began."""
     if rules.select_policy is SelectPolicy.DISABLED or not rules.policies:
         return current

@@ -14,8 +14,8 @@ from typing import assert_never
 from keda_py.core.hpa.behavior import (
     Behavior,
     Bounds,
-    History,
-    Outcome,
+    ExplainedCount,
+    HpaHistory,
     Recommendation,
     limit,
     remember_change,
@@ -56,7 +56,7 @@ class ControllerOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class ReplicaProposal:
     """What the metrics together ask for."""
 
     replicas: int | None
@@ -70,10 +70,10 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class SyncResult:
     """All that one sync decides."""
 
-    history: History
+    history: HpaHistory
     current: int
     desired: int | None
     """status.desiredReplicas; None: leave it as it is, the metrics could not be had."""
@@ -92,15 +92,15 @@ def sync(
     spec: HpaSpec,
     target: ScaleTarget,
     metrics: Sequence[MetricSample],
-    history: History,
+    history: HpaHistory,
     options: ControllerOptions,
     now: datetime,
-) -> Verdict:
+) -> SyncResult:
     """Decide once, as the controller does each sync period (15 s)."""
     current = target.replicas
     history = begin(history, current, now)
     got_scale = able_to_scale("SucceededGetScale", "the HPA controller was able to get the target's current scale")
-    verdict = Verdict(history=history, current=current, desired=current, conditions=(got_scale,))
+    verdict = SyncResult(history=history, current=current, desired=current, conditions=(got_scale,))
     if current == 0 and not ends_zero(spec, history, options):
         message = "scaling is disabled since the replica count of the target is zero"
         disabled = scaling_active("ScalingDisabled", message, active=False)
@@ -120,28 +120,28 @@ def sync(
     return _normalise(measured, spec, proposal.replicas, proposal.metric, options, now)
 
 
-def needs_metrics(spec: HpaSpec, replicas: int, history: History, options: ControllerOptions) -> bool:
+def needs_metrics(spec: HpaSpec, replicas: int, history: HpaHistory, options: ControllerOptions) -> bool:
     """Whether `sync` will look at metrics: not at another client's zero, nor outside the bounds, which decide alone."""
     if replicas == 0:
         return ends_zero(spec, history, options)
     return spec.min_replicas <= replicas <= spec.max_replicas
 
 
-def ends_zero(spec: HpaSpec, history: History, options: ControllerOptions) -> bool:
+def ends_zero(spec: HpaSpec, history: HpaHistory, options: ControllerOptions) -> bool:
     """Whether metrics may end a count of zero: the controller has set it, and a metric, or a minimum that was raised
     meanwhile, asks for more."""
     by_controller = options.scale_to_zero and history.scaled_to_zero
     return by_controller and (spec.min_replicas != 0 or spec.measured_without_pods)
 
 
-def begin(history: History, current: int, now: datetime) -> History:
+def begin(history: HpaHistory, current: int, now: datetime) -> HpaHistory:
     """With the count as a first recommendation, where none is remembered."""
     return history if history.recommendations else replace(history, recommendations=(Recommendation(current, now),))
 
 
 def desired_replicas(
     target: ScaleTarget, metrics: Sequence[MetricSample], tolerance: Tolerance, warmup: Warmup, now: datetime
-) -> Proposal:
+) -> ReplicaProposal:
     """The most that any metric asks for. A failed metric lets the others scale up, never down.
 
     Raises ValueError without metrics: the API server gives each HPA at least one.
@@ -158,7 +158,7 @@ def desired_replicas(
         return _give_up(failures, len(metrics), values, events)
     highest = next(proposal for proposal in proposals if proposal.replicas == count)
     message = f"the HPA was able to successfully calculate a replica count from {highest.metric}"
-    return Proposal(
+    return ReplicaProposal(
         replicas=highest.replicas,
         metric=highest.metric,
         values=values,
@@ -200,8 +200,8 @@ def _highest(counts: Sequence[int], current: int, *, failed: bool) -> int | None
 
 
 def resize(
-    spec: HpaSpec, current: int, proposal: int, history: History, options: ControllerOptions, now: datetime
-) -> tuple[History, Outcome, Outcome]:
+    spec: HpaSpec, current: int, proposal: int, history: HpaHistory, options: ControllerOptions, now: datetime
+) -> tuple[HpaHistory, ExplainedCount, ExplainedCount]:
     """What stabilisation, and then policies and bounds, make of a proposal: the second outcome is the new count, but
     for `leave_zero`."""
     history, stable = stabilise(history, proposal, spec.behavior, options.downscale_stabilization, current, now)
@@ -215,7 +215,7 @@ def leave_zero(spec: HpaSpec, current: int, replicas: int) -> int:
     return max(replicas, spec.min_replicas) if current == 0 else replicas
 
 
-def record_rescale(spec: HpaSpec, verdict: Verdict, options: ControllerOptions, now: datetime) -> Verdict:
+def record_rescale(spec: HpaSpec, verdict: SyncResult, options: ControllerOptions, now: datetime) -> SyncResult:
     """The verdict after the scale was written: its condition, its Event, and the change remembered for policies."""
     desired = verdict.current if verdict.desired is None else verdict.desired
     message = f"the HPA controller was able to update the target scale to {desired}"
@@ -231,14 +231,14 @@ def record_rescale(spec: HpaSpec, verdict: Verdict, options: ControllerOptions, 
 
 
 def remember_rescale(
-    spec: HpaSpec, current: int, desired: int, history: History, options: ControllerOptions, now: datetime
-) -> History:
+    spec: HpaSpec, current: int, desired: int, history: HpaHistory, options: ControllerOptions, now: datetime
+) -> HpaHistory:
     """The history after the scale was written: the change for policies, and whether the controller set a zero."""
     zero = options.scale_to_zero and desired == 0 < current and spec.min_replicas == 0 and spec.measured_without_pods
     return replace(remember_change(history, spec.behavior, current, desired, now), scaled_to_zero=zero)
 
 
-def report_failed_rescale(verdict: Verdict, error: str) -> Verdict:
+def report_failed_rescale(verdict: SyncResult, error: str) -> SyncResult:
     """The verdict after the API server refused the new scale; status.desiredReplicas stays."""
     message = f"the HPA controller was unable to update the target scale: {error}"
     text = f"New size: {verdict.desired}; reason: {verdict.reason}; error: {error}"
@@ -287,11 +287,11 @@ def _give_up(
     total: int,
     values: tuple[MetricValue | None, ...],
     events: tuple[HpaEvent, ...],
-) -> Proposal:
+) -> ReplicaProposal:
     first = failures[0]
     summary = f"invalid metrics ({len(failures)} invalid out of {total}), first error is: {first.summary}"
     message = f"the HPA was unable to compute the replica count: {first.message}"
-    return Proposal(
+    return ReplicaProposal(
         replicas=None,
         metric="",
         values=values,
@@ -301,8 +301,8 @@ def _give_up(
 
 
 def _normalise(
-    verdict: Verdict, spec: HpaSpec, proposal: int, metric: str, options: ControllerOptions, now: datetime
-) -> Verdict:
+    verdict: SyncResult, spec: HpaSpec, proposal: int, metric: str, options: ControllerOptions, now: datetime
+) -> SyncResult:
     current = verdict.current
     history, stable, limited = resize(spec, current, proposal, verdict.history, options, now)
     desired = leave_zero(spec, current, limited.replicas)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from keda_py.core.hpa.metrics import MetricError
+from keda_py.core.metric_specs import CPU
 
 Amounts = Mapping[str, Mapping[str, int]]
 """container -> resource ("cpu", "memory") -> milli."""
@@ -88,7 +89,7 @@ def group_pods(
             unready.add(pod.name)
         elif pod.name not in usage:
             missing.add(pod.name)
-        elif resource == "cpu" and (pod.sample is None or _is_warming_up(pod, pod.sample, warmup, now)):
+        elif resource == CPU and (pod.sample is None or _is_warming_up(pod, pod.sample, warmup, now)):
             unready.add(pod.name)
         else:
             counted.add(pod.name)

@@ -18,6 +18,7 @@ from keda_py.core.hpa.metrics import (
     Tolerance,
 )
 from keda_py.core.hpa.pods import ScaleTarget, Warmup, group_pods, requests_by_pod, usage_by_pod
+from keda_py.core.metric_specs import MEMORY
 from keda_py.core.values.quantity import QuantityFormat, print_milli
 
 
@@ -45,7 +46,7 @@ def propose_resource(
         )
     kind = "container resource" if sample.container and by_request else "resource"
     metric = f"{sample.resource} {kind}" + (" utilization (percentage of request)" if by_request else "")
-    format = QuantityFormat.BINARY if sample.resource == "memory" else QuantityFormat.DECIMAL
+    format = QuantityFormat.BINARY if sample.resource == MEMORY else QuantityFormat.DECIMAL
     average = print_milli(usage.average, format)
     value = MetricValue(average_value=average, average_utilization=usage.percent if by_request else None)
     return MetricProposal(replicas=replicas, metric=metric, value=value)

@@ -11,7 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from keda_py.core.hpa.behavior import History, Outcome, Recommendation, awaits_policies, down_window, is_by_policy
+from keda_py.core.hpa.behavior import (
+    ExplainedCount,
+    HpaHistory,
+    Recommendation,
+    awaits_policies,
+    down_window,
+    is_by_policy,
+)
 from keda_py.core.hpa.controller import (
     ControllerOptions,
     HpaSpec,
@@ -42,7 +49,7 @@ class Rhythm:
 
 
 @dataclass(frozen=True, slots=True)
-class Rescaled:
+class RescaleDecision:
     """The count that a sync asks for, and why: AboveTarget, BelowTarget, or the controller's words."""
 
     replicas: int
@@ -59,7 +66,7 @@ class Walk:
         self.next = math.inf
         self._rhythm, self._origin = rhythm, origin
         self._step = rhythm.period + rhythm.takes
-        self._history = History()
+        self._history = HpaHistory()
         self._passed: list[tuple[int, float]] = []
         """Recommendations of syncs that were not computed: what, and when."""
         self._held = -1
@@ -79,7 +86,7 @@ class Walk:
 
     def create(self, at: float) -> None:
         """A new HPA; its first sync is one period away."""
-        self._history, self._passed, self._held = History(), [], -1
+        self._history, self._passed, self._held = HpaHistory(), [], -1
         self._dozes_since = self._dozes_at = None
         self.next = at + self._rhythm.period
 
@@ -103,7 +110,7 @@ class Walk:
             self._passed.append((self._dozes_at, self.next - self._step))
         self._dozes_since = self._dozes_at = None
 
-    def sync(self, at: float, current: int, propose: Propose) -> Rescaled | None:
+    def sync(self, at: float, current: int, propose: Propose) -> RescaleDecision | None:
         """One sync; None: the count stays. Metrics are asked for only where they decide."""
         self.next = at + self._step
         if not needs_metrics(self._spec, current, self._history, self._rhythm.options):
@@ -135,7 +142,7 @@ class Walk:
             self._holds_until = at + self._window
         return True
 
-    def _sync_outside(self, at: float, current: int) -> Rescaled | None:
+    def _sync_outside(self, at: float, current: int) -> RescaleDecision | None:
         """At zero, or outside the bounds: decided without metrics."""
         self._catch_up()
         target = ScaleTarget(namespace="", replicas=current, status_replicas=current)
@@ -146,7 +153,7 @@ class Walk:
         self._doze(at, current == 0)
         return None
 
-    def _resize(self, at: float, current: int, count: int) -> Rescaled | None:
+    def _resize(self, at: float, current: int, count: int) -> RescaleDecision | None:
         self._catch_up()
         now, options = self._now(at), self._rhythm.options
         self._history, stable, limited = resize(self._spec, current, count, self._history, options, now)
@@ -167,16 +174,16 @@ class Walk:
         since = (highest[-1] - self._origin).total_seconds() if highest else -math.inf
         self._held, self._holds_until = current, since + self._window
 
-    def _is_steady(self, count: int, limited: Outcome, now: datetime) -> bool:
+    def _is_steady(self, count: int, limited: ExplainedCount, now: datetime) -> bool:
         """Will syncs that find the same decide the same? Nothing else is remembered, and no policy lets go later."""
         if any(one.replicas != count for one in self._history.recommendations):
             return False
         return not (is_by_policy(limited) and awaits_policies(self._history, self._spec.behavior, now))
 
-    def _rescale(self, at: float, current: int, wanted: int, why: str) -> Rescaled:
+    def _rescale(self, at: float, current: int, wanted: int, why: str) -> RescaleDecision:
         options, now = self._rhythm.options, self._now(at)
         self._history = remember_rescale(self._spec, current, wanted, self._history, options, now)
-        return Rescaled(wanted, why)
+        return RescaleDecision(wanted, why)
 
     def _doze(self, at: float, dozes: bool) -> None:
         if dozes:

@@ -52,8 +52,8 @@ def _activation(evaluation: Evaluation, spec: ScalingSpec) -> str:
     if any(value.name == COMPOSITE_METRIC for value in evaluation.values) and not evaluation.in_fallback:
         return "the formula is above its activation target"
     windows = list(_open_windows(evaluation, spec))
-    told = [f"its window is open: {', '.join(windows[:_MOST_NAMED])}"] if windows else []
-    return " and ".join([*_polled(evaluation, spec), *told]) or "a trigger is active"
+    open_windows = [f"its window is open: {', '.join(windows[:_MOST_NAMED])}"] if windows else []
+    return " and ".join([*_polled(evaluation, spec), *open_windows]) or "a trigger is active"
 
 
 def _polled(evaluation: Evaluation, spec: ScalingSpec) -> Iterator[str]:

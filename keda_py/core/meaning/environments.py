@@ -26,7 +26,7 @@ _Entry = tuple[frozenset[int], int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class LabelledObject:
     """An object that an Environment may select by its labels."""
 
     kind: str
@@ -78,7 +78,7 @@ def check_reference(
 
 
 def check_members(
-    spec: EnvironmentSpec, members: Sequence[Member], older: Sequence[EnvironmentSpec]
+    spec: EnvironmentSpec, members: Sequence[LabelledObject], older: Sequence[EnvironmentSpec]
 ) -> Iterator[AdmissionWarning]:
     """Warn of members that an older Environment owns, and of waves that select none. Silent for an Environment without
     members.
@@ -96,7 +96,7 @@ def check_members(
             yield AdmissionWarning(message=text, field=field, code=codes.WAVE_EMPTY)
 
 
-def _check_shared(taken: Sequence[Member], older: Sequence[EnvironmentSpec]) -> Iterator[AdmissionWarning]:
+def _check_shared(taken: Sequence[LabelledObject], older: Sequence[EnvironmentSpec]) -> Iterator[AdmissionWarning]:
     found = [(one.title, first_of(older, one.labels, one.annotations)) for one in taken]
     owners = {title: owner.name for title, owner in found if owner is not None}
     for name in dict.fromkeys(owners.values()):
@@ -120,7 +120,7 @@ def _covers_noon(opens: int, closes: int) -> bool:
     return opens <= _NOON < closes
 
 
-def describe_waves(spec: EnvironmentSpec, members: Sequence[Member]) -> Iterator[str]:
+def describe_waves(spec: EnvironmentSpec, members: Sequence[LabelledObject]) -> Iterator[str]:
     """Describe the waves in the order of waking, each with its members and the pause before the next."""
     by_wave: defaultdict[int, list[str]] = defaultdict(list)
     for one in members:
@@ -131,12 +131,12 @@ def describe_waves(spec: EnvironmentSpec, members: Sequence[Member]) -> Iterator
             continue
         titles = by_wave[position]
         more = f" and {len(titles) - _MOST_LISTED} more" if len(titles) > _MOST_LISTED else ""
-        told = f"wave {spec.wave_name(position)}: {', '.join(titles[:_MOST_LISTED]) or 'no member'}{more}"
+        text = f"wave {spec.wave_name(position)}: {', '.join(titles[:_MOST_LISTED]) or 'no member'}{more}"
         if position < len(spec.waves):
             wave = spec.waves[position]
             pause = f", then {in_words(wave.pause)} of pause" if wave.pause else ""
-            told = f"{told}; the next one waits for it up to {in_words(wave.timeout)}{pause}"
-        yield told
+            text = f"{text}; the next one waits for it up to {in_words(wave.timeout)}{pause}"
+        yield text
 
 
 def describe_lead(spec: EnvironmentSpec, wakes: tuple[int, ...]) -> str:

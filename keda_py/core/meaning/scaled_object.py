@@ -4,15 +4,17 @@ Pure, and bounded: a limited number of windows is checked, and of firings of eac
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.admission.resources import reads_containers
-from keda_py.core.meaning.annotations import OF_SCALED_JOBS, OF_SCALED_OBJECTS, check_annotations
 from keda_py.core.meaning.window_pairs import check_cooldown, check_pairs
 from keda_py.core.meaning.windows import CRON, Window, check_window, windows_of
-from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec
+from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
+from keda_py.core.values.pause import PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT, PauseSpec
+from keda_py.errors import ConfigError
 
 
 def check_meaning(spec: ScalingSpec) -> Iterator[AdmissionWarning]:
@@ -21,7 +23,7 @@ def check_meaning(spec: ScalingSpec) -> Iterator[AdmissionWarning]:
     windows = windows_of(spec.triggers)
     for window in windows:
         yield from check_window(window, [other for other in windows if other is not window])
-        yield from _check_count(window, spec)
+        yield from _check_replicas(window, spec)
     if len(windows) == sum(trigger.type == CRON for trigger in spec.triggers):
         yield from check_pairs(windows)
         if sleeps(spec):
@@ -42,7 +44,7 @@ def sleeps(spec: ScalingSpec) -> bool:
     return spec.idle_replicas == 0 or not spec.min_replicas
 
 
-def _check_count(window: Window, spec: ScalingSpec) -> Iterator[AdmissionWarning]:
+def _check_replicas(window: Window, spec: ScalingSpec) -> Iterator[AdmissionWarning]:
     if window.replicas > spec.max_replicas and spec.modifiers is None:
         field = window.field("desiredReplicas")
         text = f"{field}: {window.replicas} is above maxReplicaCount={spec.max_replicas}, which is all that it gets"
@@ -87,3 +89,47 @@ def _wakes(windows: Sequence[Window], spec: ScalingSpec) -> bool:
         trigger.type not in RESOURCE_TRIGGERS and not (trigger.type == CRON and at in never)
         for at, trigger in enumerate(spec.triggers)
     )
+
+
+# Annotations of autoscaling.keda.sh: KEDA ignores misspelt names, and reads some values as the opposite.
+#
+# Pure. KEDA takes everything but Go's words for false as true: `paused: "no"` pauses.
+
+_GROUP = "autoscaling.keda.sh/"
+_SWITCHES = (PAUSED, PAUSED_SCALE_IN, PAUSED_SCALE_OUT, FORCE_ACTIVATION)
+OF_SCALED_OBJECTS = (*_SWITCHES, PAUSED_REPLICAS)
+OF_SCALED_JOBS = (PAUSED,)
+_BOOLEANS = frozenset(("1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"))
+_LONGEST_SHOWN = 40
+
+
+def check_annotations(annotations: Mapping[str, str], known: tuple[str, ...]) -> Iterator[AdmissionWarning]:
+    """Check names and values; `known` are the annotations of the object's kind."""
+    for name, value in annotations.items():
+        if not name.startswith(_GROUP):
+            continue
+        if name not in known:
+            yield _unknown(name, known)
+        elif name == PAUSED_REPLICAS:
+            yield from _check_count(value)
+        elif value not in _BOOLEANS:
+            shown = value[:_LONGEST_SHOWN]
+            yield _warn(name, f'"{shown}" counts as true; write "true" or "false"', codes.ANNOTATION_VALUE)
+
+
+def _check_count(value: str) -> Iterator[AdmissionWarning]:
+    try:
+        PauseSpec(replicas=value[:_LONGEST_SHOWN]).replica_count()
+    except ConfigError as error:
+        yield AdmissionWarning(message=str(error), field=error.field, code=codes.ANNOTATION_VALUE)
+
+
+def _unknown(name: str, known: tuple[str, ...]) -> AdmissionWarning:
+    near = get_close_matches(name, known, n=1, cutoff=0.8)
+    hint = f'did you mean "{near[0]}"?' if near else f"its kind knows {', '.join(known)}"
+    return _warn(name, f"means nothing to KEDA; {hint}", codes.UNKNOWN_ANNOTATION)
+
+
+def _warn(name: str, text: str, code: str) -> AdmissionWarning:
+    field = f"metadata.annotations[{name}]"
+    return AdmissionWarning(message=f"{field}: {text}", field=field, code=code)

@@ -18,7 +18,7 @@ _FIELD = "spec.scaleTargetRef"
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedObject:
     """An object of the files; `kind_name` as in `TargetSpec`, `namespace` "" if none is written."""
 
     kind_name: str
@@ -27,7 +27,7 @@ class Located:
 
 
 def check_target(
-    spec: ScalingSpec, namespace: str, there: Mapping[str, Collection[Located]]
+    spec: ScalingSpec, namespace: str, there: Mapping[str, Collection[LocatedObject]]
 ) -> Iterator[AdmissionWarning]:
     """Compare the target with the objects by name; `namespace` is the ScaledObject's, "" if it names none."""
     kind_name, name = spec.target.kind_name, spec.target.name
@@ -49,7 +49,7 @@ def check_target(
         yield _warn("name", f'{absent} in namespace "{namespace}", but in "{elsewhere[0]}"; both must be in one')
 
 
-def _alike(there: Mapping[str, Collection[Located]], kind_name: str, namespace: str) -> Iterator[str]:
+def _alike(there: Mapping[str, Collection[LocatedObject]], kind_name: str, namespace: str) -> Iterator[str]:
     for name, many in there.items():
         if any(one.kind_name == kind_name and (one.namespace or "default") == namespace for one in many):
             yield name

@@ -11,9 +11,8 @@ from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.cron.fields import CronFields, parse_fields
-from keda_py.core.cron.gaps import gap_of
 from keda_py.core.cron.openings import DAY, Openings, Span, firings, openings_of
-from keda_py.core.cron.windows import CronWindow
+from keda_py.core.cron.windows import CronWindow, gap_of
 from keda_py.core.cron.words import clock, days_in_words, duration, runs, span_in_words, window_in_words
 from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError

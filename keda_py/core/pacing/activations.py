@@ -65,7 +65,7 @@ class Claim:
     priority: int = 0
 
 
-class Line:
+class ClaimQueue:
     """Priority queue of claims in the order of their turns; each step costs the logarithm of its length."""
 
     def __init__(self) -> None:

@@ -49,7 +49,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class LedgerState:
     """The state from an instant on: `count` replicas, while the HPA alone would keep `instead`."""
 
     count: int
@@ -67,7 +67,7 @@ class Ledger:
     """
 
     at: datetime
-    held: Held
+    held: LedgerState
     month: Month
     previous: Month | None = None
     days: tuple[Day, ...] = ()
@@ -75,12 +75,12 @@ class Ledger:
     total_replicas: float = 0.0
     total_saved: float = 0.0
     restored: bool = False
-    kept: Held | None = None
+    kept: LedgerState | None = None
     kept_at: datetime | None = None
     moved: bool = True
 
 
-def note(ledger: Ledger | None, now: datetime, held: Held, *, before: int | None = None) -> Ledger:
+def note(ledger: Ledger | None, now: datetime, held: LedgerState, *, before: int | None = None) -> Ledger:
     """Update the sums up to now; `held` is the state from now on. `before` is the observed count until now, None: as
     remembered.
     """
@@ -89,7 +89,7 @@ def note(ledger: Ledger | None, now: datetime, held: Held, *, before: int | None
     # After a restart the time since the last write counts only if the count is still the same: otherwise it changed at
     # an unknown moment.
     known = not ledger.restored or before is None or before == ledger.held.count
-    passed = _let_pass(ledger, now) if known and timedelta(0) < now - ledger.at <= LONGEST_GAP else ledger
+    passed = _advance(ledger, now) if known and timedelta(0) < now - ledger.at <= LONGEST_GAP else ledger
     moved = ledger.moved or not known or held != ledger.kept
     found = _in_month(passed, now)
     if (found.at, found.held, found.restored, found.moved) == (now, held, False, moved):
@@ -118,7 +118,7 @@ def kept(ledger: Ledger) -> Ledger:
     return replace(ledger, kept=ledger.held, kept_at=ledger.at, moved=False)
 
 
-def _let_pass(ledger: Ledger, now: datetime) -> Ledger:
+def _advance(ledger: Ledger, now: datetime) -> Ledger:
     """Add the time up to now to the sums, day by day."""
     while ledger.at < now:
         ledger = _in_month(ledger, ledger.at)
@@ -206,7 +206,7 @@ def read_ledger(stored: Mapping[str, Any]) -> Ledger | None:
     """Read `status.kedaPySavings`; None if missing or edited by hand: then the account begins anew."""
     try:
         previous, at = stored.get("previous"), datetime.fromisoformat(stored["at"]).astimezone(UTC)
-        held = Held(
+        held = LedgerState(
             count=int(_number(stored["replicas"])),
             instead=int(_number(stored["instead"])),
             failing=stored.get("failing") is True,

@@ -47,7 +47,7 @@ class Against(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
+class StatementPeriod:
     """`month` as a ledger names it; `until` is the end of the seven days for LAST_WEEK."""
 
     month: str
@@ -56,7 +56,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ResourceRequest:
     """The requests of one replica: cores, and bytes. None: not known, for example if a container requests none."""
 
     cpu: float | None = None
@@ -71,7 +71,7 @@ class Account:
     name: str
     environment: str
     ledger: Ledger
-    request: Request
+    request: ResourceRequest
     minimum: int
     maximum: int
     sleeps: bool
@@ -129,7 +129,7 @@ class Saved:
         return self.cpu * prices.cpu + self.memory * prices.memory + self.saved * prices.replica
 
 
-def saved_of(account: Account, period: Period) -> Saved | None:
+def saved_of(account: Account, period: StatementPeriod) -> Saved | None:
     """Return the savings of one object; None if its ledger has no sums of that time."""
     if period.against is Against.LAST_WEEK:
         return _since_last_week(account, period.until)

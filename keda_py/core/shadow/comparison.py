@@ -16,6 +16,7 @@ from keda_py.core.evaluation import Evaluation
 from keda_py.core.hpa.external import count_if_all_ready
 from keda_py.core.hpa.manifest import differs
 from keda_py.core.hpa.metrics import MetricTarget, TargetType, Tolerance
+from keda_py.core.jobs.decision import JobDecision
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import parse_milli
 from keda_py.errors import ConfigError
@@ -55,7 +56,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ours:
+class OwnSide:
     """Our decision. `replicas` is the count that would result, `why` the reason and each trigger's reading.
 
     `hpa` is the manifest that we would write.
@@ -71,7 +72,7 @@ class Ours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Theirs:
+class OtherSide:
     """The other side as the API server shows it: the count, the ScaledObject's status, the HPA."""
 
     replicas: int | None
@@ -95,12 +96,12 @@ def own_replicas(spec: ScalingSpec, own: int | None, theirs: int | None) -> int 
     return own
 
 
-def compare(ours: Ours, theirs: Theirs) -> tuple[Claim, ...]:
+def compare(ours: OwnSide, theirs: OtherSide) -> tuple[Claim, ...]:
     """Compare every matter about which both sides say something."""
     return (*_replicas(ours, theirs), *_conditions(ours, theirs), *_hpa(ours, theirs), *_metrics(ours, theirs))
 
 
-def compare_broken(why: str, theirs: Theirs) -> tuple[Claim, ...]:
+def compare_broken(why: str, theirs: OtherSide) -> tuple[Claim, ...]:
     """Return the single claim about an object that we would not scale at all."""
     ready = read_condition(theirs.status.get("conditions") or (), "Ready")
     ours = Side(value="not ready", why=why[:MOST_CHARACTERS])
@@ -112,7 +113,7 @@ def claim_of(matter: Matter, ours: Side, theirs: Side) -> Claim:
     return Claim(matter=matter, ours=ours, theirs=theirs, agree=ours.value == theirs.value)
 
 
-def _replicas(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
+def _replicas(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     if ours.replicas is None or theirs.replicas is None:
         return
     active = read_condition(theirs.status.get("conditions") or (), "Active")
@@ -123,7 +124,7 @@ def _replicas(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
     yield Claim(matter=Matter.REPLICAS, ours=own, theirs=other, agree=agree)
 
 
-def _conditions(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
+def _conditions(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     listed = theirs.status.get("conditions") or ()
     active, ready, fallback = (read_condition(listed, kind) for kind in ("Active", "Ready", "Fallback"))
     decided = ours.decision
@@ -135,8 +136,8 @@ def _conditions(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
         why = ": ".join(filter(None, (decided.ready.message, failures)))[:MOST_CHARACTERS]
         yield claim_of(Matter.READY, Side(value=yes(decided.ready.status, "ready"), why=why), _ready_side(ready))
     standing_in = yes("True" if ours.in_fallback else "False", "in fallback")
-    told = Side(value=yes(fallback.status, "in fallback"), why=fallback.message[:MOST_CHARACTERS])
-    yield claim_of(Matter.FALLBACK, Side(value=standing_in, why=ours.why), told)
+    other = Side(value=yes(fallback.status, "in fallback"), why=fallback.message[:MOST_CHARACTERS])
+    yield claim_of(Matter.FALLBACK, Side(value=standing_in, why=ours.why), other)
 
 
 def _ready_side(ready: ConditionValue) -> Side:
@@ -154,16 +155,16 @@ def words_of(condition: ConditionValue) -> str:
     return said[:MOST_CHARACTERS] or "its status does not say"
 
 
-def _hpa(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
+def _hpa(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     own = Side(value=_summary(ours.hpa), why="what the ScaledObject asks for")
     if theirs.hpa is None:
         yield Claim(matter=Matter.HPA, ours=own, theirs=Side(value="no HPA"), agree=False)
         return
     there = Side(value=_summary(theirs.hpa), why=f"HPA {text_at(theirs.hpa, 'metadata', 'name')} as it is")
-    yield Claim(matter=Matter.HPA, ours=own, theirs=there, agree=_same(ours.hpa, theirs.hpa))
+    yield Claim(matter=Matter.HPA, ours=own, theirs=there, agree=_hpa_matches(ours.hpa, theirs.hpa))
 
 
-def _same(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
+def _hpa_matches(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
     """Compare only what an HPA does; owners and labels differ by nature."""
     metadata = {"labels": {}, "annotations": {}, "ownerReferences": [{"uid": ""}]}
     return not differs({**desired, "metadata": metadata}, {**live, "metadata": metadata})
@@ -187,7 +188,7 @@ def _metric_words(metric: Mapping[str, Any]) -> str:
     return text_at(metric, "type")
 
 
-def _metrics(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
+def _metrics(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     """Compare the replicas for each external metric, with the HPA's own arithmetic, but without its history."""
     status = map_at(theirs.hpa, "status")
     pods = status.get("currentReplicas")
@@ -202,13 +203,13 @@ def _metrics(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
         if possible is not None:
             lowest, highest = possible
             seen = min(max(values[name], lowest), highest)
-            own, other = (_asked(ours.spec, target, milli, pods) for milli in (values[name], seen))
-            told = Side(value=_asks(seen, other), why="the HPA's status")
+            own, other = (_replicas_for(ours.spec, target, milli, pods) for milli in (values[name], seen))
+            their_side = Side(value=_replicas_in_words(seen, other), why="the HPA's status")
             yield Claim(
                 matter=Matter.METRIC,
                 subject=name,
-                ours=Side(value=_asks(values[name], own), why=ours.why),
-                theirs=told,
+                ours=Side(value=_replicas_in_words(values[name], own), why=ours.why),
+                theirs=their_side,
                 agree=own == other,
             )
 
@@ -236,7 +237,7 @@ def _value_of(current: Sequence[Any], name: str, pods: int) -> tuple[int, int] |
     return None
 
 
-def _asked(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> int:
+def _replicas_for(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> int:
     """Compute the replicas. A Value is multiplied by the ready pods, which only the HPA controller knows: assume all,
     for both sides.
     """
@@ -244,5 +245,40 @@ def _asked(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> in
     return min(max(replicas, spec.min_replicas, 1), spec.max_replicas)
 
 
-def _asks(milli: int, replicas: int) -> str:
+def _replicas_in_words(milli: int, replicas: int) -> str:
     return f"{milli / 1000:g} asks for {replicas} replicas"
+
+
+# ScaledJobs of both sides: the Jobs that we would create, and those that the other side has created since.
+#
+# Work arrives all the time, so at any look some Jobs may be missing that the other side creates at its own next poll.
+# The sides disagree if Jobs were missing at one look, none was created until the next, and some are still missing. An
+# other side that creates more than we would cannot be detected: running Jobs do not show when they were wanted. Pure.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingJobs:
+    """The Jobs that we would have created at a look, and the uids of those that existed."""
+
+    wanted: int
+    there: frozenset[str]
+
+
+def compare_jobs(
+    decision: JobDecision, why: str, before: MissingJobs | None, there: frozenset[str], status: Mapping[str, Any]
+) -> Iterator[Claim]:
+    """Compare every matter about which both sides say something; `before` is the previous look's, None at the first."""
+    came = len(there - before.there) if before is not None else 0
+    short = decision.create > 0 and before is not None and before.wanted > 0 and not came
+    ours = Side(value=f"{decision.create} more Jobs", why=why[:MOST_CHARACTERS])
+    listed = status.get("conditions") or ()
+    active, ready = read_condition(listed, "Active"), read_condition(listed, "Ready")
+    theirs = Side(value=f"none; {len(there)} there are", why=words_of(active))
+    yield Claim(matter=Matter.JOBS, ours=ours, theirs=theirs, agree=not short)
+    for matter, own, other, word in (
+        (Matter.ACTIVE, decision.active, active, "active"),
+        (Matter.READY, decision.ready, ready, "ready"),
+    ):
+        if other.status in ("True", "False") and own.status in ("True", "False"):
+            side = Side(value=yes(own.status, word), why=own.message[:MOST_CHARACTERS] or why[:MOST_CHARACTERS])
+            yield claim_of(matter, side, Side(value=yes(other.status, word), why=words_of(other)))

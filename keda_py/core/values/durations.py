@@ -25,9 +25,9 @@ def parse_duration(text: str, default: timedelta, *, field: str) -> timedelta:
         units = units[units.index(unit) + 1 :]
         rest = rest[len(digits) + 1 :]
     if rest or found > LONGEST:
-        told = text[:_LONGEST_TEXT]
+        shown = text[:_LONGEST_TEXT]
         raise ConfigError(
-            f"{field}: {told!r} is not a duration up to 366d; write for example 90s, 5m or 1h30m", field=field
+            f"{field}: {shown!r} is not a duration up to 366d; write for example 90s, 5m or 1h30m", field=field
         )
     return found
 
@@ -39,22 +39,22 @@ def in_words(span: timedelta) -> str:
         return f"{seconds} s"
     minutes = seconds // 60
     parts = [(minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "min")]
-    told = [f"{count} {unit}" for count, unit in parts if count]
-    return " ".join(told[:2])
+    units = [f"{count} {unit}" for count, unit in parts if count]
+    return " ".join(units[:2])
 
 
 def parse_time(text: str, *, field: str) -> datetime:
     """Read an instant as UTC. Raises ConfigError, also for a time without an offset, or of a year outside of YEARS."""
-    told = text[:_LONGEST_TEXT]
+    shown = text[:_LONGEST_TEXT]
     try:
-        found = datetime.fromisoformat(told)
+        found = datetime.fromisoformat(shown)
         if found.tzinfo is not None and found.year in YEARS:
             return found.astimezone(UTC)
     except ValueError:
         found = None
     if found is not None and found.year not in YEARS:
-        raise ConfigError(f"{field}: {told!r} is not of the years {YEARS[0]} to {YEARS[-1]}; correct it", field=field)
-    message = f"{field}: {told!r} is not a time with its offset; write for example 2026-11-23T22:00:00+01:00"
+        raise ConfigError(f"{field}: {shown!r} is not of the years {YEARS[0]} to {YEARS[-1]}; correct it", field=field)
+    message = f"{field}: {shown!r} is not a time with its offset; write for example 2026-11-23T22:00:00+01:00"
     raise ConfigError(message, field=field)
 
 

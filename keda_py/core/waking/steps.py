@@ -165,6 +165,7 @@ def _write(
         and seen.endpoints == frozenset(endpoints)
         and _claimed(seen) == _named(wish.rules.ports)
         and seen.owner_uid == wish.owner.uid
+        and not seen.request
     )
     if not same:
         yield WriteSlice(body=slice_body(service, family, wish, endpoints), version=seen.version)

@@ -66,7 +66,7 @@ class Cache:
 
         The returned function ends that.
         """
-        # A new list each time, because `_tell` may be iterating over the old one.
+        # A new list each time, because `_notify` may be iterating over the old one.
         self._subscribers = [*self._subscribers, notify]
         for obj in list(self):
             notify(None, obj)
@@ -104,7 +104,7 @@ class Cache:
             return
         names[name] = obj
         self._reindex(key, obj)
-        self._tell(old, obj)
+        self._notify(old, obj)
 
     def remove(self, key: NamespacedName) -> None:
         """Forget an object, unless it is missing already."""
@@ -116,7 +116,7 @@ class Cache:
         if not names:
             del self._objects[namespace]
         self._reindex(key, None)
-        self._tell(old, None)
+        self._notify(old, None)
 
     def replace(self, namespace: str, objects: Iterable[Obj]) -> None:
         """Make the namespace ("" for all) hold exactly `objects`, reported as single changes, deletions first."""
@@ -142,7 +142,7 @@ class Cache:
             for table, old, fresh in zip(self._indexed.values(), before, values, strict=True):
                 _move(table, key, set(old), set(fresh))
 
-    def _tell(self, old: Obj | None, new: Obj | None) -> None:
+    def _notify(self, old: Obj | None, new: Obj | None) -> None:
         for notify in self._subscribers:
             notify(old, new)
 

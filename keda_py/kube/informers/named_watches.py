@@ -172,7 +172,7 @@ class NamedWatches:
             changed = Reference(reference.resource, reference.namespace, name)
             scope.fetched.pop(name, None)
             if name in scope.names and (informer.synced or changed in self._unwatched):
-                self._tell(changed)
+                self._notify(changed)
 
         spec = InformerSpec(
             resource=reference.resource, namespaces=(reference.namespace,), selection=selection, transform=keep
@@ -223,9 +223,9 @@ class NamedWatches:
         self._clock.call_later(READ_AGAIN_SECONDS, lambda: self._spawn_again(reference))
         if version != self._unwatched[reference]:
             self._unwatched[reference] = version
-            self._tell(reference)
+            self._notify(reference)
 
-    def _tell(self, reference: Reference) -> None:
+    def _notify(self, reference: Reference) -> None:
         for notify in self._subscribers:
             notify(reference)
 

@@ -29,7 +29,7 @@ from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import PAGE_SIZE, RETRY_AFTER_CAP, KubeClient
 from keda_py.kube.informers.cache import Cache, key_of
 from keda_py.kube.informers.informer_spec import InformerSpec
-from keda_py.kube.informers.received import check_object, items_of, version_of
+from keda_py.kube.informers.response_checks import check_object, items_of, version_of
 from keda_py.kube.refusals import error_from_status
 from keda_py.kube.resources import Obj
 from keda_py.kube.transport import Request, keep_alive

@@ -18,17 +18,54 @@ import aiohttp
 import orjson
 
 from keda_py.core.values.selectors import LabelSelector
-from keda_py.localkube.access.match_conditions import ConditionsError, are_met
 from keda_py.localkube.access.owners import OwnerReferences
 from keda_py.localkube.model.calls import Call, RequestTarget
 from keda_py.localkube.store.services import Backend, UnresolvedError
 from keda_py.localkube.store.store import Store
+from keda_py.schema.cel import compile_rule
+from keda_py.schema.cel_functions import CelError
 from keda_py.schema.resources import Obj
 from keda_py.schema.status import StatusError, forbidden, internal
 
 _log = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT = 10
+
+
+# `matchConditions` of admission webhooks, in CEL: whether a webhook is called about a write that its rules match.
+#
+# As in a real API server: all conditions must be true. One that is false decides, whatever fails beside it; otherwise
+# an expression that fails is decided by failurePolicy: Fail refuses the write, Ignore passes the webhook over.
+
+
+class ConditionsError(Exception):
+    """A condition has no value for this write, none is false, and failurePolicy is Fail."""
+
+
+def are_met(webhook: Obj, request: Obj) -> bool:
+    """`request` is that of an AdmissionReview, with both objects. Raises ConditionsError."""
+    conditions = webhook.get("matchConditions") or ()
+    if not conditions:
+        return True
+    objects = {"object": request["object"], "oldObject": request["oldObject"]}
+    scope = {**objects, "request": {name: value for name, value in request.items() if name not in objects}}
+    errors = []
+    for condition in conditions:
+        try:
+            if not _holds(condition["expression"], scope):
+                return False
+        except CelError as error:
+            errors.append(f"expression '{condition['expression']}' resulted in error: {error}")
+    if errors and webhook.get("failurePolicy", "Fail") == "Fail":
+        raise ConditionsError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+    return not errors
+
+
+def _holds(expression: str, scope: Obj) -> bool:
+    value = compile_rule(expression)(scope)
+    if not isinstance(value, bool):
+        raise CelError("must evaluate to bool")
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,10 +80,10 @@ def _log_grant(call: Call, wanted: Attributes, decision: AccessDecision) -> None
     """Log the role, the rule and the resource as the rule writes it; administrators have no grant to log."""
     if decision.grant is None:
         return
-    who = {"user": call.user.name, "verb": wanted.verb, "reason": decision.reason}
+    who_fields = {"user": call.user.name, "verb": wanted.verb, "reason": decision.reason}
     asked = {"namespace": wanted.namespace, "resource": wanted.full_resource}
     by = {"role": decision.grant.role, "rule": decision.grant.rule, "rule_resource": decision.grant.resource}
-    _log.debug("request allowed", extra=who | asked | by)
+    _log.debug("request allowed", extra=who_fields | asked | by)
 
 
 def attributes_of(target: RequestTarget, verb: str, call: Call) -> Attributes:

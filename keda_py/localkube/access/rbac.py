@@ -166,5 +166,7 @@ def _reason(binding: Obj, space: str, user: User) -> str:
     place = f"{metadata['name']}/{space}" if space else metadata["name"]
     role = f'{reference["kind"]} "{reference["name"]}"'
     subject = next(s for s in binding["subjects"] if _is_subject(s, user, space))
-    who = f'{subject["kind"]} "{subject["name"]}{"/" + subject["namespace"] if subject.get("namespace") else ""}"'
-    return f'RBAC: allowed by {kind} "{place}" of {role} to {who}'
+    subject_name = (
+        f'{subject["kind"]} "{subject["name"]}{"/" + subject["namespace"] if subject.get("namespace") else ""}"'
+    )
+    return f'RBAC: allowed by {kind} "{place}" of {role} to {subject_name}'

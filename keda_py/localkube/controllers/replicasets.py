@@ -89,7 +89,7 @@ class ReplicaSets:
 
     def _create(self, replicaset: Obj) -> Obj:
         pod = self._context.store.create(self._pods, pods.new_pod(replicaset))
-        self._say(replicaset, "SuccessfulCreate", f"Created pod: {pod['metadata']['name']}")
+        self._record_event(replicaset, "SuccessfulCreate", f"Created pod: {pod['metadata']['name']}")
         return pod
 
     def _remove(self, replicaset: Obj, members: list[Obj], count: int) -> list[Obj]:
@@ -97,11 +97,11 @@ class ReplicaSets:
         for pod in going:
             name = pod["metadata"]["name"]
             self._context.store.delete(self._pods, pod["metadata"]["namespace"], name)
-            self._say(replicaset, "SuccessfulDelete", f"Deleted pod: {name}")
+            self._record_event(replicaset, "SuccessfulDelete", f"Deleted pod: {name}")
         gone = {pod["metadata"]["uid"] for pod in going}
         return [pod for pod in members if pod["metadata"]["uid"] not in gone]
 
-    def _say(self, replicaset: Obj, reason: str, message: str) -> None:
+    def _record_event(self, replicaset: Obj, reason: str, message: str) -> None:
         self._context.events.record(replicaset, EventText(reason=reason, message=message, source=SOURCE))
 
 

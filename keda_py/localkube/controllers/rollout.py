@@ -34,13 +34,13 @@ def next_sizes(deployment: Obj, new: ReplicaSetSize, old: Sequence[ReplicaSetSiz
     if (deployment["spec"].get("strategy") or {}).get("type") == "Recreate":
         return (0 if any(size.desired for size in old) else replicas), [0 for _ in old]
     surge, unavailable = limits(deployment)
-    grown = _grown(new.desired, replicas, surge, sum(size.desired for size in old))
+    grown = _surge_size(new.desired, replicas, surge, sum(size.desired for size in old))
     if grown != new.desired:
         return grown, [size.desired for size in old]
     return grown, _shrunk(new, old, replicas - unavailable)
 
 
-def _grown(desired: int, replicas: int, surge: int, old: int) -> int:
+def _surge_size(desired: int, replicas: int, surge: int, old: int) -> int:
     if desired >= replicas:
         return replicas
     room = replicas + surge - desired - old

@@ -10,7 +10,7 @@ import httpx
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import Connections
 from keda_py.clock import Clock, SystemClock
-from keda_py.net.http.observed import HttpExchange, ObservedTransport
+from keda_py.net.http.observation import HttpExchange, ObservedTransport
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.redirects import GuardedClient
 from keda_py.net.http.transport import AiohttpTransport, ConnectionLimits, Trust

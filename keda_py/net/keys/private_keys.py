@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from keda_py.errors import ConfigError
 from keda_py.net.keys.der import read_der
 from keda_py.net.keys.pem import LONGEST, Block, blocks
-from keda_py.net.keys.sealed_keys import Refused, unsealed
+from keda_py.net.keys.sealed_keys import KeyRefused, unsealed
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -60,7 +60,7 @@ def _read(text: str, password: str, field: str) -> "PrivateKeyTypes":
 
     try:
         return _checked(_load(_block(text), password))
-    except Refused as error:
+    except KeyRefused as error:
         raise ConfigError(f"{field}: {error}", field=field) from None
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise ConfigError(f"{field}: not a private key in PEM, or a wrong password for it", field=field) from None
@@ -68,14 +68,14 @@ def _read(text: str, password: str, field: str) -> "PrivateKeyTypes":
 
 def _block(text: str) -> Block:
     if len(text) > LONGEST:
-        raise Refused(f"is over {LONGEST} characters: {_KNOWN}")
+        raise KeyRefused(f"is over {LONGEST} characters: {_KNOWN}")
     block = next((block for block in blocks(text) if block.label.endswith(_SUFFIX)), None)
     if block is None:
         raise ValueError("no private key")
     if block.label not in (_OPEN, _SEALED, *_BY_LABEL):
-        raise Refused(f"keys of this kind are not read: {_KNOWN}")
+        raise KeyRefused(f"keys of this kind are not read: {_KNOWN}")
     if len(block.body) > _MOST_BYTES:
-        raise Refused(f"is too large: {_KNOWN}")
+        raise KeyRefused(f"is too large: {_KNOWN}")
     return block
 
 
@@ -88,7 +88,7 @@ def _load(block: Block, password: str) -> "PrivateKeyTypes":
     data = unsealed(block.der(), password) if block.label == _SEALED else block.der()
     _, algorithm, *_ = read_der(data).inside()
     if algorithm.inside()[0].object_id() not in _KINDS:  # loading a DSA key already computes with it
-        raise Refused(f"keys of this kind are not read: {_KNOWN}")
+        raise KeyRefused(f"keys of this kind are not read: {_KNOWN}")
     return load_der_private_key(data, None, unsafe_skip_rsa_key_validation=True)
 
 
@@ -98,7 +98,7 @@ def _checked(key: "PrivateKeyTypes") -> "PrivateKeyTypes":
     if not isinstance(key, RSAPrivateKey):
         return key
     if key.key_size > MOST_BITS:
-        raise Refused(f"has {key.key_size} bits: {_KNOWN}")
+        raise KeyRefused(f"has {key.key_size} bits: {_KNOWN}")
     numbers = key.private_numbers()
     p, q, d, n, e = numbers.p, numbers.q, numbers.d, numbers.public_numbers.n, numbers.public_numbers.e
     fits = (
@@ -113,5 +113,5 @@ def _checked(key: "PrivateKeyTypes") -> "PrivateKeyTypes":
         and numbers.iqmp * q % p == 1
     )
     if not fits:
-        raise Refused(f"its numbers do not belong together: {_KNOWN}")
+        raise KeyRefused(f"its numbers do not belong together: {_KNOWN}")
     return key

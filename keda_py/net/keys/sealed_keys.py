@@ -27,7 +27,7 @@ _TRIPLE_DES = "2a864886f70d0307"
 _KEY_BYTES = {"608648016503040102": 16, "608648016503040116": 24, "60864801650304012a": 32, _TRIPLE_DES: 24}
 
 
-class Refused(ValueError):
+class KeyRefused(ValueError):
     """Refusal of a private key, with the reason and the remedy."""
 
 
@@ -36,12 +36,12 @@ def unsealed(envelope: bytes, password: str) -> bytes:
     algorithm, sealed = read_der(envelope).inside()
     scheme, parameters = algorithm.inside()
     if scheme.object_id() != _PBES2:
-        raise Refused(f"its password is not applied by PBES2: {_OTHERWISE}")
+        raise KeyRefused(f"its password is not applied by PBES2: {_OTHERWISE}")
     derivation, encryption = parameters.inside()
     kind, vector = encryption.inside()
     cipher = kind.object_id()
     if cipher not in _KEY_BYTES:
-        raise Refused(f"its cipher is not AES in CBC mode: {_OTHERWISE}")
+        raise KeyRefused(f"its cipher is not AES in CBC mode: {_OTHERWISE}")
     key = _derived(derivation, password.encode("utf-8", "replace"), _KEY_BYTES[cipher])
     return _decrypted(cipher, key, vector.octets(), sealed.octets())
 
@@ -53,18 +53,18 @@ def _derived(derivation: Der, password: bytes, size: int) -> bytes:
         return _by_pbkdf2(password, salt.octets(), size, rest)
     if kind.object_id() == _SCRYPT:
         return _by_scrypt(password, salt.octets(), size, [element.number() for element in rest[:3]])
-    raise Refused(f"its password is not hashed by PBKDF2 or scrypt: {_OTHERWISE}")
+    raise KeyRefused(f"its password is not hashed by PBKDF2 or scrypt: {_OTHERWISE}")
 
 
 def _by_pbkdf2(password: bytes, salt: bytes, size: int, rest: list[Der]) -> bytes:
     rounds, *more = rest
     if not 0 < rounds.number() <= MOST_ROUNDS:
-        raise Refused(f"its password is hashed more than {MOST_ROUNDS} times: {_OTHERWISE}")
+        raise KeyRefused(f"its password is hashed more than {MOST_ROUNDS} times: {_OTHERWISE}")
     # An INTEGER among the optional parameters is the key's size, which the cipher tells too.
     named = [element.inside()[0].object_id() for element in more if element.tag != INTEGER]
     name = _HASHES.get(named[0], "") if named else "sha1"
     if not name:
-        raise Refused(f"its password is not hashed by SHA-1 or SHA-2: {_OTHERWISE}")
+        raise KeyRefused(f"its password is not hashed by SHA-1 or SHA-2: {_OTHERWISE}")
     return hashlib.pbkdf2_hmac(name, password, salt, rounds.number(), size)
 
 
@@ -72,7 +72,7 @@ def _by_scrypt(password: bytes, salt: bytes, size: int, costs: list[int]) -> byt
     n, r, p = costs
     # Checked before hashing: N, r and p are the tenant's, and time and memory grow with their product.
     if min(costs) < 1 or n * r * p > _MOST_SCRYPT:
-        raise Refused(f"scrypt takes more than {_MOST_SCRYPT} (N * r * p) for its password: {_OTHERWISE}")
+        raise KeyRefused(f"scrypt takes more than {_MOST_SCRYPT} (N * r * p) for its password: {_OTHERWISE}")
     return hashlib.scrypt(password, salt=salt, n=n, r=r, p=p, maxmem=_SCRYPT_MEMORY, dklen=size)
 
 

@@ -42,8 +42,8 @@ def match_conditions(account: str = "") -> list[Obj]:
 async def knows_match_conditions(client: KubeClient) -> bool:
     """Whether the API server is new enough; one without a readable version counts as too old."""
     try:
-        told = await client.send(Request(method="GET", path="/version", resource="version"))
-        major, minor = int(str(told.get("major"))), int(str(told.get("minor")).rstrip("+"))
+        version = await client.send(Request(method="GET", path="/version", resource="version"))
+        major, minor = int(str(version.get("major"))), int(str(version.get("minor")).rstrip("+"))
     except (KubeError, ValueError):
         return False
     return (major, minor) >= (1, OLDEST_MINOR)

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Requester:
     """The user who creates an Override; `uid` is "" if the review had none."""
 
     namespace: str
@@ -43,7 +43,7 @@ class Requesters:
         self._found: asyncio.Queue[tuple[Obj, str]] = asyncio.Queue(MOST_QUEUED)
         overrides.subscribe(self._on_change)
 
-    def expect(self, request: Request) -> None:
+    def expect(self, request: Requester) -> None:
         """Remember the user of an admitted review; the Override may be cached already if the review had its uid."""
         live = self._overrides.get(request.namespace, request.name)
         if live is not None and live["metadata"]["uid"] == request.uid:
@@ -81,9 +81,9 @@ class Requesters:
         """Write authors until cancelled; an Override that cannot be written has no author."""
         while True:
             live, user = await self._found.get()
-            told = {**(live.get("status") or {}), "requestedBy": user}
+            changed = {**(live.get("status") or {}), "requestedBy": user}
             try:
-                await patch_status(self._client, OVERRIDES, live, told)
+                await patch_status(self._client, OVERRIDES, live, changed)
             except KubeError as error:
                 fields = {"namespace": live["metadata"]["namespace"], "override": live["metadata"]["name"]}
                 log.warning("author of an override was not recorded", extra=fields | {"error": str(error)})

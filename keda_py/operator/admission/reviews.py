@@ -10,17 +10,21 @@ import socket
 from collections.abc import Iterator, Sequence
 
 from keda_py.errors import KubeError
+from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import Obj
+from keda_py.operator.admission.related_environments import RelatedEnvironments
 from keda_py.operator.admission.related_objects import RelatedObjects
-from keda_py.operator.admission.requesters import Request, Requesters
-from keda_py.operator.admission.webhook.cautions import Cautions, Judged
+from keda_py.operator.admission.requesters import Requester, Requesters
+from keda_py.operator.admission.webhook.cautions import Cautions, JudgedObject
 from keda_py.operator.admission.webhook.forwarded_logs import log_forwarded
 from keda_py.operator.admission.webhook.link import Message
 from keda_py.operator.admission.webhook.orders import give_orders, to_wire
 from keda_py.operator.admission.webhook.paths import SCALED_JOB, SCALED_OBJECT
 from keda_py.operator.admission.webhook.process import WebhookProcess
 from keda_py.operator.admission.webhook.quiet import Quiet
+from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.environments.parts import EnvironmentParts
 from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.ports.listening import listen
 from keda_py.settings.settings import Settings
@@ -76,7 +80,7 @@ class AdmissionServer:
     def show(self, certificate: ServingCertificate) -> None:
         """Serve with another certificate."""
         self._certificate = certificate
-        self.process.tell(_shown(certificate))
+        self.process.tell(_serving_part(certificate))
 
     def leave(self) -> None:
         """Go on answering, but let clients know that they have to connect elsewhere."""
@@ -98,7 +102,7 @@ class AdmissionServer:
         )
         yield {"begin": to_wire(orders)}
         if self._certificate is not None:
-            yield _shown(self._certificate)
+            yield _serving_part(self._certificate)
         if self._leaving:
             yield {"leave": True}
 
@@ -108,8 +112,8 @@ class AdmissionServer:
                 self._begin_answer(message)
             case {"reviewed": review}:
                 self._note(review)
-            case {"log": told}:
-                log_forwarded(told)
+            case {"log": record}:
+                log_forwarded(record)
 
     def _begin_answer(self, question: Message) -> None:
         if self._questions is None or self._asked >= QUESTIONS_AT_ONCE:
@@ -139,7 +143,7 @@ class AdmissionServer:
         self._instruments.process.reconciles.record_review(path, review["code"], review["seconds"])
         if review.get("judged"):
             self._instruments.admission.record_validation(namespace, action)
-        if notes := review.get("told"):
+        if notes := review.get("notes"):
             self._cautions.expect(_judged(review["about"], notes))
         if author := review.get("author"):
             self._requesters.expect(_request(review["about"], review.get("namespace", ""), author))
@@ -152,18 +156,36 @@ class AdmissionServer:
             log.info("object denied", extra=fields)
 
 
-def _judged(about: Message, notes: Sequence[str]) -> Judged:
+def _judged(about: Message, notes: Sequence[str]) -> JudgedObject:
     names = {name: str(about.get(name) or "") for name in ("namespace", "name", "uid")}
-    return Judged(**names, generation=about.get("generation") or 0, notes=notes)
+    return JudgedObject(**names, generation=about.get("generation") or 0, notes=notes)
 
 
-def _request(about: Message, namespace: str, user: str) -> Request:
-    return Request(
+def _request(about: Message, namespace: str, user: str) -> Requester:
+    return Requester(
         namespace=namespace, name=str(about.get("name") or ""), uid=str(about.get("uid") or ""), user=str(user)
     )
 
 
-def _shown(certificate: ServingCertificate) -> Message:
+def _serving_part(certificate: ServingCertificate) -> Message:
     """The certificate without the authority's key, which signs and does not serve."""
     texts = {"ca": certificate.ca, "certificate": certificate.certificate, "key": certificate.key}
     return {"certificate": {name: text.decode() for name, text in texts.items()}}
+
+
+# Assembly of admission: what the webhook's process has to know of other objects and of people who ask.
+
+
+def assemble_admission(
+    settings: Settings,
+    client: KubeClient,
+    events: EventRecorder,
+    instruments: OperatorMetrics,
+    caches: Caches,
+    environments: EnvironmentParts,
+) -> AdmissionServer:
+    """Put it together; nothing runs yet."""
+    related = RelatedEnvironments(client, environments.caches, environments.owners)
+    neighbours = RelatedObjects(client, caches, related)
+    requesters = Requesters(client, environments.caches.overrides)
+    return AdmissionServer(settings, neighbours, events, instruments, requesters)

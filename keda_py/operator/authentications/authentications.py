@@ -27,7 +27,7 @@ class Authentications:
     def __init__(self, parts: ScaledObjectDependencies, users: Mapping[str, Informer]) -> None:
         self._parts, self._users = parts, users
         self._queue = DueQueue(parts.clock, self._work)
-        self._told: dict[ObjectKey, tuple[str, int]] = {}
+        self._reported: dict[ObjectKey, tuple[str, int]] = {}
         self._retries = Retries(interrupted="api request failed", failed="work on authentication failed")
 
     async def run(self) -> None:
@@ -46,7 +46,7 @@ class Authentications:
     def _on_authentication(self, resource: Resource, old: Obj | None, new: Obj | None) -> None:
         key = ObjectKey.of(resource.kind, new or old or {})
         if new is None:
-            self._told.pop(key, None)
+            self._reported.pop(key, None)
         else:
             self._queue.add(key)
 
@@ -72,8 +72,8 @@ class Authentications:
         await ensure_finalizer(self._parts.client, informer.spec.resource, live)
         meta = live["metadata"]
         seen = (meta["uid"], meta.get("generation", 1))
-        if self._told.get(key) != seen:
-            self._told[key] = seen
+        if self._reported.get(key) != seen:
+            self._reported[key] = seen
             self._tell_change(live)
         status = dict(live.get("status") or {})
         for field, users in self._users.items():

@@ -123,8 +123,8 @@ class CloudEventSources:
             message=note,
         )
         for key, source in self._sources.items():
-            told = self._everywhere or reaches(event, key.namespace)
-            if told and is_wanted(kind, source.subscription):
+            reaches_source = self._everywhere or reaches(event, key.namespace)
+            if reaches_source and is_wanted(kind, source.subscription):
                 source.delivery.put(event)
 
     def _on_source(self, kind: str, old: Obj | None, new: Obj | None) -> None:

@@ -21,8 +21,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informers.cache import IndexBy
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.informers.informer_spec import InformerSpec, Transform, whole
-from keda_py.kube.informers.pool import Pool
+from keda_py.kube.informers.informer_spec import InformerSpec, Pool, Transform, whole
 from keda_py.kube.resources import (
     CLOUD_EVENT_SOURCES,
     CLUSTER_CLOUD_EVENT_SOURCES,
@@ -226,7 +225,7 @@ class Caches:
         for informer in (self.event_sources, self.cluster_event_sources):
             await informer.wait_tried()
 
-    def known(self) -> bool:
+    def in_contact(self) -> bool:
         """No watch has been out of contact for longer than a minute."""
         return all(reflector.down_for() < BLIND_SECONDS for reflector in self._reflectors)
 

@@ -68,7 +68,7 @@ keep_pod = only("spec.nodeName", "status.phase", "status.conditions")
 
 
 @dataclass(slots=True)
-class Watched:
+class OnDemandInformer:
     """An informer that a caller asked for; `asked` is monotonic, `followers` keep it however long nothing is asked."""
 
     informer: Informer
@@ -84,7 +84,7 @@ class ClusterReader:
         self._client, self._discovery, self._clock = client, discovery, clock
         self.watches = NamedWatches(client, clock)
         self.watches.subscribe(self._on_change)
-        self._pods: dict[str, Watched] = {}
+        self._pods: dict[str, OnDemandInformer] = {}
         self._asked: dict[Reference, float] = {}
         """Objects that a caller has asked for, and when; monotonic."""
         self._followers: defaultdict[Reference, set[asyncio.Event]] = defaultdict(set)
@@ -177,12 +177,12 @@ class ClusterReader:
         watched.asked = self._clock.monotonic()
         return watched.informer if watched.informer.synced else None
 
-    def _begin(self, namespace: str) -> Watched:
+    def _begin(self, namespace: str) -> OnDemandInformer:
         if self._tasks is None:
             raise RuntimeError("ClusterReader.run is not running")
         informer = Informer(self._client, InformerSpec(resource=PODS, namespaces=(namespace,), transform=keep_pod))
         task = self._tasks.create_task(informer.run(), name=f"informer pods/{namespace}")
-        self._pods[namespace] = Watched(informer=informer, task=task, asked=self._clock.monotonic())
+        self._pods[namespace] = OnDemandInformer(informer=informer, task=task, asked=self._clock.monotonic())
         return self._pods[namespace]
 
     def end_idle(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keda_py.clock import Clock, Timer
-from keda_py.core.pacing.activations import Bucket, Claim, Line
+from keda_py.core.pacing.activations import Bucket, Claim, ClaimQueue
 from keda_py.core.values.object_key import ObjectKey
 
 HELD_SECONDS = 10.0
@@ -37,7 +37,7 @@ class Activations:
         """Forget all turns and waits, as in a new process."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer, self._line = None, Line()
+        self._timer, self._line = None, ClaimQueue()
         self._granted: dict[ObjectKey, dict[str, float]] = {}
         self._parts: dict[ObjectKey, set[str]] = {}
         most = max(self._per_second, 1.0)

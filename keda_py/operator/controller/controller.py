@@ -25,7 +25,7 @@ from keda_py.operator.controller.scalers import renew_scalers
 from keda_py.operator.controller.troubles import StepError, log_recovery, log_trouble
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
-from keda_py.operator.process.quarantine import Held, work_on
+from keda_py.operator.process.quarantine import HeldObject, work_on
 from keda_py.operator.sharding.tenures import Tenures, working_under
 
 log = logging.getLogger(__name__)
@@ -117,11 +117,20 @@ class Controller(Generic[StateT]):
     def on_reading(self, key: ObjectKey) -> None:
         """The HPA's question or a push has produced a reading: decide on it.
 
-        A look that is under way finds it out at its end (`after_look.py`).
+        A look that is under way finds it out at its end (`after_look.py`). Where a source has told other metrics than
+        the HPA was made of, the object is reconciled.
         """
         state = self.states.get(key)
+        if state is not None and state.metrics is not None and self._has_other_metrics(state):
+            state.reconciled.outdate()
+            self.queue.add(key)
+            return
         if state is not None and state.spec is not None and not state.due.looking:
             self._look_at(state)
+
+    def _has_other_metrics(self, state: StateT) -> bool:
+        built = self._parts.readings.built(state.key)
+        return built is not None and built.metrics is not state.metrics
 
     def on_turn(self, key: ObjectKey) -> None:
         """The object may wake its workload now (`activations.py`)."""
@@ -177,7 +186,7 @@ class Controller(Generic[StateT]):
         if due is not None:
             self.queue.add_at(key, due)
 
-    async def _attempt(self, state: StateT, live: Obj | None, held: Held | None) -> float | None:
+    async def _attempt(self, state: StateT, live: Obj | None, held: HeldObject | None) -> float | None:
         """Do what is due. Returns when to come back (monotonic), None for not before something changes."""
         if held is not None and held.trying:  # its turn may have been long in coming
             live = self._kind.live.get(state.key.namespace, state.key.name)
@@ -204,7 +213,7 @@ class Controller(Generic[StateT]):
         trial = self._parts.quarantine.due(state.key) if held is not None else None
         return trial if trial is not None or state.spec is None else state.due.at
 
-    async def _advance(self, state: StateT, live: Obj | None, held: Held | None) -> None:
+    async def _advance(self, state: StateT, live: Obj | None, held: HeldObject | None) -> None:
         """Forget, finalize, or reconcile and look as far as due; an object that is held back only says so."""
         if live is None:
             await self._forget(state)

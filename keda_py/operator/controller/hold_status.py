@@ -15,22 +15,22 @@ from keda_py.core.values.times import write_time
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered, about
-from keda_py.operator.process.quarantine import Held, shows_hold
+from keda_py.operator.process.quarantine import HeldObject, shows_hold
 
 log = logging.getLogger(__name__)
 
 
-async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: Held) -> None:
+async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: HeldObject) -> None:
     """Stop its loop, close its scalers, and say so. Raises KubeError."""
     state.stop()
     await parts.readings.forget(state.key)
     current = state.status.get("conditions") or ()
     ready, known = ConditionValue("False", f"{state.key.kind}{HELD_BACK}", held.text), read_condition(current, "Ready")
-    if held.told and known.reason == ready.reason:
+    if held.from_status and known.reason == ready.reason:
         return  # another replica has written it, and knows more
     listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
     fields: dict[str, Any] = {"conditions": with_condition(listed, "Ready", ready)}
-    if not held.told:
+    if not held.from_status:
         # A hold that is known from the status alone causes no Event and no note: a user may have written that status.
         fields["kedaPy"] = _note_of(parts, state, live, held)
         if known != ready:
@@ -39,7 +39,7 @@ async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: Hel
     await parts.status.write(state, fields)
 
 
-def _note_of(parts: Dependencies, state: Remembered, live: Obj, held: Held) -> dict[str, Any]:
+def _note_of(parts: Dependencies, state: Remembered, live: Obj, held: HeldObject) -> dict[str, Any]:
     """`status.kedaPy`, from which other replicas know of the hold."""
     before, generation = map_at(dict(state.status), "kedaPy"), live["metadata"].get("generation", 0)
     since = before.get("since", "") if before.get("reason") == HELD_BACK else write_time(parts.clock.now())

@@ -20,7 +20,7 @@ async def build_scalers(parts: Dependencies, state: Remembered, spec: TriggersSp
     async with state.without_worker():
         metrics = await parts.status.meanwhile(state, parts.readings.build(spec))
     if parts.readings.built(state.key) is not before:
-        _tell_built(parts, live, spec)
+        _report_built(parts, live, spec)
     return metrics
 
 
@@ -42,10 +42,13 @@ def used_types(spec: TriggersSpec) -> dict[str, str]:
     }
 
 
-def _tell_built(parts: Dependencies, live: Obj, spec: TriggersSpec) -> None:
-    """Record one Event for each type, and one for each key that no scaler reads if the settings ask for it."""
+def _report_built(parts: Dependencies, live: Obj, spec: TriggersSpec) -> None:
+    """Record one Event for each type and each deprecated key; one for each key that no scaler reads, if set so."""
     for kind in dict.fromkeys(trigger.type for trigger in spec.triggers):
         parts.events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
+    for trigger in spec.triggers:
+        for key, text in scaler_class(trigger.type).metadata_model.deprecated_keys(trigger.metadata).items():
+            parts.events.record(live, "Normal", "KEDAScalerInfo", f"scaler {trigger.type} info: {key}: {text}")
     for trigger in spec.triggers if parts.tells_unknown_keys else ():
         scaler = f"{trigger.type} ({trigger.name})" if trigger.name else trigger.type
         for key in scaler_class(trigger.type).metadata_model.unknown_keys(trigger.metadata):

@@ -13,8 +13,8 @@ from keda_py.core.quarantine import Work
 from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Obj, Resource
-from keda_py.operator.decisions.dropped import Evidence
-from keda_py.operator.decisions.history import HISTORY, History, as_stored
+from keda_py.operator.decisions.history import HISTORY, DecisionHistory, as_stored
+from keda_py.operator.decisions.pruned_fields import Evidence
 from keda_py.operator.process.quarantine import shows_hold, work_on
 from keda_py.operator.sharding.tenures import Tenure
 
@@ -147,8 +147,8 @@ class Remembered:
     None until a decision changed. `tenure` is None for an object of another replica. `changed` is done as soon as the
     work under way is outdated. `work` is the journal's name of `begun`, the version on which work began last.
     `shows_hold`: the stored status says that the object is held back. `dropped` are parts of the status that the API
-    server did not keep (`decisions/dropped.py`). `without_worker` is for waits of a reconcile: others have its worker
-    meanwhile.
+    server did not keep (`decisions/pruned_fields.py`). `without_worker` is for waits of a reconcile: others have its
+    worker meanwhile.
     """
 
     resource: Resource
@@ -167,7 +167,7 @@ class Remembered:
     failures: tuple[str, ...] = ()
     stale: frozenset[int] = NOTHING
     troubles: frozenset[str] = NOTHING
-    history: History | None = None
+    history: DecisionHistory | None = None
     tenure: Tenure | None = None
     changed: asyncio.Future[None] | None = None
     begun: str = ""

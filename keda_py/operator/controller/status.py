@@ -21,16 +21,16 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.status import merge_patch, pack, packed, patch_status
 from keda_py.operator.controller.state import NOTHING, Remembered, about, is_about
-from keda_py.operator.decisions.dropped import OWN, DroppedParts, not_kept
 from keda_py.operator.decisions.history import (
     HISTORY,
     PAUSE_SECONDS,
-    History,
+    DecisionHistory,
     is_lively,
+    is_same_history,
     read_history,
-    tells_the_same,
     with_entry,
 )
+from keda_py.operator.decisions.pruned_fields import OWN, DroppedParts, not_kept
 from keda_py.operator.decisions.record import Entry
 from keda_py.operator.sharding.tenures import working_under
 
@@ -54,7 +54,7 @@ class StatusWriter:
     def note(self, state: Remembered, entry: Entry) -> None:
         """Add a decision that changed to the history, which the next writes carry."""
         if self._keep:
-            before = state.history or History(packed=pack(read_history(state.status)))
+            before = state.history or DecisionHistory(packed=pack(read_history(state.status)))
             state.history = with_entry(before, entry, self._keep)
 
     async def write_last(self, last: Iterable[tuple[Remembered, Mapping[str, Any]]]) -> None:
@@ -83,7 +83,7 @@ class StatusWriter:
         if history is None or HISTORY in self._dropped_of(state):
             return False
         stored = self._stored(state)
-        return stored != history.packed and not tells_the_same(history, stored)
+        return stored != history.packed and not is_same_history(history, stored)
 
     def stage(self, state: Remembered, wanted: Mapping[str, Any]) -> None:
         """Add fields to the next write; `state.status` has them from now on."""
@@ -159,7 +159,7 @@ class StatusWriter:
         merged = {**fields, OWN: own or None}
         return {name: value for name, value in merged.items() if value is not None and name not in dropped}
 
-    def _carries(self, history: History, state: Remembered, status: Mapping[str, Any]) -> bool:
+    def _carries(self, history: DecisionHistory, state: Remembered, status: Mapping[str, Any]) -> bool:
         """Whether a write takes the history along: one that is needed anyhow, else one in a pause of five minutes."""
         if not self.is_behind(state):
             return False

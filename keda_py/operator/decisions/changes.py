@@ -60,7 +60,7 @@ class Changes:
 
     def _drop_oldest(self) -> None:
         key = self._order.popleft()
-        if self._take_gone(key):
+        if self._forget_first(key):
             return
         self._count -= 1
         self._of[key].drop()
@@ -68,9 +68,9 @@ class Changes:
             del self._of[key]
 
     def _still_there(self) -> Iterator[ObjectKey]:
-        return (key for key in self._order if not self._take_gone(key))
+        return (key for key in self._order if not self._forget_first(key))
 
-    def _take_gone(self, key: ObjectKey) -> bool:
+    def _forget_first(self, key: ObjectKey) -> bool:
         """Note that the first entry of an object leaves `_order`; True if its line had been dropped before."""
         if key not in self._gone:
             return False

@@ -40,7 +40,7 @@ Change = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class DecisionHistory:
     """The changes of one object; from `due` on (monotonic) they may cause a write of their own."""
 
     packed: bytes = NO_CHANGES
@@ -52,26 +52,26 @@ class History:
         return tuple(unpack(self.packed))
 
 
-def with_entry(history: History, entry: Entry, keep: timedelta) -> History:
+def with_entry(history: DecisionHistory, entry: Entry, keep: timedelta) -> DecisionHistory:
     """Add a change to a history; nothing is added if the first decision after a start repeats the last one."""
     change, before = compact(entry), history.changes
     if before and before[-1]["reason"] == change["reason"] and not entry.scaled:
         return history
     oldest = write_time(entry.at - keep)
     kept = [one for one in (*before, change) if one["time"] >= oldest]
-    return History(packed=pack(_bounded(kept)), due=history.due)
+    return DecisionHistory(packed=pack(_bounded(kept)), due=history.due)
 
 
-def as_stored(history: History, stored: object) -> History:
+def as_stored(history: DecisionHistory, stored: object) -> DecisionHistory:
     """The history in the bytes of the status where that tells the same, so that memory and cache hold them once."""
     if stored is history.packed or not isinstance(stored, bytes):
         return history
-    return replace(history, packed=stored) if stored == history.packed or tells_the_same(history, stored) else history
+    return replace(history, packed=stored) if stored == history.packed or is_same_history(history, stored) else history
 
 
-def tells_the_same(history: History, told: object) -> bool:
+def is_same_history(history: DecisionHistory, stored: object) -> bool:
     """Whether a packed list is the history in other words: an API server writes numbers in its own way."""
-    return isinstance(told, bytes) and len(told) <= LONG and unpack(told) == unpack(history.packed)
+    return isinstance(stored, bytes) and len(stored) <= LONG and unpack(stored) == unpack(history.packed)
 
 
 def compact(entry: Entry) -> Change:
@@ -91,12 +91,12 @@ def compact(entry: Entry) -> Change:
 
 
 def _trigger(note: TriggerNote) -> Change:
-    told: dict[str, Any] = {"metric": note.metric[:MOST_CHARACTERS], "active": note.active}
+    document: dict[str, Any] = {"metric": note.metric[:MOST_CHARACTERS], "active": note.active}
     if note.value is not None and isfinite(note.value):
-        told["value"] = note.value
+        document["value"] = note.value
     if note.error:
-        told["error"] = note.error[:MOST_CHARACTERS]
-    return told | ({"fallback": True} if note.in_fallback else {})
+        document["error"] = note.error[:MOST_CHARACTERS]
+    return document | ({"fallback": True} if note.in_fallback else {})
 
 
 def _bounded(changes: list[Change]) -> list[Change]:
@@ -113,7 +113,7 @@ def has_scaled(change: Change) -> bool:
     return bool(counts.get("before") != counts.get("after") or map_at(change, "jobs").get("created"))
 
 
-def is_lively(history: History, now: datetime) -> bool:
+def is_lively(history: DecisionHistory, now: datetime) -> bool:
     """Whether it changes so often that not every write carries it."""
     recent = write_time(now - timedelta(seconds=PAUSE_SECONDS))
     return len([one for one in history.changes if one["time"] > recent]) > LIVELY_CHANGES
@@ -146,18 +146,21 @@ def _readable(listed: Sequence[Any]) -> Iterator[Change]:
 
 def _read_triggers(change: Any) -> Iterator[Change]:
     for _, one in zip(range(MOST_TRIGGERS), maps_at(change, "triggers"), strict=False):
-        told: dict[str, Any] = {"metric": text_at(one, "metric")[:MOST_CHARACTERS], "active": one.get("active") is True}
+        document: dict[str, Any] = {
+            "metric": text_at(one, "metric")[:MOST_CHARACTERS],
+            "active": one.get("active") is True,
+        }
         value, error = one.get("value"), text_at(one, "error")[:MOST_CHARACTERS]
         if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-            told["value"] = value
-        told |= {"error": error} if error else {}
-        yield told | ({"fallback": True} if one.get("fallback") is True else {})
+            document["value"] = value
+        document |= {"error": error} if error else {}
+        yield document | ({"fallback": True} if one.get("fallback") is True else {})
 
 
 def in_full(change: Change) -> dict[str, Any]:
     """A change in the fields of the insight API, where the note of who asked for it is its cause."""
-    told = {"triggers": [], **{name: value for name, value in change.items() if name != "notes"}}
-    return told | ({"because": change["notes"][0], "ruled": True} if change.get("notes") else {})
+    document = {"triggers": [], **{name: value for name, value in change.items() if name != "notes"}}
+    return document | ({"because": change["notes"][0], "ruled": True} if change.get("notes") else {})
 
 
 def _count(value: object) -> int | None:

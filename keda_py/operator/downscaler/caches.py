@@ -38,7 +38,7 @@ class DownscalerCaches:
         for informer in self.all:
             await informer.wait_tried()
 
-    def known(self) -> bool:
+    def in_contact(self) -> bool:
         """Whether all caches have synced and no watch has been out of contact for long."""
         return all(one.synced and one.down_for() < BLIND_SECONDS for one in self.all)
 

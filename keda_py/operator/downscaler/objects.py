@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
-from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, Annotated, Outcome
+from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, AnnotatedObject, DesiredFields
 from keda_py.core.environment.downscaler.timespecs import LONGEST
 from keda_py.core.environment.spec import EXCLUDE
 from keda_py.core.pacing.activations import PRIORITY
@@ -33,7 +33,7 @@ _SELECTOR = ("template", "spec", "nodeSelector")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Downscaled:
+class DownscaledKind:
     """A kind: the path of each field below `spec`, and the value that an absent field stands for."""
 
     resource: Resource
@@ -41,12 +41,12 @@ class Downscaled:
     defaults: Mapping[str, Any]
 
 
-def _of(resource: Resource, **defaults: Any) -> Downscaled:
+def _of(resource: Resource, **defaults: Any) -> DownscaledKind:
     paths = {name: (_SELECTOR if name == "nodeSelector" else (name,)) for name in defaults}
-    return Downscaled(resource=resource, paths=paths, defaults=defaults)
+    return DownscaledKind(resource=resource, paths=paths, defaults=defaults)
 
 
-DOWNSCALED: Mapping[str, Downscaled] = {
+DOWNSCALED: Mapping[str, DownscaledKind] = {
     kind.resource.plural: kind
     for kind in (
         _of(DEPLOYMENTS, replicas=1),
@@ -74,7 +74,7 @@ def keep(live: Obj) -> Obj:
     }
 
 
-DOWNSCALED_BY_KIND: Mapping[str, Downscaled] = {kind.resource.kind: kind for kind in DOWNSCALED.values()}
+DOWNSCALED_BY_KIND: Mapping[str, DownscaledKind] = {kind.resource.kind: kind for kind in DOWNSCALED.values()}
 
 
 def keep_namespace(live: Obj) -> Obj:
@@ -95,16 +95,16 @@ def annotations_of(live: Obj) -> dict[str, str]:
     }
 
 
-def _field(live: Obj, kind: Downscaled, name: str) -> Any:
+def _field(live: Obj, kind: DownscaledKind, name: str) -> Any:
     value: Any = live.get("spec")
     for step in kind.paths[name]:
         value = value.get(step) if isinstance(value, dict) else None
     return kind.defaults[name] if value is None else value
 
 
-def annotated(live: Obj, annotations: Mapping[str, str] | None = None) -> Annotated:
+def annotated(live: Obj, annotations: Mapping[str, str] | None = None) -> AnnotatedObject:
     """The object as decisions read it; `annotations` replace its own."""
-    return Annotated(
+    return AnnotatedObject(
         kind=live["kind"],
         namespace=namespace_of(live),
         name=name_of(live),
@@ -123,7 +123,7 @@ def _created(live: Obj) -> datetime:
         return _LONG_AGO
 
 
-def patch_of(live: Obj, before: Annotated, outcome: Outcome) -> Obj:
+def patch_of(live: Obj, before: AnnotatedObject, outcome: DesiredFields) -> Obj:
     """Build the merge patch of an outcome, bound to the resourceVersion that was decided on."""
     spec: Obj = {}
     for name, value in _changes(before.fields, outcome.fields).items():

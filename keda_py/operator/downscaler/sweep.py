@@ -2,7 +2,7 @@
 
 Nothing is kept here: the original count is stored in an annotation of the object, in the same patch as the downscaled
 count, so that after a kill the next process, or py-kube-downscaler itself, continues. Changes by other clients are
-judged again at the next minute, never at once, so that no two clients write in turns. In: `deciding.py`. Out: patches,
+judged again at the next minute, never at once, so that no two clients write in turns. In: `decisions.py`. Out: patches,
 and overlays that put ScaledObjects to sleep. Rule: an object of which something is not known keeps its count.
 """
 
@@ -13,8 +13,8 @@ from contextlib import ExitStack
 
 from keda_py.apis.foreign import map_at, name_of, namespace_of
 from keda_py.core.environment.decision.members import OverlayAsleep, OverlayReplicas
-from keda_py.core.environment.downscaler.decision import Annotated, Outcome
-from keda_py.core.environment.overrides import Overrides, Target
+from keda_py.core.environment.downscaler.decision import AnnotatedObject, DesiredFields
+from keda_py.core.environment.overrides import Overrides, TargetKey
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
@@ -22,11 +22,10 @@ from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS, Obj, Resource
 from keda_py.operator.cluster.caches import BY_TARGET, target_key
 from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.state import LATE_SECONDS
-from keda_py.operator.downscaler.deciding import Decided, Deciding
-from keda_py.operator.downscaler.dependencies import DownscalerDependencies
+from keda_py.operator.downscaler.decisions import Deciding, DownscaleDecision
+from keda_py.operator.downscaler.dependencies import DownscalerDependencies, Problems, key_of
 from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotations_of, patch_of
-from keda_py.operator.downscaler.problems import Problems, key_of
-from keda_py.operator.environments.overlays import Laid, Removal
+from keda_py.operator.environments.overlays import Removal, SpecLayer
 
 MINUTE = 60.0
 PAUSE = 0.5
@@ -52,14 +51,14 @@ class Sweep:
         self._written: dict[ObjectKey, float] = {}
         self._writing = set[ObjectKey]()
         self._at_once = asyncio.Semaphore(AT_ONCE)
-        self._told = ""
+        self._reported = ""
         self._waiting = set[ObjectKey]()
 
     async def restore(self) -> None:
         """Restore which ScaledObjects sleep, before any of them is reconciled."""
         await self._parts.caches.tried()
         self._every = True
-        if self._parts.caches.known():
+        if self._parts.caches.in_contact():
             known = dict[str, Overrides]()
             async for live in _in_turns(self._parts.scaled_objects.objects()):
                 self._lay(live, await self._decide(live, known))
@@ -111,10 +110,10 @@ class Sweep:
 
     async def _sweep(self, writes: asyncio.TaskGroup) -> None:
         """Process all or the changed objects. Writes run in tasks of their own: a slow one delays only its object."""
-        if not self._parts.caches.known():
+        if not self._parts.caches.in_contact():
             self._tell_blind()
             return
-        self._told = ""
+        self._reported = ""
         every, changed = self._every, self._changed
         self._every, self._changed, known = False, set(), dict[str, Overrides]()
         async for live in _in_turns(self._objects() if every else self._of(changed)):
@@ -131,7 +130,7 @@ class Sweep:
                 self._writing.add(key_of(live))
                 writes.create_task(self._write(live, decided.before, outcome))
 
-    def _has_turn(self, live: Obj, outcome: Outcome) -> bool:
+    def _has_turn(self, live: Obj, outcome: DesiredFields) -> bool:
         """Whether it may be written now: waking from zero takes a turn in the cluster's budget of activations
         (`on_turn`).
         """
@@ -161,19 +160,19 @@ class Sweep:
         self._changed.add(ObjectKey(NAMESPACES.kind, "", namespace))
         self._due.set()
 
-    def remembers(self, namespace: str, target: Target) -> bool:
+    def remembers(self, namespace: str, target: TargetKey) -> bool:
         """Whether annotations rule that workload and remember its count; also true while that is not known."""
         kind = DOWNSCALED_BY_KIND[target.kind]
         if kind.resource.plural not in self._parts.caches.workloads:
             return False
         live = self._parts.caches.of_kind(target.kind).get(namespace, target.name)
-        return not self._parts.caches.known() or (live is not None and self._deciding.is_marked(live))
+        return not self._parts.caches.in_contact() or (live is not None and self._deciding.is_marked(live))
 
     def _tell_blind(self) -> None:
         problem = self._parts.caches.problem()
-        if problem and problem != self._told:
+        if problem and problem != self._reported:
             log.warning("downscaler annotations are not obeyed: watches are down", extra={"error": problem})
-        self._told = problem
+        self._reported = problem
 
     def _objects(self) -> Iterator[Obj]:
         yield from self._parts.caches.every()
@@ -194,7 +193,7 @@ class Sweep:
             if (live := informer.get(key.namespace, key.name)) is not None:
                 yield live
 
-    async def _decide(self, live: Obj, known: dict[str, Overrides]) -> Decided | None:
+    async def _decide(self, live: Obj, known: dict[str, Overrides]) -> DownscaleDecision | None:
         """Decide about one object; None keeps it as it is, if something is not known or unreadable. `known` caches
         Overrides by namespace.
         """
@@ -212,13 +211,13 @@ class Sweep:
             self._problems.clear(live)
         return decided
 
-    def _lay(self, live: Obj, decided: Decided | None) -> None:
+    def _lay(self, live: Obj, decided: DownscaleDecision | None) -> None:
         if live["kind"] != SCALED_OBJECTS.kind or decided is None:
             return
         count = decided.outcome.sleeps_at if decided.outcome is not None else None
         overlay = OverlayReplicas(count) if count else OverlayAsleep()
         off = Removal("with its downscaler annotations, or those of its workload or namespace")
-        laid = off if count is None else Laid(overlay, BECAUSE, "AsleepByAnnotation")
+        laid = off if count is None else SpecLayer(overlay, BECAUSE, "AsleepByAnnotation")
         self._parts.overlays.put(ObjectKey.of(SCALED_OBJECTS.kind, live), laid)
 
     def _is_fresh(self, live: Obj) -> bool:
@@ -226,7 +225,7 @@ class Sweep:
         written = self._written.get(key_of(live))
         return written is not None and self._parts.clock.monotonic() - written < MINUTE
 
-    async def _write(self, live: Obj, before: Annotated, outcome: Outcome) -> None:
+    async def _write(self, live: Obj, before: AnnotatedObject, outcome: DesiredFields) -> None:
         resource = _resource(live["kind"])
         about = {"kind": live["kind"], "namespace": namespace_of(live), "object": name_of(live)}
         async with self._at_once:

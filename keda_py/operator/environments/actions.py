@@ -18,9 +18,9 @@ from keda_py.kube.resources import CRON_JOBS, Obj
 from keda_py.kube.scale import write_scale
 from keda_py.operator.controller.state import about, version_of
 from keda_py.operator.environments.known.caches import MEMBERS
-from keda_py.operator.environments.known.further import TARGET
+from keda_py.operator.environments.known.further_kinds import TARGET
 from keda_py.operator.environments.known.native_hpas import NativeHpas
-from keda_py.operator.environments.state import EnvironmentMemory, Written
+from keda_py.operator.environments.state import CountWrite, EnvironmentMemory
 
 AT_ONCE = 20
 
@@ -60,9 +60,9 @@ class Writes:
             for decision in decisions:
                 if decision.mark is not None or isinstance(decision.action, SetReplicas | Suspend | Resume):
                     tasks.create_task(one(decision))
-        told = [error for error in self.errors if not isinstance(error, Conflict)]
-        self.state.write_error = (self.state.write_error or str(told[0])) if told else ""
-        for error in (*told, *self.errors):
+        lasting = [error for error in self.errors if not isinstance(error, Conflict)]
+        self.state.write_error = (self.state.write_error or str(lasting[0])) if lasting else ""
+        for error in (*lasting, *self.errors):
             raise error
 
     async def _change_mark(self, change: MarkChange, key: str) -> bool:
@@ -94,12 +94,12 @@ async def _apply(client: KubeClient, state: EnvironmentMemory, decision: MemberD
         case SetReplicas(replicas=count):
             target = live.get(TARGET) or _TARGETS[live["kind"]]
             scale = await write_scale(client, target, namespace, name, count, version)
-            state.written[key] = Written(int(scale.resource_version or 0), scale.replicas)
+            state.written[key] = CountWrite(int(scale.resource_version or 0), scale.replicas)
         case Suspend() | Resume():
             suspend = isinstance(decision.action, Suspend)
             change = {"metadata": {"resourceVersion": version}, "spec": {"suspend": suspend}}
             answer = await client.patch(CRON_JOBS.named(namespace, name), change)
-            state.written[key] = Written(version_of(answer), 0 if suspend else 1)
+            state.written[key] = CountWrite(version_of(answer), 0 if suspend else 1)
             count = 0 if suspend else 1
         case _:
             return

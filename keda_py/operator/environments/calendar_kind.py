@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.apis.environments.calendar import CalendarStatus
-from keda_py.core.environment.calendar.questions import moment_of
-from keda_py.core.environment.calendar.report import invalid_status, status_of
+from keda_py.core.environment.calendar.queries import invalid_status, moment_of, status_of
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
@@ -23,7 +22,7 @@ LONGEST_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CalendarPlaceholder:
     """Stands for a spec in the controller; the looks themselves set when the next one is due."""
 
     polling_interval: timedelta = LONGEST_RETRY
@@ -33,7 +32,7 @@ class Standing:
 class CalendarMemory(Remembered):
     """State of one calendar between two looks; nothing of it has to survive a restart."""
 
-    spec: Standing | None = None
+    spec: CalendarPlaceholder | None = None
 
 
 class CalendarObjects(Kind[CalendarMemory]):
@@ -45,7 +44,7 @@ class CalendarObjects(Kind[CalendarMemory]):
         self._parts, self.live = parts, live
 
     async def reconcile(self, state: CalendarMemory, live: Obj) -> None:
-        state.spec = Standing()
+        state.spec = CalendarPlaceholder()
         state.due.look_now()
         state.reconciled.finish(live)
 

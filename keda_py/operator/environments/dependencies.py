@@ -7,9 +7,10 @@ from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
-from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
+from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.waking.waking import Waking
 
 
@@ -18,7 +19,8 @@ class EnvironmentDependencies(Dependencies):
     """Dependencies of environments beyond those of all controllers. `cluster` has the ScaledObjects.
 
     `acts` is true on the replica that stores and applies decisions: with several active replicas only the leader. The
-    others compute the same decisions, and apply only the overlays of ScaledObjects. `waking` is None without wakers.
+    others compute the same decisions, and apply only the overlays of ScaledObjects.
+    `waking` and `requests` are None without wakers.
     """
 
     caches: EnvironmentCaches
@@ -30,3 +32,4 @@ class EnvironmentDependencies(Dependencies):
     bounds: Overlays
     acts: Callable[[], bool]
     waking: Waking | None
+    requests: WakeRequests | None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from keda_py.apis.foreign import text_at
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.decision import EnvironmentDecision
-from keda_py.core.environment.decision.members import Reason
+from keda_py.core.environment.decision.members import MemberReason
 from keda_py.core.environment.decision.report import STILL_UP
 from keda_py.core.environment.decision.state import EnvironmentState, Phase, Stage
 from keda_py.core.environment.decision.still_up import still_up_in_words
@@ -21,7 +21,7 @@ _PHASES = {
 }
 
 
-_NO_NEWS = (Reason.KEPT_UP, Reason.CONTESTED, Reason.PUT_TO_SLEEP, Reason.PUT_TO_SLEEP_AGAIN)
+_NO_NEWS = (MemberReason.KEPT_UP, MemberReason.CONTESTED, MemberReason.PUT_TO_SLEEP, MemberReason.PUT_TO_SLEEP_AGAIN)
 """A member that is up for one of these reasons needs no StillUp Event: it has one of its own, or is being scaled down.
 """
 
@@ -59,12 +59,12 @@ def _phase_events(before: EnvironmentState, decision: EnvironmentDecision) -> It
 
 def _not_done(before: EnvironmentState, decision: EnvironmentDecision) -> list[str]:
     """The first members that have had their turn and are not up, or down, yet."""
-    begun = {Reason.WOKEN: Stage.RISING, Reason.PUT_TO_SLEEP: Stage.FALLING}
+    begun = {MemberReason.WOKEN: Stage.RISING, MemberReason.PUT_TO_SLEEP: Stage.FALLING}
     found = []
     for member in decision.members:
         known = before.members.get(member.key)
         under_way = known is not None and begun.get(member.reason) is known.stage
-        if under_way or member.reason is Reason.NOT_READY:
+        if under_way or member.reason is MemberReason.NOT_READY:
             found.append(member.key)
     return found[:_MOST_NAMED]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.decision.seen import MemberSeen, Role
+from keda_py.core.environment.decision.observation import MemberSeen, Role
 from keda_py.core.environment.decision.state import MemberState
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.meaning.jobs import JobSchedule, check_jobs, read_job
@@ -46,8 +46,8 @@ class JudgedJobs:
         before, self.calendar, self.jobs = self.never_run, calendar, jobs
         self.never_run = frozenset(job.name for job, _ in found)
         new = [(job, warning) for job, warning in found if before is not None and job.name not in before]
-        told = [f"CronJob/{job.name}: {warning.message} [{warning.code}]" for job, warning in new[:MOST_TOLD]]
-        return [*told, *([f"{len(new) - MOST_TOLD} more CronJobs never run"] if len(new) > MOST_TOLD else [])]
+        sentences = [f"CronJob/{job.name}: {warning.message} [{warning.code}]" for job, warning in new[:MOST_TOLD]]
+        return [*sentences, *([f"{len(new) - MOST_TOLD} more CronJobs never run"] if len(new) > MOST_TOLD else [])]
 
 
 def running_jobs(

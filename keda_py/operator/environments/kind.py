@@ -22,10 +22,10 @@ from keda_py.apis.parsing import parse_manifest
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
-from keda_py.core.environment.decision.goal import Reason as GoalReason
+from keda_py.core.environment.decision.goal import GoalReason
 from keda_py.core.environment.decision.members import SetReplicas
+from keda_py.core.environment.decision.observation import EnvironmentSeen, Role
 from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, held_up
-from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState
 from keda_py.core.environment.decision.stored import StoredState, read_stored
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
@@ -46,17 +46,17 @@ from keda_py.operator.environments.actions import Writes
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events
 from keda_py.operator.environments.job_warnings import REASON, running_jobs
-from keda_py.operator.environments.known.changes import Change, change_of, change_of_member
-from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
+from keda_py.operator.environments.known.changes import DueEnvironments, change_of, change_of_member
+from keda_py.operator.environments.known.further_kinds import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
 from keda_py.operator.environments.known.native_hpas import NativeHpas, change_of_mark
 from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.members import Members
-from keda_py.operator.environments.others import find_others, is_moving
+from keda_py.operator.environments.other_workloads import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.savings import account, stored_accounts
-from keda_py.operator.environments.state import EnvironmentMemory, Read, releasing, told_of
+from keda_py.operator.environments.state import EnvironmentMemory, ParsedEnvironment, releasing, told_of
+from keda_py.operator.environments.waking.settling import EnvironmentWaking
 from keda_py.operator.environments.wire import fields_of
-from keda_py.operator.waking.environments import EnvironmentWaking
 
 LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
 """The longest waits between two looks: without any known change, and while files with holidays have to be read again.
@@ -68,7 +68,7 @@ RETRY_SECONDS = 1.0
 BEHIND_SECONDS = 1.0
 """Pause before the next attempt while our cache does not show yet what another replica, or a person, has written."""
 
-ReadChange = Callable[[Obj | None, Obj | None], Change | None]
+ReadChange = Callable[[Obj | None, Obj | None], DueEnvironments | None]
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._hpas = NativeHpas(parts.cluster.hpas)
         self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas)
         self._turns = Turns()
-        self._waking = EnvironmentWaking(parts.waking)
+        self._waking = EnvironmentWaking(parts.waking, parts.requests)
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
         """Parse the object and add the finalizer, which keeps it until its members are up. Raises StepError and
@@ -104,7 +104,7 @@ class Environments(Kind[EnvironmentMemory]):
         # Overlays that were restored from the stored status count as laid, so that the next look removes those of
         # objects that are gone.
         state.laid |= self._parts.overlays.names_by(state.uid)
-        state.spec = Read(written=written, spec=spec)
+        state.spec = ParsedEnvironment(written=written, spec=spec)
         state.due.look_now()
         state.reconciled.finish(live)
 
@@ -134,7 +134,7 @@ class Environments(Kind[EnvironmentMemory]):
             raise
         spec = releasing(live)
         decision = await self._decide(state, spec, None)
-        state.spec = Read(written=None, spec=spec)
+        state.spec = ParsedEnvironment(written=None, spec=spec)
         if not self._parts.acts():
             return
         if decision.released and await remove_finalizer(self._parts.client, ENVIRONMENTS, live):
@@ -146,19 +146,19 @@ class Environments(Kind[EnvironmentMemory]):
 
     async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
         """Report that the deletion waits because the counts cannot be read. Raises KubeError."""
-        told = f"the counts of its members cannot be read: {problem}; it is deleted as soon as that works"
-        self._tell_held_up(state, live, told)
+        text = f"the counts of its members cannot be read: {problem}; it is deleted as soon as that works"
+        self._report_held_up(state, live, text)
         listed = with_condition(
-            state.status.get("conditions") or (), RELEASED, ConditionValue("False", COUNT_UNKNOWN, told)
+            state.status.get("conditions") or (), RELEASED, ConditionValue("False", COUNT_UNKNOWN, text)
         )
         await self._parts.status.write(state, {"conditions": listed})
 
-    def _tell_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
+    def _report_held_up(self, state: EnvironmentMemory, live: Obj | None, text: str) -> None:
         if not self._parts.acts():
             return  # the leader records it
-        if live is not None and told and told != state.held_up:
-            self._parts.events.record(live, "Warning", "EnvironmentHeldUp", told)
-        state.held_up = told
+        if live is not None and text and text != state.held_up:
+            self._parts.events.record(live, "Warning", "EnvironmentHeldUp", text)
+        state.held_up = text
 
     async def _decide(
         self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
@@ -222,11 +222,11 @@ class Environments(Kind[EnvironmentMemory]):
             stored_accounts(state.status), seen, decision.state, self._parts.clock.now(), first=not state.accounts
         )
         status = decision.status.model_copy(update={"awaiting_turn": len(waits), "savings": savings})
-        told = [
+        events = [
             *events_of(before, decision),
             *condition_events(state.status.get("conditions") or (), status.conditions),
             *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
-            *self._tell_lost(state, stored),
+            *self._loss_events(state, stored),
         ]
         remembers = decision.state.members != before.members
         fields = fields_of(EnvironmentStatus, status)
@@ -238,8 +238,8 @@ class Environments(Kind[EnvironmentMemory]):
         state.accounts = True
         if not self._parts.acts():
             return  # leadership was lost meanwhile: the status was not written, so nothing may be scaled
-        self._tell_held_up(state, live, held_up(decision.status))
-        for kind, reason, note in told if live is not None else ():
+        self._report_held_up(state, live, held_up(decision.status))
+        for kind, reason, note in events if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
@@ -248,16 +248,16 @@ class Environments(Kind[EnvironmentMemory]):
             state.due.look_now()
 
     @staticmethod
-    def _tell_lost(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
+    def _loss_events(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
         """Report once per problem what the stored status has lost; the Valid condition reports entries that stay
         unreadable.
         """
-        told = (*stored.lost, *stored.unreadable.values())
-        for problem in told if told != state.lost else ():
+        losses = (*stored.lost, *stored.unreadable.values())
+        for problem in losses if losses != state.lost else ():
             log.warning("part of the stored status cannot be read", extra=about(state) | {"error": problem})
             if problem in stored.lost:
                 yield "Warning", "EnvironmentInvalid", f"{problem}; it is written anew"
-        state.lost = told
+        state.lost = losses
 
     def _follow(
         self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen, before: EnvironmentState
@@ -291,11 +291,11 @@ class Environments(Kind[EnvironmentMemory]):
         """
         own = {one.key for one in seen.members if one.role is Role.SCALED_OBJECT and not one.owned_by}
         calendar = map_at(self.live.get(state.key.namespace, state.key.name), "spec", "calendarRef")
-        told = ruler(state.key.name, decision.status, calendar)
+        by = ruler(state.key.name, decision.status, calendar)
         released = by_environment(state.key.name, decision.goal.because)
         for member in decision.members:
             if member.key in own:
-                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member, released), state.uid)
+                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(by, member, released), state.uid)
         for gone in state.laid - {one.key for one in seen.members}:
             self._parts.overlays.put(_scaled_object(state, gone), None, state.uid)
         state.laid = frozenset(own)
@@ -310,7 +310,7 @@ class Environments(Kind[EnvironmentMemory]):
 
     def _longest_wait(self, spec: EnvironmentSpec, written: Environment | None) -> float:
         """Seconds until the next look, for changes that no watch reports."""
-        if not self._parts.caches.known():
+        if not self._parts.caches.in_contact():
             return READ_SOON_SECONDS
         if written is not None and self._parts.calendars.has_files(spec.namespace, spec.name, written.spec):
             return FILES_SECONDS
@@ -348,14 +348,14 @@ class Environments(Kind[EnvironmentMemory]):
         for informer in caches.members.values():
             yield informer.on_restore(partial(_on_restore, controller))
 
-    def _change_of_environment(self, old: Obj | None, new: Obj | None) -> Change | None:
+    def _change_of_environment(self, old: Obj | None, new: Obj | None) -> DueEnvironments | None:
         """A change of another Environment's spec, of the members that it remembers, or, on a follower, of any stored
         status.
         """
         if old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new):
-            return Change(namespace_of(new or old))
+            return DueEnvironments(namespace_of(new or old))
         if not self._parts.acts() and old.get("status") != new.get("status"):
-            return Change(namespace_of(new))
+            return DueEnvironments(namespace_of(new))
         return None
 
     def _on_change(

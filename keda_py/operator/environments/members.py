@@ -1,4 +1,4 @@
-"""The members of an Environment and their state, from caches and from the answers in `others.py`.
+"""The members of an Environment and their state, from caches and from the answers in `other_workloads.py`.
 
 A workload under a ScaledObject is a member through it, unless its owner has paused the ScaledObject. In:
 `known/caches.py` and the operator's ScaledObjects. Out: `MemberSeen`. Next: `kind.py`, which decides.
@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
-from keda_py.core.environment.decision.seen import OUR_MANAGER, Heir, MemberSeen, Role, is_ready
+from keda_py.core.environment.decision.observation import OUR_MANAGER, Heir, MemberSeen, Role, is_ready
 from keda_py.core.environment.decision.state import EnvironmentState, MemberState, Stage, key_of_workload
 from keda_py.core.environment.decision.stored import read_stored
-from keda_py.core.environment.overrides import Target
+from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
 from keda_py.core.hpa.conditions import ZeroMark
 from keda_py.core.values.durations import parse_time
@@ -25,8 +25,8 @@ from keda_py.operator.environments.known.changes import pause_between
 from keda_py.operator.environments.known.native_hpas import NativeHpas
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.known.targets import is_going, paused_by_owner, workload_of
-from keda_py.operator.environments.others import Others
-from keda_py.operator.environments.state import Written
+from keda_py.operator.environments.other_workloads import OtherWorkloads
+from keda_py.operator.environments.state import CountWrite
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _ASLEEP = (Stage.FALLING, Stage.DOWN)
@@ -45,7 +45,7 @@ _UNKNOWN = Count(None, 0, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _CandidateMember:
     """A candidate and its owner; `text` is apiVersion/KIND/NAME for a workload of another kind."""
 
     key: str
@@ -70,10 +70,10 @@ class Members:
         self._caches, self._cluster, self._owners, self._hpas = caches, cluster, owners, hpas
 
     def see(
-        self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written], others: Others
+        self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, CountWrite], others: OtherWorkloads
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Yield each member with its object, including remembered ones that are no longer selected but still exist."""
-        known_at_all = self._caches.known()
+        known_at_all = self._caches.in_contact()
         for found in self._found(spec, state, others):
             key, role, live = found.key, found.role, found.live
             workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
@@ -82,9 +82,9 @@ class Members:
             if not count.manager and known is not None and known.stage is Stage.FALLING:
                 # The manager is unknown: most likely it is an HPA that is not deleted yet.
                 count = replace(count, manager=OUR_MANAGER)
-            targets = [Target(*key.split("/", 1))]
+            targets = [TargetKey(*key.split("/", 1))]
             if workload is not None and workload is not live:
-                targets.append(Target(workload["kind"], name_of(workload)))
+                targets.append(TargetKey(workload["kind"], name_of(workload)))
             asleep = known is not None and known.stage in _ASLEEP
             yield (
                 MemberSeen(
@@ -115,7 +115,9 @@ class Members:
         objects = sum(len(informer.objects(namespace)) for informer in kinds)
         return pause_between(objects, sum(1 for _ in self._owners.within(namespace)), took)
 
-    def _found(self, spec: EnvironmentSpec, state: EnvironmentState, others: Others) -> Iterator[_Found]:
+    def _found(
+        self, spec: EnvironmentSpec, state: EnvironmentState, others: OtherWorkloads
+    ) -> Iterator[_CandidateMember]:
         """Yield the candidates that belong here or are remembered. New ones are bounded by MOST_MEMBERS, counted here
         and elsewhere.
         """
@@ -139,7 +141,7 @@ class Members:
             fresh[not owned_by] += not remembered
             if remembered or fresh[not owned_by] <= MOST_MEMBERS + 1:
                 released = not taken or (remembered and not rules)
-                yield _Found(
+                yield _CandidateMember(
                     key=key,
                     role=role,
                     live=live,
@@ -167,7 +169,7 @@ class Members:
         return Heir.HAS_IT if key in map_at(live, "status", "members") else Heir.AWAITED
 
     def _candidates(
-        self, spec: EnvironmentSpec, remembered: Container[str], others: Others
+        self, spec: EnvironmentSpec, remembered: Container[str], others: OtherWorkloads
     ) -> Iterator[tuple[str, Role, Obj, str]]:
         """Yield key, role and object of each candidate, and apiVersion/KIND/NAME for workloads of another kind."""
         for kind in MEMBERS:
@@ -190,14 +192,14 @@ class Members:
         key = target_key(meta["namespace"], api_version, live["kind"], meta["name"])
         return any(not paused_by_owner(one) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key))
 
-    def _workload(self, scaled_object: Obj, others: Others) -> Obj | None:
+    def _workload(self, scaled_object: Obj, others: OtherWorkloads) -> Obj | None:
         text = workload_of(scaled_object)
         api_version, kind, name = text.rsplit("/", 2)
         if api_version == DEPLOYMENTS.api_version and kind in self._caches.members:
             return self._caches.members[kind].get(scaled_object["metadata"]["namespace"], name)
         return others.targets.get(text)
 
-    def _count(self, workload: Obj | None, role: Role, written: Written | None) -> Count:
+    def _count(self, workload: Obj | None, role: Role, written: CountWrite | None) -> Count:
         if workload is None:
             return _UNKNOWN
         if written is not None and version_of(workload) < written.version:

@@ -31,7 +31,7 @@ _KIND = SCALED_OBJECTS.kind
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class SpecLayer:
     """An overlay, or the bounds of a schedule; `because` names who set it, for the Paused condition."""
 
     overlay: Overlay | BoundsSpec
@@ -61,13 +61,13 @@ class Overlays:
 
     def __init__(self, released: dict[ObjectKey, str] | None = None) -> None:
         self._released = {} if released is None else released
-        self._laid: dict[ObjectKey, Laid] = {}
+        self._layer_of: dict[ObjectKey, SpecLayer] = {}
         self._by: dict[ObjectKey, str] = {}
         self._notify: Callable[[ObjectKey], None] = lambda _: None
 
     def clear(self) -> None:
         """Drop everything, as in a new process."""
-        self._laid.clear()
+        self._layer_of.clear()
         self._by.clear()
 
     def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
@@ -76,20 +76,20 @@ class Overlays:
 
     def lay(self, spec: ScalingSpec) -> ScalingSpec:
         """The spec with this layer's overlay applied."""
-        laid, released = self._laid.get(spec.key), self._released.get(spec.key, "")
+        laid, released = self._layer_of.get(spec.key), self._released.get(spec.key, "")
         if released != spec.released_by:
             spec = replace(spec, released_by=released)
         return spec if laid is None else laid.over(spec)
 
-    def put(self, key: ObjectKey, laid: Laid | Removal | None, by: str = "") -> None:
+    def put(self, key: ObjectKey, laid: SpecLayer | Removal | None, by: str = "") -> None:
         """Set or remove an overlay on behalf of the object of uid `by`; None: the ScaledObject is deleted. Only the
         object that set an overlay can remove it.
         """
-        if not isinstance(laid, Laid):
+        if not isinstance(laid, SpecLayer):
             self._take_off(key, laid, by)
             return
-        before = self._laid.get(key)
-        self._laid[key], self._by[key] = laid, by
+        before = self._layer_of.get(key)
+        self._layer_of[key], self._by[key] = laid, by
         if before != laid:
             self._notify(key)
 
@@ -98,7 +98,7 @@ class Overlays:
         # the new one.
         if self._by.get(key, by) != by:
             return
-        before = self._laid.pop(key, None)
+        before = self._layer_of.pop(key, None)
         self._by.pop(key, None)
         if released is None:
             self._released.pop(key, None)
@@ -123,7 +123,7 @@ class Overlays:
                 overlay = _stored(member)
                 if kind == _KIND and overlay is not None:
                     key = ObjectKey(_KIND, meta["namespace"], called)
-                    self._laid[key], self._by[key] = _laid(overlay, ruler_of(live), member), meta["uid"]
+                    self._layer_of[key], self._by[key] = _layer_of(overlay, ruler_of(live), member), meta["uid"]
 
 
 class SpecOverlays:
@@ -161,9 +161,9 @@ def _sleeps(member: MemberState | None) -> bool:
     return member is not None and member.stage in (Stage.FALLING, Stage.DOWN)
 
 
-def _laid(overlay: Overlay, ruler: str, member: MemberState | None) -> Laid:
+def _layer_of(overlay: Overlay, ruler: str, member: MemberState | None) -> SpecLayer:
     reason = "AsleepByEnvironment" if _sleeps(member) else "HeldByEnvironment"
-    return Laid(overlay, because(ruler, member), reason)
+    return SpecLayer(overlay, because(ruler, member), reason)
 
 
 def ruler_of(live: Obj) -> str:
@@ -190,10 +190,10 @@ def schedule_ruler(schedule: str, holds: InForce) -> str:
     return f"ruled by schedule {schedule}{until} (period {holds.period})"
 
 
-def laid_by(ruler: str, decision: MemberDecision, released: str) -> Laid | Removal:
+def laid_by(ruler: str, decision: MemberDecision, released: str) -> SpecLayer | Removal:
     """Turn a decision about a member into its overlay, or into a removal for the reason `released`."""
     overlay = _overlay_of(decision)
-    return Removal(released) if overlay is None else _laid(overlay, ruler, decision.state)
+    return Removal(released) if overlay is None else _layer_of(overlay, ruler, decision.state)
 
 
 def _overlay_of(decision: MemberDecision) -> Overlay | None:

@@ -2,7 +2,7 @@
 
 The controller of the target's Environment applies Overrides, and reads them all (`known/`). This controller writes
 their status, stores their end once (that of NextChange would move with the calendar otherwise), and wakes their
-targets. For a ScaledObject outside of Environments it also sets the overlay (`places.py`, `overlays.py`).
+targets. For a ScaledObject outside of Environments it also sets the overlay (`override_targets.py`, `overlays.py`).
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from keda_py.apis.environments.override import OverrideStatus
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.members import OverlayAsleep
-from keda_py.core.environment.overrides import OverrideSpec, OverrideState, Standing, Target, removable_at
+from keda_py.core.environment.overrides import OverridePhase, OverrideSpec, OverrideState, TargetKey, removable_at
 from keda_py.core.environment.scaling.overlays import overlay_of
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
@@ -26,12 +26,12 @@ from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, OVERRIDES, SCALED_
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import LATE_SECONDS, Remembered
-from keda_py.operator.environments.calendar_kind import Standing as Looked
+from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.known.overriding import Asked
+from keda_py.operator.environments.known.override_cache import CalendarAnswers
 from keda_py.operator.environments.known.turns import Turns
-from keda_py.operator.environments.overlays import Laid, Overlays, Removal
-from keda_py.operator.environments.places import Place, Places, Remembers
+from keda_py.operator.environments.overlays import Overlays, Removal, SpecLayer
+from keda_py.operator.environments.override_targets import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
@@ -52,8 +52,8 @@ class OverrideMemory(Remembered):
     outside of Environments.
     """
 
-    spec: Looked | None = None
-    target: Target | None = None
+    spec: CalendarPlaceholder | None = None
+    target: TargetKey | None = None
     alone: ObjectKey | None = None
 
 
@@ -69,10 +69,10 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
         self._looking = Turns(LOOKED_AT_ONCE)
-        self._aimed: dict[tuple[str, Target], dict[ObjectKey, OverrideMemory]] = {}
+        self._aimed: dict[tuple[str, TargetKey], dict[ObjectKey, OverrideMemory]] = {}
 
     def allow(self, remembers: Remembers) -> None:
-        """Accept workloads outside of Environments whose original count is stored elsewhere (`places.py`)."""
+        """Accept workloads outside of Environments whose original count is stored elsewhere (`override_targets.py`)."""
         self._places.allow(remembers)
 
     async def restore(self) -> None:
@@ -82,7 +82,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         """
         self._direct.clear()
         self._restored.clear()
-        asked: defaultdict[str, Asked] = defaultdict(dict)
+        asked: defaultdict[str, CalendarAnswers] = defaultdict(dict)
         for live in self.live.objects():
             with suppress(Exception):
                 self._parts.overriding.check_room(live)
@@ -93,7 +93,7 @@ class OverrideObjects(Kind[OverrideMemory]):
                     await self._lay(place.alone)
 
     async def reconcile(self, state: OverrideMemory, live: Obj) -> None:
-        state.spec = Looked()
+        state.spec = CalendarPlaceholder()
         state.due.look_now()
         state.reconciled.finish(live)
 
@@ -126,13 +126,13 @@ class OverrideObjects(Kind[OverrideMemory]):
             await self._write(state, live, status)
             await self._lies_over(state, None)
             return
-        await self._tell(state, live, spec, standing, place)
+        await self._write_phase(state, live, spec, standing, place)
         await self._lies_over(state, None if place is None else place.alone)
         times = [at for at in (spec.starts, spec.ends, remove) if at is not None and at > now]
         self._wait(state, min(times, default=None), now)
 
-    async def _tell(
-        self, state: OverrideMemory, live: Obj, spec: OverrideSpec, standing: Standing, place: Place | None
+    async def _write_phase(
+        self, state: OverrideMemory, live: Obj, spec: OverrideSpec, standing: OverridePhase, place: Place | None
     ) -> None:
         before = state.status.get("phase", "")
         status = OverrideStatus.model_validate(
@@ -178,7 +178,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         overlay = None if live is None or self._parts.owners.of(live) else overlay_of(verdict)
         off = Removal(f"with {verdict.because or _OVER}")
         reason = "AsleepByOverride" if isinstance(overlay, OverlayAsleep) else "HeldByOverride"
-        self._direct.put(key, off if overlay is None else Laid(overlay, f"by {verdict.because}", reason))
+        self._direct.put(key, off if overlay is None else SpecLayer(overlay, f"by {verdict.because}", reason))
 
     def forget(self, state: OverrideMemory) -> None:
         """Drop a deleted Override: another one for the same ScaledObject takes its place, or the overlay is removed."""
@@ -191,7 +191,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         if not others:
             self._direct.put(state.alone, Removal(f"with {_OVER}"))
 
-    def _aim(self, state: OverrideMemory, target: Target | None) -> None:
+    def _aim(self, state: OverrideMemory, target: TargetKey | None) -> None:
         """Index the Override by its target."""
         if state.target is not None and (known := self._aimed.get((state.key.namespace, state.target))) is not None:
             known.pop(state.key, None)
@@ -238,7 +238,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         if kind in (ENVIRONMENTS.kind, SCALED_OBJECTS.kind):
             about = [state for state in self._states.values() if state.target and state.key.namespace == namespace]
         else:
-            about = [*self._aimed.get((namespace, Target(kind, name)), {}).values()]
+            about = [*self._aimed.get((namespace, TargetKey(kind, name)), {}).values()]
         for state in about:
             self._due(state)
 
@@ -266,7 +266,7 @@ class _Change:
     """Changes of Overrides in one namespace: targets of those that came, names of those that went."""
 
     keys: set[ObjectKey] = field(default_factory=set)
-    targets: set[Target | None] = field(default_factory=set)
+    targets: set[TargetKey | None] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     makes_room: bool = False
 
@@ -337,10 +337,10 @@ def _phase(live: Obj | None) -> str:
     return text_at(live or {}, "status", "phase")
 
 
-def _target_of(live: Obj) -> Target | None:
+def _target_of(live: Obj) -> TargetKey | None:
     """The written target; None if it is left out."""
     written = map_at(live, "spec", "target")
-    return Target(text_at(written, "kind"), text_at(written, "name")) if written else None
+    return TargetKey(text_at(written, "kind"), text_at(written, "name")) if written else None
 
 
 def _placing(live: Obj) -> tuple[object, ...]:

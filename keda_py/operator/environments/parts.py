@@ -3,6 +3,7 @@
 `operator/assembly.py` comes here; `app.py` runs it beside the ScaledObjects.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,13 +18,14 @@ from keda_py.operator.environments.kind import Environments
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.files import Files
-from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.own_pod import own_pod
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays, SpecOverlays
 from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
 from keda_py.operator.environments.state import EnvironmentMemory
+from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.sharding.tenures import Tenures
 from keda_py.operator.waking.caches import WakingCaches
@@ -52,6 +54,7 @@ class EnvironmentParts:
     override_kind: OverrideObjects
     overlays: Overlays
     waking: Waking | None
+    requests: WakeRequests | None
 
     async def restore(self) -> None:
         """Restore all overlays, before any ScaledObject is reconciled."""
@@ -97,7 +100,9 @@ def assemble_environments(
     caches = EnvironmentCaches(objects.client, settings.cluster.watch_namespaces)
     files = Files(clock, answers)
     calendars = Calendars(clock, caches, objects.reader, files, settings.cluster.object_namespace)
+    overriding = Overriding(clock, caches, calendars)
     waking = _waking(objects, settings, caches)
+    requests = None if waking is None else _requests(objects, waking, caches, overriding, tenures.is_live)
     status = LeadersStatus(objects.client, clock, settings.scaling.decision_history, tenures.is_live)
     parts = replace(objects, status=status).extended(
         partial(
@@ -105,12 +110,13 @@ def assemble_environments(
             caches=caches,
             cluster=cluster,
             calendars=calendars,
-            overriding=Overriding(clock, caches, calendars),
+            overriding=overriding,
             owners=Owners(caches.environments, own_pod(settings.cluster)),
             overlays=overlays.by_environments,
             bounds=overlays.scheduled,
             acts=tenures.is_live,
             waking=waking,
+            requests=requests,
         )
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
@@ -131,6 +137,7 @@ def assemble_environments(
         override_kind=overrides,
         overlays=overlays.by_environments,
         waking=waking,
+        requests=requests,
     )
 
 
@@ -146,3 +153,23 @@ def _waking(objects: ScaledObjectDependencies, settings: Settings, caches: Envir
 
     informers = WakingCaches(objects.client, cluster.watch_namespaces, cluster.pod_namespace, service)
     return Waking(client=objects.client, clock=objects.clock, caches=informers, exists=exists)
+
+
+def _requests(
+    objects: ScaledObjectDependencies,
+    waking: Waking,
+    caches: EnvironmentCaches,
+    overriding: Overriding,
+    leads: Callable[[], bool],
+) -> WakeRequests:
+    """Make what answers wakers, also those that ask by an annotation."""
+    requests = WakeRequests(
+        client=objects.client,
+        events=objects.events,
+        slices=waking.caches,
+        caches=caches,
+        overriding=overriding,
+        leads=leads,
+    )
+    waking.on_report = requests.take_report
+    return requests

@@ -13,9 +13,9 @@ from typing import Any
 from keda_py.apis.environments.environment import MOST_WITH_DAYS, EnvironmentStatus
 from keda_py.apis.foreign import map_at
 from keda_py.apis.scaled_object_status import SavingsStatus
-from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen, Role
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState
-from keda_py.core.savings.ledger import Held, Ledger, note, read_ledger, write_ledger
+from keda_py.core.savings.ledger import Ledger, LedgerState, note, read_ledger, write_ledger
 
 UP_SECONDS = timedelta(hours=1)
 """Shortest time between two updates while counts stay above 0."""
@@ -61,14 +61,14 @@ def _moved(
     ledger = None if stored is None else read_ledger(stored.model_dump(by_alias=True))
     remembered = state.members.get(member.key)
     instead = 0 if member.count or remembered is None else remembered.replicas
-    held = Held(count=member.count, instead=instead)
+    held = LedgerState(count=member.count, instead=instead)
     if ledger is not None and not _is_due(ledger, held, now):
         return None
     known = ledger if ledger is None or first else replace(ledger, restored=False)
     return note(known, now, held, before=member.count)
 
 
-def _is_due(ledger: Ledger, held: Held, now: datetime) -> bool:
+def _is_due(ledger: Ledger, held: LedgerState, now: datetime) -> bool:
     since = now - ledger.at
     if not timedelta(0) <= since < LONGEST:
         return True

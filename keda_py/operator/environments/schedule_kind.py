@@ -32,9 +32,9 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import LATE_SECONDS, Remembered
-from keda_py.operator.environments.calendar_kind import Standing
+from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.overlays import Laid, Removal, schedule_ruler
+from keda_py.operator.environments.overlays import Removal, SpecLayer, schedule_ruler
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(minutes=10)
@@ -48,7 +48,7 @@ class ScheduleMemory(Remembered):
     unreadable.
     """
 
-    spec: Standing | None = None
+    spec: CalendarPlaceholder | None = None
     known: ScheduleSpec | None = None
     ruled: frozenset[str] = field(default_factory=frozenset)
 
@@ -63,7 +63,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         self._states: dict[tuple[str, str], ScheduleMemory] = {}
 
     async def reconcile(self, state: ScheduleMemory, live: Obj) -> None:
-        state.spec = Standing()
+        state.spec = CalendarPlaceholder()
         state.due.look_now()
         state.reconciled.finish(live)
 
@@ -136,7 +136,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         for name in ruled | state.ruled:
             bounds = holds.bounds if name in ruled else None
             off = Removal(by_schedule(known.name, holds.period))
-            laid = off if bounds is None else Laid(bounds, because, "HeldBySchedule")
+            laid = off if bounds is None else SpecLayer(bounds, because, "HeldBySchedule")
             self._parts.bounds.put(_scaled_object(known.namespace, name), laid, known.uid)
         state.ruled = frozenset(ruled)
 
@@ -148,8 +148,8 @@ class ScheduleObjects(Kind[ScheduleMemory]):
             change = ChangeStatus(at=write_time(holds.changes_at), to=holds.changes_to)
         conditions = [Condition(type="Valid", status="True", reason="Valid")]
         if conflicts:
-            told = ", ".join(f"{name} ({older})" for name, older in sorted(conflicts.items())[:_MOST_NAMED])
-            message = f"older schedules rule {told}"
+            text = ", ".join(f"{name} ({older})" for name, older in sorted(conflicts.items())[:_MOST_NAMED])
+            message = f"older schedules rule {text}"
             conditions.append(Condition(type="Conflict", status="True", reason="RuledByAnother", message=message))
         chosen = sum(known.takes(name, labels) for name, labels in objects.items()) - len(conflicts)
         return ScalingScheduleStatus(

@@ -18,7 +18,7 @@ LONGEST_RETRY: Final = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class ParsedEnvironment:
     """An Environment as written and as decisions use it.
 
     `written` None: it is being deleted, and needs no calendar.
@@ -30,7 +30,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CountWrite:
     """Our last write of a member's count, which is taken for its count until the cache shows that version."""
 
     version: int
@@ -47,8 +47,8 @@ class EnvironmentMemory(Remembered):
     deletion and about unreadable parts of the status. `accounts`: this process has updated the savings since its start.
     """
 
-    spec: Read | None = None
-    written: dict[str, Written] = field(default_factory=dict)
+    spec: ParsedEnvironment | None = None
+    written: dict[str, CountWrite] = field(default_factory=dict)
     laid: frozenset[str] = frozenset()
     foreign: frozenset[str] = frozenset()
     looked: float = 0.0

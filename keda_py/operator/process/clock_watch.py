@@ -12,15 +12,15 @@ STEP_SECONDS = 0.5
 log = logging.getLogger(__name__)
 
 
-async def watch_clock(clock: Clock, told: Sequence[Callable[[], None]]) -> None:
-    """Call all of `told` after each step of the wall clock, until cancelled."""
+async def watch_clock(clock: Clock, listeners: Sequence[Callable[[], None]]) -> None:
+    """Call all of `listeners` after each step of the wall clock, until cancelled."""
     offset = _offset(clock)
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         before, offset = offset, _offset(clock)
         if abs(offset - before) > STEP_SECONDS:
             log.warning("the wall clock was set", extra={"seconds": round(offset - before, 3)})
-            for tell in told:
+            for tell in listeners:
                 tell()
 
 

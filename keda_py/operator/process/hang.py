@@ -66,11 +66,11 @@ class Hang:
         self._hung += self._hung_since()
         if self._hung > self._seconds:
             self._journal.accuse()
-            self._tell(logging.CRITICAL, "the event loop hangs for longer than the lease, the process ends")
+            self._log(logging.CRITICAL, "the event loop hangs for longer than the lease, the process ends")
             self._end(EXIT_CODE)
         elif self._hung >= self._seconds * SHOWN_AT and not self._shown:
             self._shown = True
-            self._tell(logging.ERROR, "the event loop hangs", stack=list(stack_of(frame())))
+            self._log(logging.ERROR, "the event loop hangs", stack=list(stack_of(frame())))
 
     def _hung_since(self) -> float:
         """Seconds since the tick before in which the loop's thread ran, or waited for something else than a CPU."""
@@ -78,7 +78,7 @@ class Hang:
         before, self._before = self._before or times, times
         return max(TICK_SECONDS - (times.starved - before.starved), times.ran - before.ran, 0.0)
 
-    def _tell(self, level: int, message: str, **more: object) -> None:
+    def _log(self, level: int, message: str, **more: object) -> None:
         """From a thread of its own: what hangs may hold the lock of the log, or wait for its reader."""
         fields = {"objects": owners_of(self._journal.on_cpu), "seconds": round(self._hung, 1), **more}
         teller = threading.Thread(target=log.log, args=(level, message), kwargs={"extra": fields}, daemon=True)

@@ -3,7 +3,7 @@
 Python's collector looks through all objects once so many new ones are there; an operator's live as long as its
 ScaledObjects, and nearly all of its garbage ends without the collector. C's allocator keeps what is free: after a
 module was read from its file, or a thousand objects were deleted, that is a fair part of the whole. And code that only
-the start needed stays mapped (`code_pages.py`).
+the start needed stays mapped (`CodePages`).
 Only for a process of its own: `operator/app.py` runs this beside the work.
 """
 
@@ -11,10 +11,8 @@ import asyncio
 import ctypes
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-
-from keda_py.operator.process.code_pages import CodePages
 
 NEW_OBJECTS, YOUNG, OLD = 50_000, 10, 10
 """So many new objects, instead of 700, before the collector looks at these; and so many such looks, before it looks
@@ -29,6 +27,59 @@ SPARING = ((TRIM_THRESHOLD, 128 * 1024), (MMAP_THRESHOLD, 128 * 1024), (ARENA_MA
 """The first two are its defaults, which it raises, unless they are set, once a larger piece is freed. The buffer of a
 TLS connection is such a piece, of 256 KiB, hardly any of it used: as a mapping of its own it costs what is used and
 goes with its connection."""
+
+
+# Code that only the start needed: its pages leave the process and stay in the kernel's cache of files.
+#
+# Most of what an operator has mapped of Python, OpenSSL and other native libraries runs at the start only, and counts
+# as its resident memory for as long as it lives. What runs again is mapped again, 16 pages at a time, without reading
+# the file while the cache has it. Nothing that the process wrote is lost: only private mappings of files that it cannot
+# write to are left, and of these none with a page of its own, as a library's addresses are.
+
+
+SMAPS = Path("/proc/self/smaps")
+_UNWRITABLE = (b"r-xp", b"r--p")
+_NO_FILE = b"0"
+_DONTNEED = 4
+
+
+class CodePages:
+    """Of this process, as `smaps` has them; where a kernel has none, nothing is let go.
+
+    Blocks for some milliseconds at each call, as there are a few hundred mappings.
+    """
+
+    def __init__(self, smaps: Path = SMAPS) -> None:
+        self._smaps = smaps
+        self._before = self._look()
+
+    def leave(self) -> None:
+        """Let go what has looked the same since the last call: never part of a library that is just being loaded."""
+        now = self._look()
+        for start, end in now & self._before:
+            ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _DONTNEED)
+        self._before = now
+
+    def _look(self) -> frozenset[tuple[int, int]]:
+        try:
+            with self._smaps.open("rb") as lines:
+                return frozenset(unwritten(lines))
+        except OSError:
+            return frozenset()
+
+
+def unwritten(smaps: Iterable[bytes]) -> Iterator[tuple[int, int]]:
+    """(first address, address after the last) of mappings whose pages are all the file's own. proc(5), smaps."""
+    mapping = b""
+    for line in smaps:
+        match line.split(None, 5):
+            case [addresses, rights, _, _, inode, *_] if not addresses.endswith(b":"):
+                mapping = addresses if rights in _UNWRITABLE and inode != _NO_FILE else b""
+            case [first, *_] if not first.endswith(b":"):
+                mapping = b""
+            case [b"Anonymous:", b"0", *_] if mapping:
+                start, _, end = mapping.partition(b"-")
+                yield int(start, 16), int(end, 16)
 
 
 def leave_out_unused() -> None:

@@ -21,7 +21,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from keda_py.clock import Clock
-from keda_py.core.pacing.activations import Claim, Line
+from keda_py.core.pacing.activations import Claim, ClaimQueue
 from keda_py.core.quarantine import (
     BYSTANDER_SECONDS,
     HOLD_SECONDS,
@@ -32,7 +32,7 @@ from keda_py.core.quarantine import (
     describe,
     describe_told,
     edition_of,
-    hold_in_bad_company,
+    hold_for_namespace_budget,
     read_held_back,
 )
 from keda_py.core.values.object_key import ObjectKey
@@ -46,23 +46,24 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True, kw_only=True)
-class Held:
+class HeldObject:
     """An object that is held back until `due`, monotonic, which is `until` on the wall clock, in seconds since 1970.
 
-    `in_namespace` are the deaths of its namespace where that is why; `told` where nothing but its own status says so.
+    `in_namespace` are the deaths of its namespace where that is why; `from_status` is true if only its own status says
+    so.
     """
 
     hold: Hold
     due: float
     until: int
     in_namespace: int = 0
-    told: bool = False
+    from_status: bool = False
     trying: bool = False
 
     @property
     def text(self) -> str:
         """The text of its Ready condition and of errors."""
-        if self.told:
+        if self.from_status:
             return describe_told(self.until)
         return describe(self.hold, self.until, self.in_namespace)
 
@@ -72,7 +73,7 @@ class Quarantine:
 
     def __init__(self, clock: Clock, journal: Journal) -> None:
         self._clock, self.journal = clock, journal
-        self._held: dict[ObjectKey, Held] = {}
+        self._held: dict[ObjectKey, HeldObject] = {}
         self._cleared: dict[ObjectKey, Hold] = {}
         self._proven: dict[ObjectKey, int] = {}
         """The edition of each object that was worked on in this term, and the process lives."""
@@ -96,8 +97,8 @@ class Quarantine:
         for key in tuple(self._cleared):
             self._outlive(key)
         for key, held in tuple(self._held.items()):
-            if key.kind == kind and (held.told or key not in keys):
-                self._let_go(held)
+            if key.kind == kind and (held.from_status or key not in keys):
+                self._release(held)
             elif key.kind == kind:
                 self._held[key] = self._hold(held.hold, held.in_namespace)
 
@@ -105,7 +106,7 @@ class Quarantine:
         """How many objects of a kind are held back."""
         return sum(key.kind == kind for key in self._held)
 
-    def review(self, work: Work, live: Obj) -> Held | None:
+    def review(self, work: Work, live: Obj) -> HeldObject | None:
         """Find out whether an object is held back, and by what; None if it is free, or is being deleted.
 
         What a status or the deaths of its namespace say for the first time is noted, an outdated hold is ended.
@@ -117,9 +118,9 @@ class Quarantine:
             return None
         held = self._held.get(work.key)
         if held is not None and held.hold.work.edition != work.edition:
-            self._let_go(held)  # its user may have mended it
+            self._release(held)  # its user may have mended it
             held = None
-        return held or self._told_elsewhere(work, live) or self._in_bad_company(work)
+        return held or self._told_elsewhere(work, live) or self._hold_for_namespace(work)
 
     def refusal(self, work: Work, live: Obj) -> str:
         """Why a question about an object is not answered, "" where it may be.
@@ -136,7 +137,7 @@ class Quarantine:
         held = self._held.get(key)
         return held.due if held is not None and not held.trying else None
 
-    async def run(self, work: Work, live: Obj, attempt: Callable[[Held | None], Coroutine[Any, Any, T]]) -> T:
+    async def run(self, work: Work, live: Obj, attempt: Callable[[HeldObject | None], Coroutine[Any, Any, T]]) -> T:
         """`attempt`, told what holds the object back; in the lane, and `trying`, when it is due to be tried again."""
         held = self.review(work, live)
         if held is not None and held.due <= self._clock.monotonic():
@@ -153,9 +154,11 @@ class Quarantine:
         self._proven.pop(key, None)
         held = self._held.get(key)
         if held is not None:
-            self._let_go(held)
+            self._release(held)
 
-    async def _try(self, held: Held, work: Work, attempt: Callable[[Held | None], Coroutine[Any, Any, T]]) -> T:
+    async def _try(
+        self, held: HeldObject, work: Work, attempt: Callable[[HeldObject | None], Coroutine[Any, Any, T]]
+    ) -> T:
         async with self._turn(work.key.namespace):
             held.trying = True
             self.journal.trials.add(work.key)
@@ -170,9 +173,9 @@ class Quarantine:
         self._pass(held, work)
         return done
 
-    def _pass(self, held: Held, work: Work) -> None:
+    def _pass(self, held: HeldObject, work: Work) -> None:
         if self._held.get(work.key) is held:
-            self._let_go(held)
+            self._release(held)
         self._proven[work.key] = work.edition
 
     @asynccontextmanager
@@ -187,7 +190,7 @@ class Quarantine:
             finally:
                 timer.cancel()
 
-    def _told_elsewhere(self, work: Work, live: Obj) -> Held | None:
+    def _told_elsewhere(self, work: Work, live: Obj) -> HeldObject | None:
         """What another replica has found out, and put into the status; or what its user has put there."""
         status, generation = live.get("status") or {}, live["metadata"].get("generation", 0)
         if not shows_hold(status):
@@ -197,30 +200,30 @@ class Quarantine:
             return None
         self.journal.apart.add(work.key)
         self._held[work.key] = held = self._hold(replace(hold, deaths=0))
-        held.told = True
+        held.from_status = True
         return held
 
-    def _in_bad_company(self, work: Work) -> Held | None:
-        hold = hold_in_bad_company(work, self._blamed, self._seconds()) if self._blamed else None
+    def _hold_for_namespace(self, work: Work) -> HeldObject | None:
+        hold = hold_for_namespace_budget(work, self._blamed, self._seconds()) if self._blamed else None
         if hold is None:
             return None
         deaths = deaths_in(work.key.namespace, self._blamed, self._seconds())
         self._held[work.key] = held = self._hold(hold, deaths)
         return held
 
-    def _hold(self, hold: Hold, in_namespace: int = 0) -> Held:
+    def _hold(self, hold: Hold, in_namespace: int = 0) -> HeldObject:
         """Hold an object back from now on: however long it has waited already, all others have their turn first."""
         first = HOLD_SECONDS[0] if hold.deaths or in_namespace else BYSTANDER_SECONDS
         now = self._seconds()
         left = min(max(hold.until - now, first), HOLD_SECONDS[-1])
         due = self._clock.monotonic() + left
-        return Held(hold=hold, due=due, until=now + left, in_namespace=in_namespace)
+        return HeldObject(hold=hold, due=due, until=now + left, in_namespace=in_namespace)
 
-    def _let_go(self, held: Held) -> None:
+    def _release(self, held: HeldObject) -> None:
         """It is free; what it did is remembered."""
         key = held.hold.work.key
         del self._held[key]
-        if held.told:
+        if held.from_status:
             if key not in self._cleared:
                 self.journal.apart.discard(key)
         elif not held.in_namespace:
@@ -249,7 +252,7 @@ class Lane:
     """One at a time, namespaces in turn."""
 
     def __init__(self) -> None:
-        self._line, self._numbers, self._taken = Line(), count(), False
+        self._line, self._numbers, self._taken = ClaimQueue(), count(), False
         self._waiting: dict[Hashable, asyncio.Future[None]] = {}
 
     def locked(self) -> bool:

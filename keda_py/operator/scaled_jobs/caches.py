@@ -134,7 +134,7 @@ class JobCaches:
     async def _list(self, namespace: str) -> list[Obj]:
         return await self._client.list(JOBS, namespace, LABELLED)
 
-    def known(self) -> bool:
+    def in_contact(self) -> bool:
         """True unless a watch has been out of contact for so long that Jobs may have come and gone unseen."""
         return all(informer.down_for() < BLIND_SECONDS for informer in (self.scaled_jobs, self.jobs, self.pods))
 

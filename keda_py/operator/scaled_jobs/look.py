@@ -60,7 +60,7 @@ class JobScaleLoop:
         return JobObservation(
             round=seen,
             tally=self._tracker.tally(state, spec.strategy.pending_conditions),
-            known=self._parts.caches.known(),
+            known=self._parts.caches.in_contact(),
             last_active=state.last_active,
         )
 
@@ -80,7 +80,7 @@ class JobScaleLoop:
             outcome=JobOutcome(created=len(tried) - len(refusals), refusals=refusals),
             metric_names=state.metrics.external_names if state.metrics else (),
             status=state.status,
-            told=state.failures,
+            known_failures=state.failures,
         )
 
     def _note(self, state: ScaledJobState, entry: Entry) -> None:

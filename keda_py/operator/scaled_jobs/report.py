@@ -21,7 +21,7 @@ from keda_py.operator.decisions.record import Entry, JobCounts, TriggerNote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobLook:
-    """One look. `status` is that before it, `told` are the trigger errors that the look before found."""
+    """One look. `status` is that before it, `known_failures` are the trigger errors that the look before found."""
 
     spec: JobScalingSpec
     at: datetime
@@ -30,7 +30,7 @@ class JobLook:
     outcome: JobOutcome
     metric_names: tuple[str, ...]
     status: Mapping[str, Any]
-    told: tuple[str, ...]
+    known_failures: tuple[str, ...]
 
     @property
     def was_active(self) -> bool:
@@ -75,7 +75,7 @@ def events_of(look: JobLook) -> Iterator[EventNote]:
         reason = "ScaledJobActive" if look.is_active else "ScaledJobInactive"
         yield EventNote(type="Normal", reason=reason, note=look.decision.active.message)
     for message in look.errors:
-        if message not in look.told:
+        if message not in look.known_failures:
             yield EventNote(type="Warning", reason="KEDAScalerFailed", note=message)
 
 

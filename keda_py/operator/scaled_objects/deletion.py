@@ -49,7 +49,7 @@ async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
     try:
         spec = parts.specs.read(live)
         if spec.restore_original:
-            await _put_back(parts, state, spec, ScaleTarget(**resolved), original)
+            await _restore_count(parts, state, spec, ScaleTarget(**resolved), original)
     except (ConfigError, KubeError) as error:
         log.warning("original replicas were not restored", extra=about(state) | {"error": str(error)})
 
@@ -69,7 +69,7 @@ async def _left_asleep(parts: ScaledObjectDependencies, state: ObjectState, live
     return f"; {workload} stays at 0 replicas and nothing wakes it: scale it by hand, or set {RESTORE}: true beforehand"
 
 
-async def _put_back(
+async def _restore_count(
     parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, kind: ScaleTarget, original: int
 ) -> None:
     count = await parts.targets.read_again(state, spec, kind)

@@ -81,7 +81,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
 
     def hold(self, state: ObjectState) -> None:
         """`status.kedaPy` is written anew by the next look."""
-        state.told = {}
+        state.reason_fields = {}
 
     def note_failure(self, state: ObjectState, error: StepError, live: Obj) -> None:
         """Count it; an object whose target is missing waits for that, too."""

@@ -100,10 +100,10 @@ class ScaleLoop(Snapshots):
         if look.decision.reason is Reason.AWAITING_TURN and self._parts.activations.is_short:
             return look.decision.look_again_at
         state.ledger = account_look(state, look)
-        self._tell(state, look)
+        self._report(state, look)
         self._remember(state, look)
         self._parts.readings.note_idle(state.key, idle=look.idle)
-        fields = status_of(look, state.told, state.ledger)
+        fields = status_of(look, state.reason_fields, state.ledger)
         has_written = await self._parts.status.write(state, fields)
         note_kept(state, fields)
         may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
@@ -167,7 +167,7 @@ class ScaleLoop(Snapshots):
             return Outcome(before=count.replicas, error=str(error))
         return Outcome(before=count.replicas)
 
-    def _tell(self, state: ObjectState, look: Look) -> None:
+    def _report(self, state: ObjectState, look: Look) -> None:
         """Record, metrics, log and Events."""
         instruments = self._parts.instruments
         if state.ledger is not None:
@@ -187,7 +187,7 @@ class ScaleLoop(Snapshots):
     def _remember(self, state: ObjectState, look: Look) -> None:
         """What the next look begins with."""
         state.activity = look.activity
-        state.told, state.failures = reason_of(look), look.failures
+        state.reason_fields, state.failures = reason_of(look), look.failures
         state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
 
     def hpa_status(self, state: ObjectState, status: Mapping[str, Any]) -> Obj:

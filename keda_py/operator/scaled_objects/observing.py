@@ -54,7 +54,7 @@ async def observe(
             ready_pods=ready_pods,
             health=parts.readings.health(state.key),
             activity=state.activity,
-            known=parts.caches.known(),
+            known=parts.caches.in_contact(),
         )
         return judge(spec, facts), count
 
@@ -74,7 +74,7 @@ class Snapshots:
         if spec is None or workloads is None or state.staged or state.written is not None:
             return None
         hpa = self._parts.caches.hpas.get(namespace, stored.get("hpaName", ""))
-        return spec, stored, state.told, workloads.get(namespace, spec.target.name), hpa
+        return spec, stored, state.reason_fields, workloads.get(namespace, spec.target.name), hpa
 
     def snapshot_of(self, state: ObjectState, look: Look) -> Snapshot | None:
         """The snapshot of a look that wrote nothing; None if time alone may change what the next one comes to."""

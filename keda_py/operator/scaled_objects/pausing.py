@@ -39,10 +39,10 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
             await parts.targets.write(state, spec, kind, target)
     if spec.ruled_by:
         note_decision(parts, state, entry_paused(spec, before, parts.clock.now()))
-    now, told = parts.clock.now(), state.told or state.status.get("kedaPy") or {}
-    state.told, state.ledger = reason_paused(told, spec, now), account_pause(state, spec, now, wanted)
-    fields = {"pausedReplicaCount": wanted, "kedaPy": state.told}
-    if state.told != told:
+    now, document = parts.clock.now(), state.reason_fields or state.status.get("kedaPy") or {}
+    state.reason_fields, state.ledger = reason_paused(document, spec, now), account_pause(state, spec, now, wanted)
+    fields = {"pausedReplicaCount": wanted, "kedaPy": state.reason_fields}
+    if state.reason_fields != document:
         fields |= savings_of(state.ledger)
     await parts.status.write(state, fields)
     note_kept(state, fields)

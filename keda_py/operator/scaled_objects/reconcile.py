@@ -84,7 +84,7 @@ class Reconciler:
     async def _prepare(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
         state.unmade = None
-        await self._own(live, label=not spec.pause.stopped)
+        await self._add_finalizer_and_label(live, label=not spec.pause.stopped)
         if spec.pause.stopped:
             with _step(STEP_HOLD):
                 await pause(self._parts, state, spec, live)
@@ -102,7 +102,7 @@ class Reconciler:
             metrics = await self._ensure_hpa(state, spec, live, fields)
         self._start_loop(state, spec, metrics, live)
 
-    async def _own(self, live: Obj, *, label: bool) -> None:
+    async def _add_finalizer_and_label(self, live: Obj, *, label: bool) -> None:
         """Finalizer and label, in one write, only where they are missing."""
         labels = {NAME_LABEL: live["metadata"]["name"]} if label else {}
         try:
@@ -190,7 +190,7 @@ class Reconciler:
             log_trouble(log, state, "scaledobject check failed", error)
         if isinstance(error.cause, ConfigError | TargetError):
             state.stop()
-            state.told, fields["kedaPy"] = {}, None
+            state.reason_fields, fields["kedaPy"] = {}, None
             await self._parts.readings.forget(state.key)
         self._stage(state, fields, {"Ready": value, "Active": conditions.CHECK_FAILED_ACTIVE}, spec)
         await self._parts.status.settle(state)

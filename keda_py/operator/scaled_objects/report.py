@@ -17,7 +17,7 @@ from keda_py.core.evaluation import Evaluation
 from keda_py.core.fallback import FallbackState, shows_fallback
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import Round
-from keda_py.core.round import Conclusion, EventNote, Judgement, Outcome, Settled
+from keda_py.core.round import Conclusion, EventNote, Judgement, Outcome, Settlement
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import counts_as_zero
 from keda_py.errors import ScalerError
@@ -72,7 +72,7 @@ class Look:
     seen: Observation
     decision: Decision
     outcome: Outcome | None
-    settled: Settled
+    settled: Settlement
     stands_until: datetime | None
     activity: ActivityState | None = None
     metric_names: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ def before_of(state: ObjectState, status: Mapping[str, Any]) -> Before:
     return Before(
         status=status,
         # After a start the status is all that is known of it.
-        reason=state.told or status.get("kedaPy") or {},
+        reason=state.reason_fields or status.get("kedaPy") or {},
         failures=state.failures,
         odd=state.odd,
         out_of_reach=state.out_of_reach,
@@ -198,12 +198,12 @@ def events_of(look: Look) -> Iterator[EventNote]:
 def log_lines_of(look: Look) -> Iterator[LogLine]:
     """A line when something begins, and one when it ends."""
     if look.scaled_to is not None and look.outcome is not None:
-        told: dict[str, object] = {
+        fields: dict[str, object] = {
             "from": look.outcome.before,
             "to": look.scaled_to,
             "reason": look.decision.reason.value,
         }
-        yield logging.INFO, "scaled target", told
+        yield logging.INFO, "scaled target", fields
     if look.tells_fallback and look.in_fallback:
         yield logging.WARNING, "fallback is active", {}
     elif look.tells_fallback:

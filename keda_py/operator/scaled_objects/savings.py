@@ -10,9 +10,9 @@ from typing import Any
 
 from keda_py.apis.foreign import map_at
 from keda_py.core.decision import Reason
-from keda_py.core.savings.ledger import Held, Ledger, kept, note, read_ledger
+from keda_py.core.savings.ledger import Ledger, LedgerState, kept, note, read_ledger
 from keda_py.core.spec import ScalingSpec
-from keda_py.operator.decisions.dropped import SAVINGS
+from keda_py.operator.decisions.pruned_fields import SAVINGS
 from keda_py.operator.scaled_objects.report import Look
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import savings_of
@@ -26,7 +26,7 @@ def account_look(state: ObjectState, look: Look) -> Ledger | None:
     count = seen if look.scaled_to is None else look.scaled_to
     if count is None:
         return _stored(state)
-    held = Held(count=count, instead=max(look.spec.min_replicas, 1), failing=count > 0 and _fails(look))
+    held = LedgerState(count=count, instead=max(look.spec.min_replicas, 1), failing=count > 0 and _fails(look))
     return note(_stored(state), look.at, held, before=seen)
 
 
@@ -35,8 +35,8 @@ def account_pause(state: ObjectState, spec: ScalingSpec, now: datetime, replicas
     stored = _stored(state)
     if stored is not None:
         count = stored.held.count if replicas is None else replicas
-        return note(stored, now, Held(count=count, instead=stored.held.instead))
-    return None if replicas is None else note(None, now, Held(count=replicas, instead=max(spec.min_replicas, 1)))
+        return note(stored, now, LedgerState(count=count, instead=stored.held.instead))
+    return None if replicas is None else note(None, now, LedgerState(count=replicas, instead=max(spec.min_replicas, 1)))
 
 
 def note_kept(state: ObjectState, written: Mapping[str, Any]) -> None:

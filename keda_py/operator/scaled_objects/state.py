@@ -37,4 +37,4 @@ class ObjectState(Remembered):
     hpa_version: str = ""
     unmade: Manifest | None = None
     ledger: Ledger | None = None
-    told: Mapping[str, Any] = field(default_factory=dict)
+    reason_fields: Mapping[str, Any] = field(default_factory=dict)

@@ -8,11 +8,11 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.decision import Reason
 from keda_py.core.fallback import FallbackState
-from keda_py.core.round import Settled
+from keda_py.core.round import Settlement
 from keda_py.core.savings.ledger import Ledger, is_due, write_ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.times import write_time
-from keda_py.operator.decisions.dropped import SAVINGS
+from keda_py.operator.decisions.pruned_fields import SAVINGS
 from keda_py.operator.scaled_objects.report import Before, Look
 
 NOTE_CHARACTERS = 300
@@ -41,11 +41,11 @@ def reason_of(look: Look) -> Mapping[str, Any]:
     moving = planned | _ruled_by(look.spec)
     if before.get("reason") == decision.reason.value:
         same = all(before.get(name) == moving.get(name) for name in _MOVING)
-        return before if same else {name: told for name, told in before.items() if name not in _MOVING} | moving
-    told: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)} | moving
+        return before if same else {name: value for name, value in before.items() if name not in _MOVING} | moving
+    fields: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)} | moving
     values = {value.name: write_milli(value.milli) for value in look.evaluation.values}
     notes = [note[:NOTE_CHARACTERS] for note in (*look.failures, *look.evaluation.notes)]
-    return told | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})
+    return fields | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})
 
 
 def savings_of(ledger: Ledger | None) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def write_milli(milli: int) -> str:
     return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
 
 
-def _conditions(look: Look, settled: Settled) -> list[Mapping[str, Any]]:
+def _conditions(look: Look, settled: Settlement) -> list[Mapping[str, Any]]:
     listed = look.before.status.get("conditions") or conditions.INITIAL
     listed = with_condition(listed, "Ready", settled.ready)
     if settled.active is not None:
@@ -82,7 +82,7 @@ def _conditions(look: Look, settled: Settled) -> list[Mapping[str, Any]]:
     return list(listed)
 
 
-def _activity_fields(before: Before, settled: Settled) -> dict[str, Any]:
+def _activity_fields(before: Before, settled: Settlement) -> dict[str, Any]:
     """lastActiveTime goes to the wire when activity begins and when it ends, not with every poll."""
     was = read_condition(before.status.get("conditions") or (), "Active").status == "True"
     is_active = settled.active is not None and settled.active.status == "True"

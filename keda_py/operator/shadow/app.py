@@ -33,7 +33,7 @@ from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencie
 from keda_py.operator.scaled_objects.parts import scaled_object_parts_of
 from keda_py.operator.shadow.comparisons import Comparisons
 from keda_py.operator.shadow.jobs import ShadowedJobs, ShadowJobState
-from keda_py.operator.shadow.ledger import Ledger
+from keda_py.operator.shadow.ledger import Disagreements
 from keda_py.operator.shadow.objects import ShadowedObjects, ShadowState
 from keda_py.operator.shadow.report import report_app
 from keda_py.operator.shadow.trace_record import TraceRecord
@@ -65,7 +65,7 @@ class Shadow:
     controller: Controller[ShadowState]
     jobs: Controller[ShadowJobState]
     job_caches: JobCaches
-    ledger: Ledger
+    ledger: Disagreements
     recorded: TraceRecord
     report_port: int = 0
 
@@ -106,7 +106,7 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
         (jobs if key.kind == SCALED_JOBS.kind else controller).on_reading(key)
 
     parts = _parts(around, sources, readings_of(around, sources, lambda _: True, on_reading))
-    ledger, recorded = Ledger(around.clock.now()), TraceRecord()
+    ledger, recorded = Disagreements(around.clock.now()), TraceRecord()
     metrics = ShadowMetrics(around.instruments.registry, lambda: ledger.compared)
     comparisons = Comparisons(clock=around.clock, ledger=ledger, metrics=metrics, recorded=recorded)
     job_parts, scaling = job_parts_of(parts, around.settings), around.settings.scaling

@@ -8,7 +8,7 @@ from keda_py.clock import Clock
 from keda_py.core.reading import Round
 from keda_py.core.shadow.comparison import Claim
 from keda_py.operator.controller.state import Remembered, about
-from keda_py.operator.shadow.ledger import Ledger
+from keda_py.operator.shadow.ledger import Disagreements
 from keda_py.operator.shadow.trace_record import TraceRecord
 from keda_py.telemetry.shadow_metrics import ShadowMetrics
 
@@ -24,7 +24,7 @@ class Comparisons:
     """The comparisons of ScaledObjects and ScaledJobs together."""
 
     clock: Clock
-    ledger: Ledger
+    ledger: Disagreements
     metrics: ShadowMetrics
     recorded: TraceRecord
 
@@ -35,8 +35,8 @@ class Comparisons:
         now = self.clock.now()
         for claim in self.ledger.note(state.key, claims, now, patience):
             self.metrics.record_found(claim.matter.value)
-            told = {"matter": claim.matter.value, "ours": claim.ours.value, "theirs": claim.theirs.value}
-            log.warning("the sides disagree", extra=about(state) | told | {"metric": claim.subject})
+            sides = {"matter": claim.matter.value, "ours": claim.ours.value, "theirs": claim.theirs.value}
+            log.warning("the sides disagree", extra=about(state) | sides | {"metric": claim.subject})
         if seen is not None:
             self.recorded.note(state.key, seen, now)
         self._show(state)

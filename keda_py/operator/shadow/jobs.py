@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from keda_py.core.jobs.decision import JobObservation, JobOutcome, decide_jobs
 from keda_py.core.jobs.spec import JobScalingSpec, check_metric_types
 from keda_py.core.reading import Round
-from keda_py.core.shadow.comparison import Claim, Theirs
-from keda_py.core.shadow.jobs import MissingJobs, compare_jobs
+from keda_py.core.shadow.comparison import Claim, MissingJobs, OtherSide, compare_jobs
 from keda_py.core.spec_rules import check_triggers
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.scalers import build_scalers
@@ -63,7 +62,7 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
         observed = JobObservation(
             round=seen,
             tally=self._tracker.tally(state, spec.strategy.pending_conditions),
-            known=self._parts.caches.known(),
+            known=self._parts.caches.in_contact(),
             last_active=state.last_active,
         )
         decision = decide_jobs(spec, observed, now)
@@ -76,7 +75,7 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
             outcome=JobOutcome(),
             metric_names=state.metrics.external_names if state.metrics else (),
             status=state.status,
-            told=(),
+            known_failures=(),
         )
 
     def _claims(self, state: ShadowJobState, look: JobLook) -> tuple[Claim, ...]:
@@ -87,5 +86,5 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
         state.missing = MissingJobs(wanted=look.decision.create, there=there)
         return claims
 
-    def _theirs(self, state: ShadowJobState) -> Theirs:
-        return Theirs(replicas=None, status=state.status, hpa=None)
+    def _other_side(self, state: ShadowJobState) -> OtherSide:
+        return OtherSide(replicas=None, status=state.status, hpa=None)

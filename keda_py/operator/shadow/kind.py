@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from keda_py.core.reading import Round
-from keda_py.core.shadow.comparison import Claim, Theirs, compare_broken
+from keda_py.core.shadow.comparison import Claim, OtherSide, compare_broken
 from keda_py.errors import ConfigError, KubeError, ScalerError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
@@ -45,7 +45,7 @@ class ShadowedKind(Kind[StateT]):
             is_followed = await self._prepare(state, live)
         except (ConfigError, ScalerError, KubeError) as error:
             await self._stop(state)
-            self._comparisons.note(state, compare_broken(str(error), self._theirs(state)), SLACK)
+            self._comparisons.note(state, compare_broken(str(error), self._other_side(state)), SLACK)
             raise StepError(f"a shadow cannot follow it: {error}", error) from error
         if not is_followed:
             await self._stop(state)
@@ -83,7 +83,7 @@ class ShadowedKind(Kind[StateT]):
         """Decide on what was read, and compare with the other side; None without a spec. Raises KubeError."""
 
     @abstractmethod
-    def _theirs(self, state: StateT) -> Theirs:
+    def _other_side(self, state: StateT) -> OtherSide:
         """Return what the other side says of an object that we cannot follow."""
 
     async def finalize(self, state: StateT, live: Obj) -> None:

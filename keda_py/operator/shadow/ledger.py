@@ -36,7 +36,7 @@ class _Object:
     counted: set[tuple[str, str]]
 
 
-class Ledger:
+class Disagreements:
     """Disagreements of all objects; `why_not` has the reasons of objects that cannot be compared."""
 
     def __init__(self, began: datetime, most_ended: int = MOST_ENDED) -> None:

@@ -13,7 +13,7 @@ from keda_py.core.decision import ScaleTo
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.reading import Round
 from keda_py.core.round import Outcome, conclude
-from keda_py.core.shadow.comparison import Ours, Theirs, compare, own_replicas
+from keda_py.core.shadow.comparison import OtherSide, OwnSide, compare, own_replicas
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.kube.resources import Obj
@@ -67,7 +67,7 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
         look, replicas = await self._decide(state, spec, readings)
         return ShadowLook(
             entry=entry_of(look),
-            claims=compare(self._ours(state, look), self._theirs(state, replicas)),
+            claims=compare(self._own_side(state, look), self._other_side(state, replicas)),
             patience=spec.polling_interval + SLACK,
             idle=look.idle,
             look_again_at=look.decision.look_again_at,
@@ -85,9 +85,9 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
         state.own = judgement.seen.replicas if look.scaled_to is None else look.scaled_to
         return look, judgement.facts.replicas
 
-    def _ours(self, state: ShadowState, look: Look) -> Ours:
+    def _own_side(self, state: ShadowState, look: Look) -> OwnSide:
         said = [f"{one.metric} {one.error or f'{one.value:g}'}" for one in entry_of(look).triggers]
-        return Ours(
+        return OwnSide(
             spec=look.spec,
             replicas=state.own,
             decision=look.decision,
@@ -97,13 +97,13 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
             why="; ".join((look.decision.reason.value, *said))[:300],
         )
 
-    def _theirs(self, state: ShadowState, replicas: int | None = None) -> Theirs:
+    def _other_side(self, state: ShadowState, replicas: int | None = None) -> OtherSide:
         """The status is the other side's; its HPA is the one that the status names, else the one that we would make."""
         namespace, name = state.key.namespace, str(state.status.get("hpaName") or "")
         if not name and state.hpa is not None:
             name = state.hpa["metadata"]["name"]
         live = self._parts.caches.hpas.get(namespace, name)
-        return Theirs(replicas=replicas, status=state.status, hpa=unpack_hpa(live) if live is not None else None)
+        return OtherSide(replicas=replicas, status=state.status, hpa=unpack_hpa(live) if live is not None else None)
 
     def forget(self, state: ShadowState) -> None:
         """End its disagreements, and forget its scale target."""

@@ -16,13 +16,13 @@ from keda_py.clock import Clock
 from keda_py.core.shadow.comparison import Side
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
-from keda_py.operator.shadow.ledger import Disagreement, Ledger
+from keda_py.operator.shadow.ledger import Disagreement, Disagreements
 from keda_py.operator.shadow.trace_record import TraceRecord
 
 PATH, TRACE = "/report", "/trace"
 
 
-def report_of(ledger: Ledger, clock: Clock) -> Mapping[str, Any]:
+def report_of(ledger: Disagreements, clock: Clock) -> Mapping[str, Any]:
     """Write the ledger as JSON; times are UTC, and a disagreement that still holds has no `until`."""
     skipped = sorted(ledger.why_not.items(), key=lambda one: (one[0].namespace, one[0].name))
     return {
@@ -39,7 +39,7 @@ def report_of(ledger: Ledger, clock: Clock) -> Mapping[str, Any]:
     }
 
 
-def report_app(ledger: Ledger, recorded: TraceRecord, clock: Clock) -> web.Application:
+def report_app(ledger: Disagreements, recorded: TraceRecord, clock: Clock) -> web.Application:
     """Serve the report and the traces."""
 
     async def answer(request: web.Request) -> web.Response:
@@ -73,7 +73,7 @@ def _is_here(host: str) -> bool:
 
 def _fields(one: Disagreement) -> Mapping[str, Any]:
     claim = one.claim
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "kind": one.key.kind,
         "namespace": one.key.namespace,
         "name": one.key.name,
@@ -82,7 +82,7 @@ def _fields(one: Disagreement) -> Mapping[str, Any]:
         "ours": _side(claim.ours),
         "theirs": _side(claim.theirs),
     }
-    return told | ({"metric": claim.subject} if claim.subject else {}) | _ending(one)
+    return document | ({"metric": claim.subject} if claim.subject else {}) | _ending(one)
 
 
 def _side(side: Side) -> Mapping[str, str]:

@@ -35,7 +35,7 @@ class _Rows:
     def add(self, row: "array[float]") -> None:
         """Keep a row that says something else than the last one, or comes long after it."""
         last = self.cells[-len(row) :]
-        if not last or row[0] - last[0] >= AT_LEAST_EVERY or _told(row) != _told(last):
+        if not last or row[0] - last[0] >= AT_LEAST_EVERY or _values(row) != _values(last):
             self.cells.extend(row)
             del self.cells[: -MOST_ROWS * len(row)]
 
@@ -84,5 +84,5 @@ def _knows_the_clock(said: Outcome) -> bool:
     return not isinstance(said, ScalerError) and said.changes_at is not None
 
 
-def _told(row: "array[float]") -> list[float | None]:
+def _values(row: "array[float]") -> list[float | None]:
     return [None if isnan(value) else value for value in row[1:]]

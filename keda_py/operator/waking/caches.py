@@ -71,6 +71,10 @@ class WakingCaches:
     def all_slices(self) -> Iterator[SliceSeen]:
         return (one for several in list(self._slices.values()) for one in list(several.values()))
 
+    def ports_in(self, namespace: str) -> int:
+        """Return how many ports of wakers the slices of a namespace claim."""
+        return sum(any(name[0] == namespace for name in claims) for claims in self._claims.values())
+
     def claimed(self, service: Name, port: int) -> tuple[str, str] | None:
         """Return the age of the oldest slice of another Service that claims a port; None if none does."""
         return min((age for name, age in self._claims.get(port, {}).items() if name != service), default=None)

@@ -6,11 +6,11 @@ seconds while it has slices, because a waker may die without a sign. Each pass f
 process; what is remembered here are answers of probes and since when things have been so, which a new leader finds
 out again. Members are scaled to 0 once `sleep_obstacle` is "": the slices come first.
 
-In: `wishes.py`, `caches.py`. Next: `environments.py`, which asks before members are put to sleep.
+In: `wishes.py`, `caches.py`. Next: `environments/waking/settling.py`, which asks before members are put to sleep.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,6 +40,10 @@ from keda_py.operator.waking.wishes import OwnerWish, Wishes
 
 FAILED_SECONDS = 5.0
 """Pause after a write that the API server refused."""
+MOST_PORTS_OF_NAMESPACE = 250
+"""Ports of wakers for one namespace, of the cluster's 10 000: no tenant takes those of the others."""
+CROWDED_SECONDS = 60.0
+"""Until a Service for which there was no port is looked at again."""
 _MOST_NAMED = 50
 
 Exists = Callable[[str], bool]
@@ -65,7 +69,11 @@ class Waking:
     caches: WakingCaches
     exists: Exists
     wishes: Wishes = field(default_factory=Wishes)
+    on_report: Callable[[str, str], Awaitable[None]] | None = None
+    """Called with the namespace of a slice and the report of a request that a waker has written into it."""
     _progress: dict[ObjectKey, Progress] = field(default_factory=dict)
+    _proposed: dict[ObjectKey, int] = field(default_factory=dict)
+    """Ports of slices that the cache does not show yet."""
     _queue: DueQueue | None = None
     _notify: list[Callable[[str], None]] = field(default_factory=list)
     _synced: bool = False
@@ -80,6 +88,7 @@ class Waking:
         with ExitStack() as stack:
             self._queue = DueQueue(self.clock, self._work)
             self._progress.clear()
+            self._proposed.clear()
             self._synced = True
             try:
                 for informer, hear in (
@@ -134,8 +143,7 @@ class Waking:
         """Return what the owner's status says."""
         services = self._covered(wish)
         named = {service.name for service in services}
-        told = [NotWoken(service=name, reason="NotFound", because=f"there is no Service {name!r} here")
-                for name in wish.spec.names if name not in named]  # fmt: skip
+        told = [self._uncovered(wish, name) for name in wish.spec.names if name not in named]
         ready = 0
         nodes = sorted({one.node for one in self.caches.ready_wakers if one.node})
         for service in services:
@@ -144,6 +152,12 @@ class Waking:
             ready += self._is_shown(service)
         woken = [service.name for service in services if service.obstacle is None]
         return Coverage(tuple(woken[:_MOST_NAMED]), ready, tuple(told[:_MOST_NAMED]))
+
+    def _uncovered(self, wish: OwnerWish, name: str) -> NotWoken:
+        """Say why a Service that is named is not covered."""
+        if self.caches.service(wish.namespace, name) is None:
+            return NotWoken(service=name, reason="NotFound", because=f"there is no Service {name!r} here")
+        return NotWoken(service=name, reason="NoMember", because="its selector selects no member")
 
     def _obstacles(self, service: WakeService, wish: OwnerWish, nodes: list[str]) -> Iterator[NotWoken]:
         owner = self.wishes.of(service)
@@ -187,11 +201,18 @@ class Waking:
             log.warning("slice was not written", extra=key.log_fields | {"error": str(error)})
             self._note_problem(key, f"its EndpointSlice cannot be written: {error}")
             self._add(key, FAILED_SECONDS)
+        except Exception:  # one bad object does not affect the other Services
+            log.exception("service failed", extra=key.log_fields)
+            self._add(key, AGAIN_SECONDS)
 
     async def _pass(self, key: ObjectKey) -> None:
         service = self.caches.service(key.namespace, key.name)
         slices = self.caches.slices_of(key.namespace, key.name)
         owner = None if service is None else self.wishes.of(service)
+        for one in slices:
+            if one.request and self.on_report is not None:  # before it is taken off: a kill in between asks again
+                await self.on_report(one.namespace, one.request)
+        self._proposed.pop(key, None)
         if owner is None and not self._is_orphan(slices):
             return
         wish = await self._wish(key, service, owner, slices)
@@ -202,7 +223,10 @@ class Waking:
             steps = self._steps(key, service, wish, slices)
         await self._write(steps)
         if service is None or wish is None or progress is None:
-            self._progress.pop(key, None)
+            if progress is None or not progress.problem:
+                self._progress.pop(key, None)
+            else:
+                self._add(key, CROWDED_SECONDS)
         else:
             pods = frozenset(one.pod for one in self.caches.ready_wakers)
             await progress.observe(service, pods, self.clock.monotonic(), shown=steps.shown)
@@ -237,6 +261,9 @@ class Waking:
             return None
         now = self.clock.monotonic()
         progress = self._progress.setdefault(key, Progress(since=now))
+        if not slices and not self._has_room(key, len(service.ports)):
+            progress.problem = f"the namespace has {MOST_PORTS_OF_NAMESPACE} ports of wakers, which is the most"
+            return None
         if owner.state is not WakeState.FORWARDING:
             progress.forwarding_at = None
             return owner.of(service)
@@ -247,6 +274,14 @@ class Waking:
         ):
             return None
         return owner.of(service)
+
+    def _has_room(self, key: ObjectKey, ports: int) -> bool:
+        """Return whether the namespace may have these ports as well, and note them until the cache shows the slice."""
+        proposed = sum(count for other, count in self._proposed.items() if other.namespace == key.namespace)
+        if self.caches.ports_in(key.namespace) + proposed + ports > MOST_PORTS_OF_NAMESPACE:
+            return False
+        self._proposed[key] = ports
+        return True
 
     async def _ready_endpoints(self, service: WakeService) -> int:
         """Count the ready endpoints of its own slices: one read for each wake, since no watch tells them."""

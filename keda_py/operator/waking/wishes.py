@@ -25,16 +25,23 @@ class OwnerWish:
     spec: WakeSpec
     state: WakeState
     pods: frozenset[Labels] = frozenset()
+    pods_unknown: bool = False
+    """True with a member of which only its count is known: a Service that is named may be its."""
     waves: tuple[WavePart, ...] = ()
     usual: int = 0
     ready_at: datetime | None = None
     kept_up_by: str = ""
 
     def covers(self, service: WakeService) -> bool:
-        """Return whether it wants this Service: chosen, and its selector selects a member unless it is named."""
+        """Return whether it wants this Service: chosen, and its selector selects a member.
+
+        Of any other Service the pods go on running, and each request of the night would pass through wakers.
+        """
         if service.namespace != self.namespace or not self.spec.asks_for(service.name, service.labels):
             return False
-        return bool(self.spec.names) or any(service.selects(dict(labels)) for labels in self.pods)
+        selects = any(service.selects(dict(labels)) for labels in self.pods)
+        # One without a selector, or an ExternalName, selects nothing; that it cannot be woken is said of it by name.
+        return selects or (bool(self.spec.names) and (self.pods_unknown or service.obstacle is not None))
 
     def of(self, service: WakeService) -> WakeWish:
         """Return the wish for one Service."""

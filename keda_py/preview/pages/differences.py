@@ -108,13 +108,13 @@ def text_of(found: Sequence[Difference]) -> str:
 
 
 def _sums(difference: Difference) -> str:
-    told = []
+    parts = []
     for what, unit in (("up_seconds", "h up a week"), ("replica_seconds", "replica hours")):
         if what == "replica_seconds" and difference.subject.kind in ("Environment", "CronJob"):
             continue
         hours = [_hours(one, what) for one in (difference.old, difference.new) if one is not None]
-        told.append(f"{' → '.join(dict.fromkeys(hours))} {unit}")
-    return ", ".join(told)
+        parts.append(f"{' → '.join(dict.fromkeys(hours))} {unit}")
+    return ", ".join(parts)
 
 
 def _hours(subject: Subject, what: str) -> str:

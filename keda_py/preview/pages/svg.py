@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from html import escape
 from zoneinfo import ZoneInfo
 
-from keda_py.preview.pages.following import drawn, followers
+from keda_py.preview.pages.followers import drawn, followers
 from keda_py.replay.days import midnight
 from keda_py.replay.previews import Preview, Subject
 from keda_py.replay.timeline import Span
@@ -40,8 +40,8 @@ def svg_of(preview: Preview, zone: ZoneInfo) -> bytes:
         parts += _lane(preview, subject, _TOP + number * _LANE)
         parts += _holidays(preview, subject, zone, _TOP + number * _LANE)
     left = len(subjects) - len(lanes)
-    told = f"{left} more objects are not shown. " if left else ""
-    parts.append(_text(16, height - 12, f"{told}Other triggers than schedules are taken to have no work.", fill=_PALE))
+    text = f"{left} more objects are not shown. " if left else ""
+    parts.append(_text(16, height - 12, f"{text}Other triggers than schedules are taken to have no work.", fill=_PALE))
     return "\n".join([*parts, "</svg>", ""]).encode()
 
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from rich.text import Text
 
-from keda_py.preview.pages.following import drawn, followers, most
+from keda_py.preview.pages.followers import drawn, followers, most
 from keda_py.replay.days import BLOCKS, Day, days_of
 from keda_py.replay.previews import Preview, Subject
 from keda_py.replay.timeline import WEEK_SECONDS, Step, Timeline
@@ -96,17 +96,17 @@ def _details(group: Sequence[Subject], others: Sequence[Subject], zone: ZoneInfo
     names = f"{subject.kind} {', '.join(one.title for one in group[:3])}{more}"
     lines = [_sentence(printable(names), width, "bold")]
     if subject.kind == "Environment":
-        lines += [_sentence(f"  {printable(told)}", width, "dim") for told in _members(subject, others)]
+        lines += [_sentence(f"  {printable(text)}", width, "dim") for text in _members(subject, others)]
     lines += [_sentence(f"  {printable(remark)}", width, "dim") for remark in subject.remarks]
     lines += [_sentence(f"  window: {note}", width, "dim") for note in subject.notes]
     if subject.timeline.assumes:
-        told = f"  taken to have no work: {', '.join(subject.timeline.assumes)}; what they ask for comes on top"
-        lines.append(_sentence(told, width, "dim"))
+        text = f"  taken to have no work: {', '.join(subject.timeline.assumes)}; what they ask for comes on top"
+        lines.append(_sentence(text, width, "dim"))
     lines += [_sentence(f"  {_coded(one.message, one.code)}", width, "yellow") for one in subject.findings]
     if not subject.settles:
         steps = len(subject.timeline.steps)
-        told = f"  it never settles: after {steps} changes nothing is told, and its hours are not known"
-        lines.append(_sentence(told, width, "red"))
+        text = f"  it never settles: after {steps} changes nothing is told, and its hours are not known"
+        lines.append(_sentence(text, width, "red"))
     lines.append(Text(" " * _LABEL + "".join(f"{hour:02}".ljust(8) for hour in range(0, 24, 4)) + "24", "dim"))
     lines += [_blocks(day, subject, zone) for day in days_of(subject.timeline, zone)]
     changes = _changes(subject, zone, width)
@@ -117,9 +117,9 @@ def _members(environment: Subject, others: Sequence[Subject]) -> Iterator[str]:
     """Name the objects that go with it, with their own remarks."""
     following = followers(environment, others)
     if following:
-        told = [f"{one.kind} {one.name}{f' ({most(one.timeline)})' if one.has_count else ''}" for one in following]
-        more = f" and {len(told) - _MOST_MEMBERS} more" if len(told) > _MOST_MEMBERS else ""
-        yield f"up while it is awake: {', '.join(told[:_MOST_MEMBERS])}{more}"
+        names = [f"{one.kind} {one.name}{f' ({most(one.timeline)})' if one.has_count else ''}" for one in following]
+        more = f" and {len(names) - _MOST_MEMBERS} more" if len(names) > _MOST_MEMBERS else ""
+        yield f"up while it is awake: {', '.join(names[:_MOST_MEMBERS])}{more}"
     for one in following[:_MOST_MEMBERS]:
         yield from (f"{one.kind} {one.name}: {remark}" for remark in one.remarks)
 

@@ -7,7 +7,7 @@ one moment: another version, pods that become Ready, a look, a sync.
 from typing import Protocol
 
 from keda_py.core.activity import ActivityState
-from keda_py.core.hpa.walk import Rescaled
+from keda_py.core.hpa.walk import RescaleDecision
 from keda_py.replay.engine.autoscaler import Autoscaler
 from keda_py.replay.engine.looks import Looks
 from keda_py.replay.engine.meters import Meters
@@ -100,6 +100,6 @@ class ObjectEngine:
         self._autoscaler.walk.wake(at)
         # A look knows its own change of the count. A change by the HPA may ask for another decision (a minimum,
         # an idle count), which the operator makes at its next poll: that one cannot be left out.
-        if self.world.setting.foreseen and isinstance(cause, Rescaled):
+        if self.world.setting.foreseen and isinstance(cause, RescaleDecision):
             self.looks.poll_by(at)
         self._recorder.changed(at, self.world, cause)

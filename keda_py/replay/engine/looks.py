@@ -24,7 +24,7 @@ _NEVER: _Key = ((), -1, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _KeepDecision:
     """A decision to keep the count, what it was made of, and until when it holds (seconds)."""
 
     key: _Key
@@ -37,7 +37,7 @@ class Looks:
 
     def __init__(self, world: World, activity: ActivityState) -> None:
         self._world, self._activity = world, activity
-        self._held: _Held | None = None
+        self._held: _KeepDecision | None = None
         self._active_at: float | None = None
         self._grid = Grid(interval=1.0, offset=0.0)
         self.next = float("inf")
@@ -97,7 +97,7 @@ class Looks:
                 return  # the look at that moment shares the reading
             self.next = self._grid.next_after(self.next)
 
-    def _decide(self, at: float, key: _Key) -> _Held:
+    def _decide(self, at: float, key: _Key) -> _KeepDecision:
         self._catch_up()
         world, now = self._world, self._world.now(at)
         spec, metrics, replicas = world.subject.spec, world.subject.metrics, world.pods.replicas
@@ -124,11 +124,11 @@ class Looks:
             world.scale(action.replicas, at, judgement)
         return self._hold(key, judgement, conclusion, at)
 
-    def _hold(self, key: _Key, judgement: Judgement, conclusion: Conclusion, at: float) -> _Held:
+    def _hold(self, key: _Key, judgement: Judgement, conclusion: Conclusion, at: float) -> _KeepDecision:
         """Keep the decision for as long as it stands; one that does not, until a change that is known in advance."""
         stands, decision = conclusion.stands_until != judgement.facts.now, judgement.decision
         until = conclusion.stands_until if stands else decision.look_again_at
-        return _Held(
+        return _KeepDecision(
             key=key if stands else _NEVER,
             until=max(self._world.second(until), at),
             is_active=decision.reason is Reason.ACTIVE,

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from keda_py.core.hpa.walk import Rescaled
+from keda_py.core.hpa.walk import RescaleDecision
 from keda_py.core.round import Judgement
 from keda_py.replay.engine.meters import Meters
 from keda_py.replay.engine.pods import Pods
 from keda_py.replay.engine.setting import Setting
 from keda_py.replay.engine.subject import Subject
 
-Cause = Judgement | Rescaled | Literal["Paused", "PodReady"]
+Cause = Judgement | RescaleDecision | Literal["Paused", "PodReady"]
 """What changes a count: a look, a sync of the HPA, a pause at a count, or a pod that becomes Ready."""
 Changed = Callable[[float, Cause], None]
 """Called with the second and the cause after each change of a count."""

@@ -4,10 +4,13 @@ A kind that is not installed has no objects. One that may not be listed is told:
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at
-from keda_py.errors import Forbidden, NotFound
+from keda_py.core.environment.spec import owner_of
+from keda_py.core.meaning.jobs import CRON_JOB
+from keda_py.errors import Forbidden, KubeError, NotFound
 from keda_py.kube.resources import (
     CALENDARS,
     CLUSTER_CALENDARS,
@@ -25,7 +28,8 @@ from keda_py.kube.resources import (
     ObjectPath,
     Resource,
 )
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.plan import NamespacePlan
+from keda_py.replay.reading.manifests import ManifestSource, read_plans
 
 _RULING = (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES)
 _MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
@@ -56,7 +60,7 @@ class ClusterReading:
         self.unread: list[str] = []
         self.forbidden: list[Resource] = []
 
-    async def read(self, one: Obj | None = None) -> list[Source]:
+    async def read(self, one: Obj | None = None) -> list[ManifestSource]:
         """List what is to be previewed. Raises KubeError, for ScaledObjects also if they may not be listed.
 
         With `one`, an object with its kind, ScaledObjects that cannot be listed are left out but for that one.
@@ -72,7 +76,7 @@ class ClusterReading:
                 found += await self._list(resource)
         for path in dict.fromkeys(path for body in found for path in files_of(body)):
             found += await self._file(path)
-        return [Source(body=body) for body in found]
+        return [ManifestSource(body=body) for body in found]
 
     async def _scaled_objects(self) -> list[Obj]:
         return with_kind(SCALED_OBJECTS, await self._client.list(SCALED_OBJECTS, self._namespace))
@@ -114,3 +118,37 @@ def files_of(body: Obj) -> Iterator[ObjectPath]:
             name, where = text_at(reference, "name"), namespace_of(body) or text_at(reference, "namespace")
             if name and where:
                 yield resource.named(where, name)
+
+
+# What `keda-py validate` would warn of an Environment of a cluster: hours, waves, shared members, jobs that never run.
+#
+# The reading of a preview finds it: the same lists, the same rights, the same sentences.
+
+AHEAD = timedelta(days=7)
+
+
+async def warnings_of(client: Lists, namespace: str, name: str, now: datetime) -> list[str]:
+    """Sentences, each with its code; one that says so where it cannot be judged."""
+    reading = ClusterReading(client, namespace)
+    try:
+        sources = await reading.read()
+    except KubeError as error:
+        return [f"it cannot be judged as `keda-py validate` does: {error}"]
+    return list(warnings_among(sources, namespace, name, now))
+
+
+def warnings_among(sources: Sequence[ManifestSource], namespace: str, name: str, now: datetime) -> Iterator[str]:
+    """The same of what was read: those of the Environment, and of the CronJobs that it has."""
+    title = f"Environment {namespace}/{name}: "
+    for plan in read_plans(sources, now, now + AHEAD):
+        if plan.name == namespace:
+            about = (title, *(f"{CRON_JOB} {namespace}/{job}: " for job in _jobs(plan, name)))
+            yield from (one.removeprefix(title) for one in plan.warnings if one.startswith(about))
+
+
+def _jobs(plan: NamespacePlan, environment: str) -> Iterator[str]:
+    specs = [one.spec for one in plan.environments]
+    for member in plan.members:
+        owner = owner_of(specs, member.labels, member.annotations) if member.kind == CRON_JOB else None
+        if owner is not None and owner.name == environment:
+            yield member.name

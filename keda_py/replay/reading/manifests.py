@@ -21,7 +21,7 @@ from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
 from keda_py.apis.parsing import parse_object
 from keda_py.core.admission.codes import ignored_codes, without_ignored
 from keda_py.core.admission.findings import AdmissionWarning
-from keda_py.core.environment.decision.seen import Role
+from keda_py.core.environment.decision.observation import Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.scaling.overlays import paused_by_owner
@@ -29,7 +29,7 @@ from keda_py.core.environment.scaling.schedules import ScheduleSpec, build_sched
 from keda_py.core.environment.spec import build_environment, by_age, first_of
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.hpa.wire import read_spec
-from keda_py.core.meaning.environments import Member, check_members, describe_lead, describe_waves
+from keda_py.core.meaning.environments import LabelledObject, check_members, describe_lead, describe_waves
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, describe_job, read_job
 from keda_py.core.meaning.kinds import JUDGED, check_kind_meaning
 from keda_py.core.meaning.scaled_object import check_meaning
@@ -49,7 +49,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ManifestSource:
     """A manifest; `ignored` are the codes that a comment switches off for it.
 
     `spec` is that of a ScaledObject that was read before; without it the body is read.
@@ -64,11 +64,11 @@ class Source:
 class _Namespace:
     """The manifests of one namespace by kind, with the problems and warnings found so far."""
 
-    by_kind: defaultdict[str, list[Source]] = field(default_factory=lambda: defaultdict(list))
+    by_kind: defaultdict[str, list[ManifestSource]] = field(default_factory=lambda: defaultdict(list))
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def each(self, kind: str, read: Callable[[Source], T]) -> list[T]:
+    def each(self, kind: str, read: Callable[[ManifestSource], T]) -> list[T]:
         """Read all manifests of a kind; those that cannot be read become problems."""
         found = []
         for source in self.by_kind[kind]:
@@ -87,7 +87,7 @@ class _Namespace:
             self.warnings += [f"{title}: {one.message} [{one.code}]" for one in without_ignored(found, ignored)]
 
 
-def read_plans(sources: Iterable[Source], begins: datetime, ends: datetime) -> list[NamespacePlan]:
+def read_plans(sources: Iterable[ManifestSource], begins: datetime, ends: datetime) -> list[NamespacePlan]:
     """Read plans in the order of their names; namespaces without an object to preview are left out."""
     namespaces: defaultdict[str, _Namespace] = defaultdict(_Namespace)
     objects = {}
@@ -103,7 +103,7 @@ def read_plans(sources: Iterable[Source], begins: datetime, ends: datetime) -> l
     return [plan for plan in plans if plan.objects or plan.environments or plan.problems or plan.warnings]
 
 
-def _dated(source: Source, number: int, begins: datetime) -> Source:
+def _dated(source: ManifestSource, number: int, begins: datetime) -> ManifestSource:
     body = source.body
     if text_at(body, "metadata", "creationTimestamp"):
         return source
@@ -134,18 +134,24 @@ def _read_namespace(name: str, found: _Namespace, calendars: Calendars) -> Names
     )
 
 
-def _marks(objects: Iterable[ObjectPlan], members: Iterable[MemberPlan]) -> list[Member]:
+def _marks(objects: Iterable[ObjectPlan], members: Iterable[MemberPlan]) -> list[LabelledObject]:
     """List what Environments may take, with its labels."""
     scaled = [
-        Member(kind="ScaledObject", name=one.spec.name, labels=one.spec.labels, annotations=one.spec.annotations)
+        LabelledObject(
+            kind="ScaledObject", name=one.spec.name, labels=one.spec.labels, annotations=one.spec.annotations
+        )
         for one in objects
         if not paused_by_owner(one.spec)
     ]
-    others = [Member(kind=one.kind, name=one.name, labels=one.labels, annotations=one.annotations) for one in members]
+    others = [
+        LabelledObject(kind=one.kind, name=one.name, labels=one.labels, annotations=one.annotations) for one in members
+    ]
     return [*scaled, *others]
 
 
-def _described(plan: EnvironmentPlan, marks: Sequence[Member], members: Iterable[MemberPlan]) -> EnvironmentPlan:
+def _described(
+    plan: EnvironmentPlan, marks: Sequence[LabelledObject], members: Iterable[MemberPlan]
+) -> EnvironmentPlan:
     """With what is worth knowing of it, and of members that never move and so are not shown themselves."""
     waves = tuple(describe_waves(plan.spec, marks)) if plan.spec.waves else ()
     lead = describe_lead(plan.spec, plan.state.wakes)
@@ -154,7 +160,7 @@ def _described(plan: EnvironmentPlan, marks: Sequence[Member], members: Iterable
     return replace(plan, remarks=(*waves, *([lead] if lead else []), *to_zero))
 
 
-def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Sequence[Member]) -> None:
+def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Sequence[LabelledObject]) -> None:
     """Warn of all that the operator would find out."""
     for kind in JUDGED:
         for source in found.by_kind[kind]:
@@ -179,7 +185,7 @@ def _warn_of_jobs(
                 found.warn(CRON_JOB, job.name, (warning,))
 
 
-def _object(source: Source) -> ObjectPlan:
+def _object(source: ManifestSource) -> ObjectPlan:
     spec = source.spec or AS_WRITTEN.read(source.body)
     check_bounds(spec)
     check_triggers(spec.triggers)
@@ -223,7 +229,7 @@ def _stored(status: EnvironmentStatus) -> EnvironmentState:
         raise ConfigError(f"status: {error}; correct it", field="status") from None
 
 
-def _override(source: Source, environments: Sequence[Environment], calendars: Calendars) -> OverrideSpec:
+def _override(source: ManifestSource, environments: Sequence[Environment], calendars: Calendars) -> OverrideSpec:
     override = parse_object(Override, source.body)
     only = environments[0].metadata.name if len(environments) == 1 else ""
     target = override.spec.target
@@ -235,7 +241,7 @@ def _override(source: Source, environments: Sequence[Environment], calendars: Ca
     return read_override(override, calendar, environment=only)
 
 
-def _schedule(source: Source, calendars: Calendars) -> ScheduleSpec:
+def _schedule(source: ManifestSource, calendars: Calendars) -> ScheduleSpec:
     written = parse_object(ScalingSchedule, source.body)
     return build_schedule(written, lambda reference: calendars.find(written.metadata.namespace, reference))
 
@@ -266,7 +272,7 @@ def _goes_to_zero(hpa: Obj) -> bool:
     return bool(value_at(hpa, "spec", "minReplicas") == 0)
 
 
-def _member(source: Source, *, role: Role, environments: Sequence[Environment]) -> MemberPlan:
+def _member(source: ManifestSource, *, role: Role, environments: Sequence[Environment]) -> MemberPlan:
     body = source.body
     return MemberPlan(
         kind=body["kind"],

@@ -17,6 +17,7 @@ from keda_py.sdk.metadata.marks import (
     ENV,
     META,
     Activation,
+    Deprecated,
     KeySources,
     Names,
     Prefix,
@@ -43,6 +44,7 @@ class Key:
     default: object
     secret: bool
     removed: str
+    deprecated: str
     prefix: str
     variable: str
     role: Literal["target", "activation", ""]
@@ -74,6 +76,7 @@ def _declared(field: str, info: FieldInfo) -> Key:
     order = next((mark.order for mark in info.metadata if isinstance(mark, KeySources)), (META,))
     names = next((mark.names for mark in info.metadata if isinstance(mark, Names)), (to_camel(field),))
     text = next((mark.text for mark in info.metadata if isinstance(mark, Removed)), "")
+    deprecated = next((mark.text for mark in info.metadata if isinstance(mark, Deprecated)), "")
     prefix = next((mark.text for mark in info.metadata if isinstance(mark, Prefix)), "")
     names_variable = next((mark.key for mark in info.metadata if isinstance(mark, Variable)), "")
     form = next((mark for mark in info.metadata if isinstance(mark, TextForm)), TextForm())
@@ -87,6 +90,7 @@ def _declared(field: str, info: FieldInfo) -> Key:
         default=None if info.is_required() else info.get_default(call_default_factory=True, validated_data={}),
         secret=annotation is SecretStr,
         removed=text,
+        deprecated=deprecated,
         prefix=prefix,
         variable=names_variable,
         role=next((_ROLES[type(mark)] for mark in info.metadata if type(mark) in _ROLES), ""),

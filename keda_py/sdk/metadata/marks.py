@@ -73,6 +73,21 @@ def removed(text: str) -> Removed:
 
 
 @dataclass(frozen=True, slots=True)
+class Deprecated:
+    """A key that works, and that KEDA or its source will take away."""
+
+    text: str
+
+
+def deprecated(text: str) -> Deprecated:
+    """Warn of a key that still works: `Annotated[str, deprecated("write 'workerDeploymentName' instead")] = ""`.
+
+    On a required key it warns of the whole trigger type.
+    """
+    return Deprecated(text)
+
+
+@dataclass(frozen=True, slots=True)
 class TextForm:
     """How the text of a list or string is written."""
 

@@ -103,6 +103,17 @@ class TriggerMetadata(BaseModel):
         return next((key for key in cls.declared_keys() if key.role == role), None)
 
     @classmethod
+    def deprecated_keys(cls, metadata: Mapping[str, str]) -> Mapping[str, str]:
+        """The written keys that will be taken away, with what their mark says; a required one stands for the type."""
+        return {
+            name: key.deprecated
+            for key in cls.declared_keys()
+            if key.deprecated
+            for name in (*key.names, *key.variables)
+            if metadata.get(name)
+        }
+
+    @classmethod
     def unknown_keys(cls, metadata: Mapping[str, str]) -> tuple[str, ...]:
         """Keys of a trigger's metadata that this model does not read, sorted; typing errors mostly."""
         if cls.passes_unknown_keys:

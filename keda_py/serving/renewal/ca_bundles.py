@@ -1,7 +1,7 @@
 """Upkeep of the objects that carry our CA: APIServices, webhook configurations and such, watched and corrected.
 
 Only the leader does this, so that two replicas never write against each other. The correction is a pure function of the
-live object and our CA; it comes with each `Guarded`. Behaviour reference, section 13.4.
+live object and our CA; it comes with each `CaBundleObject`. Behaviour reference, section 13.4.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ Raises ConfigError if only a human can correct it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guarded:
+class CaBundleObject:
     """Object that carries our CA, and its correction; `namespace` is "" at cluster scope."""
 
     resource: Resource
@@ -46,7 +46,7 @@ class Guarded:
 class CaBundles:
     """Corrects the guarded objects whenever a client changes them or our CA changes."""
 
-    def __init__(self, client: KubeClient, tls: ServerTls, guarded: Sequence[Guarded]) -> None:
+    def __init__(self, client: KubeClient, tls: ServerTls, guarded: Sequence[CaBundleObject]) -> None:
         self._client, self._tls, self._guarded = client, tls, tuple(guarded)
 
     async def run(self) -> None:
@@ -56,7 +56,7 @@ class CaBundles:
             for guarded in self._guarded:
                 tasks.create_task(self._guard(guarded, tasks))
 
-    async def _guard(self, guarded: Guarded, tasks: asyncio.TaskGroup) -> None:
+    async def _guard(self, guarded: CaBundleObject, tasks: asyncio.TaskGroup) -> None:
         selection = Selection(fields=f"metadata.name={guarded.name}")
         spec = InformerSpec(resource=guarded.resource, namespaces=(guarded.namespace,), selection=selection)
         informer = Informer(self._client, spec)
@@ -70,7 +70,7 @@ class CaBundles:
         finally:
             unsubscribe()
 
-    async def _keep(self, guarded: Guarded, informer: Informer, changed: asyncio.Event) -> None:
+    async def _keep(self, guarded: CaBundleObject, informer: Informer, changed: asyncio.Event) -> None:
         known, logged, backoff = False, "", Backoff()
         while True:
             changed.clear()
@@ -86,7 +86,7 @@ class CaBundles:
                     await changed.wait()
 
     async def _attempt(
-        self, guarded: Guarded, live: Obj | None, backoff: Backoff, *, deleted: bool
+        self, guarded: CaBundleObject, live: Obj | None, backoff: Backoff, *, deleted: bool
     ) -> tuple[float | None, str]:
         """Correct guarded object; return the seconds until the next attempt, and an error that a human has to fix ("":
         none).
@@ -102,7 +102,7 @@ class CaBundles:
         backoff.reset()
         return None, "it was deleted; apply it again" if deleted and not written else ""
 
-    async def _correct(self, guarded: Guarded, live: Obj | None) -> bool:
+    async def _correct(self, guarded: CaBundleObject, live: Obj | None) -> bool:
         """Write the corrected object; return whether it had to be written."""
         certificate = self._tls.certificate
         wanted = guarded.correct(live, certificate.ca) if certificate is not None and certificate.ca else None

@@ -86,14 +86,14 @@ class SecretCertificates:
         for _ in range(ATTEMPTS):
             live = await self._read()
             kept = _certificate_of(live) if live is not None else None
-            wanted = self._wanted(kept)
+            wanted = self._desired(kept)
             if wanted == kept:
                 return self._show(wanted)
             with contextlib.suppress(Conflict):  # another replica was faster: read what it wrote
                 await self._write(live, wanted)
         raise Conflict(f"secret {self._spec.name} changed {ATTEMPTS} times while it was written", status=409)
 
-    def _wanted(self, kept: ServingCertificate | None) -> ServingCertificate:
+    def _desired(self, kept: ServingCertificate | None) -> ServingCertificate:
         """Return what the Secret should hold; a lost or damaged one is restored from what we serve, so clients keep
         their CA.
         """

@@ -41,7 +41,7 @@ class Range:
 
 
 @dataclass(slots=True, kw_only=True)
-class Fetched:
+class FetchedLoad:
     """A `Load`: what the queries gave, by trigger index."""
 
     origin: datetime
@@ -78,12 +78,12 @@ class PrometheusServer:
             raise ConfigError("--prometheus: is not an address; write for example http://127.0.0.1:9090")
         return str(address.copy_with(userinfo=b"")).rstrip("/")
 
-    async def fetch(self, client: httpx.AsyncClient, queries: Mapping[int, str], wanted: Range) -> Fetched:
+    async def fetch(self, client: httpx.AsyncClient, queries: Mapping[int, str], wanted: Range) -> FetchedLoad:
         """Ask all queries over the whole range. Raises ConfigError, and FetchError that names query and part."""
         if wanted.points > _MOST_ALL:
             raise ConfigError(f"--step: {wanted.points} points are more than {_MOST_ALL}; take a larger step")
         values = {index: await self._series(client, query, wanted) for index, query in queries.items()}
-        return Fetched(origin=wanted.origin, end=wanted.seconds, step=wanted.step, values=values)
+        return FetchedLoad(origin=wanted.origin, end=wanted.seconds, step=wanted.step, values=values)
 
     async def _series(self, client: httpx.AsyncClient, query: str, wanted: Range) -> list[float]:
         values: list[float] = []

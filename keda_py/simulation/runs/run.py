@@ -11,19 +11,45 @@ from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.meaning.windows import windows_of
 from keda_py.core.mistakes import Mistakes
 from keda_py.errors import ConfigError
+from keda_py.replay.engine.engine import ObjectEngine, Recorder
 from keda_py.replay.engine.setting import Cluster, Setting
 from keda_py.replay.engine.source import Source
 from keda_py.replay.engine.subject import Subject
 from keda_py.sdk.offline import shared_context
 from keda_py.simulation.loads.load import RESOURCE_UNITS, Load, Need
 from keda_py.simulation.native import build_native, is_native
-from keda_py.simulation.plan import Plan, simulate
 from keda_py.simulation.recording import Figures, Recording
 from keda_py.simulation.sources import OwnReading, SimulatedClock, reads_by_itself
 from keda_py.simulation.subject import SimulatedObject, build_object
 
 _PEAK_PODS = 10
 _REQUESTS = {"cpu": "cpu=500m", "memory": "memory=512Mi"}
+
+
+# Plans of simulations: versions of an object over time, in a setting, until an end.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """`versions` are (second, version), the first when the object is created.
+
+    That second may be negative: what comes before second 0 happens, and is not recorded.
+    """
+
+    versions: Sequence[tuple[float, Subject]]
+    setting: Setting
+    end: float
+
+
+def simulate(plan: Plan, recorder: Recorder) -> None:
+    """Run the engine from the object's creation to the plan's end, which is not reached itself."""
+    engine = ObjectEngine(plan.versions[0][1], plan.setting, recorder)
+    for at, version in plan.versions:
+        engine.run_until(min(at, plan.end))
+        if at >= plan.end:
+            return
+        engine.adopt(version, at)
+    engine.run_until(plan.end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +136,8 @@ def carry_out_all(runs: Sequence[Run], processes: int) -> list[Result]:
 async def _build(body: Mapping[str, Any], clock: SimulatedClock) -> SimulatedObject:
     if is_native(body):
         return build_native(body)
-    async with shared_context(clock=clock) as lent:
-        return build_object(body, lent)
+    async with shared_context(clock=clock) as shared:
+        return build_object(body, shared)
 
 
 def _needs(built: SimulatedObject, clock: SimulatedClock) -> tuple[Need, ...]:

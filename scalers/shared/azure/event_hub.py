@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings
 from keda_py.sdk.scaler import ScalerError
-from scalers.shared.asked_at_once import each
+from scalers.shared.concurrent_reads import each
 from scalers.shared.extras import needs_extra
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ class _Subjects:
     """An `EventConnection` over one connection, with a subscription for each subject."""
 
     def __init__(self, wire: _Wire, tell: Tell) -> None:
-        self._wire, self._tell = wire, tell
+        self._wire, self._notify = wire, tell
         self._numbers = itertools.count(1)
         self._topics: dict[int, str] = {}
         self._of: dict[str, list[int]] = {}
@@ -121,7 +121,7 @@ class _Subjects:
             case [b"MSG", _, sid, *_, size] if sid.isdigit() and size.isdigit() and len(sid + size) < 40:
                 await self._wire.skip(int(size))
                 topic = self._topics.pop(int(sid), None)
-                return topic is not None and self._tell(topic)
+                return topic is not None and self._notify(topic)
             case [b"PING"]:
                 await self._wire.send("PONG\r\n")
             case [b"PONG"]:

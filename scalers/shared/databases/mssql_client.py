@@ -136,11 +136,11 @@ async def connected(
 
 
 def _options(at: MssqlAddress, trusted: Sequence[bytes] | None, token: SecretStr | None) -> dict[str, Any]:
-    who: dict[str, Any] = {"user": at.user or None, "password": at.password.get_secret_value()}
+    identity_fields: dict[str, Any] = {"user": at.user or None, "password": at.password.get_secret_value()}
     encryption = at.encryption
     if token is not None:
         text, encryption = token.get_secret_value(), "all"
-        who = {"access_token_callable": lambda: text}
+        identity_fields = {"access_token_callable": lambda: text}
     security: dict[str, Any] = {}
     if encryption != "none":
         settings = _Settings("see its context")
@@ -152,7 +152,7 @@ def _options(at: MssqlAddress, trusted: Sequence[bytes] | None, token: SecretStr
         "database": at.database,
         "autocommit": True,
         "disable_connect_retry": True,
-        **who,
+        **identity_fields,
         **security,
     }
 

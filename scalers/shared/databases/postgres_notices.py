@@ -31,7 +31,7 @@ class _Notices:
     """An `EventConnection` whose topics are channels of NOTIFY."""
 
     def __init__(self, link: PostgresLink, seconds: float, tell: Tell) -> None:
-        self._link, self._seconds, self._tell = link, seconds, tell
+        self._link, self._seconds, self._notify = link, seconds, tell
         self._pace, self._over = MessageLimit(), asyncio.Event()
         link.on_lost(self._over.set)
 
@@ -59,5 +59,5 @@ class _Notices:
         raise ScalerError("the connection was closed")
 
     def _heard(self, channel: str) -> None:
-        if not self._tell(channel) and not self._pace.allows():
+        if not self._notify(channel) and not self._pace.allows():
             self._over.set()

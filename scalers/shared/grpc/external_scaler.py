@@ -99,18 +99,20 @@ class ExternalMetricsScaler(Scaler[M]):
     async def specs(self) -> tuple[ExternalMetric, ...]:
         """Ask GetMetricSpec; a float target counts before an integer one. Raises ScalerError."""
         answer = await self._ask(protocol.GET_METRIC_SPEC, self._reference(), "GetMetricSpecResponse")
-        if not 0 < len(answer.metricSpecs) <= _MOST_METRICS:
-            said = f"GetMetricSpec has {len(answer.metricSpecs)} metrics"
-            raise ScalerError(f"{self._server.address}: {said}: it must have 1 to {_MOST_METRICS}")
-        return tuple(self._spec(metric) for metric in answer.metricSpecs)
+        return self._specs_of(answer, protocol.GET_METRIC_SPEC)
 
-    def _spec(self, metric: Any) -> ExternalMetric:
+    def _specs_of(self, answer: Any, method: str) -> tuple[ExternalMetric, ...]:
+        """Raises ScalerError."""
+        if not 0 < len(answer.metricSpecs) <= _MOST_METRICS:
+            said = f"{method} has {len(answer.metricSpecs)} metrics"
+            raise ScalerError(f"{self._server.address}: {said}: it must have 1 to {_MOST_METRICS}")
+        return tuple(self._spec(metric, method) for metric in answer.metricSpecs)
+
+    def _spec(self, metric: Any, method: str) -> ExternalMetric:
         target = metric.targetSizeFloat if metric.targetSizeFloat > 0 else metric.targetSize
         if target <= 0 or not metric.metricName:
             said = f'metric "{metric.metricName}" with target {target:g}'
-            raise ScalerError(
-                f"{self._server.address}: GetMetricSpec has a {said}: an HPA needs a name and more than 0"
-            )
+            raise ScalerError(f"{self._server.address}: {method} has a {said}: an HPA needs a name and more than 0")
         return ExternalMetric(name=metric.metricName, target=target)
 
     async def read_metric(self, spec: ExternalMetric) -> Reading:

@@ -7,6 +7,10 @@ from typing import Any
 from keda_py.sdk.messages import Fields, declare
 
 SERVICE = "/temporal.api.workflowservice.v1.WorkflowService"
+DRAINING = 4
+"""Status of a version whose pinned workflows have not ended."""
+IDLE = frozenset({1, 5, 6})
+"""Statuses of a version without workflows: inactive, drained, created."""
 QUEUE_TYPES = {"workflow": 1, "activity": 2, "nexus": 3}
 ENHANCED = 1
 """The mode of DescribeTaskQueue that tells of versions by build id."""
@@ -40,7 +44,13 @@ _MESSAGES: Mapping[str, Fields] = {
         "report_task_queue_stats": (4, "bool"),
     },
     "VersionTaskQueue": {"name": (1, "string"), "type": (2, "int32"), "stats": (3, "TaskQueueStats")},
-    "DescribeWorkerDeploymentVersionResponse": {"version_task_queues": (2, "repeated VersionTaskQueue")},
+    "WorkerDeploymentVersionInfo": {"status": (14, "int32")},
+    "DescribeWorkerDeploymentVersionResponse": {
+        "worker_deployment_version_info": (1, "WorkerDeploymentVersionInfo"),
+        "version_task_queues": (2, "repeated VersionTaskQueue"),
+    },
+    "CountWorkflowExecutionsRequest": {"namespace": (1, "string"), "query": (2, "string")},
+    "CountWorkflowExecutionsResponse": {"count": (1, "int64")},
 }
 
 

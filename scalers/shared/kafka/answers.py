@@ -1,6 +1,7 @@
 """Answers of brokers: bytes in, plain values out. May run in another process (`ScalerContext.parse`)."""
 
 import struct
+from functools import lru_cache
 from typing import Any, Final
 
 from aiokafka.protocol.commit import OffsetFetchRequest
@@ -12,6 +13,8 @@ from keda_py.errors import ScalerError
 
 INLINE_BYTES: Final = 8 * 1024
 """A longer answer may take more than 10 ms: aiokafka reads field by field."""
+REPEATED_BYTES: Final = 1024
+"""Answers up to this length are remembered: most repeat, since layouts and idle groups rarely change."""
 
 _UNUSED = {"replicas", "isr", "offline_replicas", "metadata", "timestamp", "is_internal", "rack"}
 _RESPONSES = {
@@ -28,6 +31,10 @@ def read_answer(text: bytes, api_key: int, version: int) -> dict[str, Any]:
     except (ValueError, struct.error, TypeError):
         raise ScalerError("a broker answers something that is not Kafka's protocol") from None
     return {name: _used(value) for name, value in fields.items()}
+
+
+repeated_answer = lru_cache(maxsize=128)(read_answer)
+"""`read_answer` for short answers. Its values are shared, and must not be changed."""
 
 
 def _used(value: Any) -> Any:

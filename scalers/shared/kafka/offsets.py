@@ -1,7 +1,7 @@
 """Answers of brokers, combined; pure. Errors are values here, so that each fails its own questions only."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -41,10 +41,29 @@ class Layout:
         return found
 
 
-def wanted_partitions(
+@dataclass(frozen=True, slots=True)
+class OffsetQuestions:
+    """Questions; `known` are the committed offsets of the groups that are asked about without topics."""
+
+    questions: Collection[GroupQuestion]
+    known: "Mapping[str, Known | ScalerError]"
+
+    def partitions(self, layout: Layout) -> "dict[GroupQuestion, list[Partition] | ScalerError]":
+        """List the partitions that each question is about."""
+        return {one: _partitions_of(one, self.known.get(one.group), layout) for one in self.questions}
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetNumbers:
+    """Committed offsets for each question, and where partitions end."""
+
+    committed: "Mapping[GroupQuestion, Known | ScalerError]"
+    ends: Known
+
+
+def _partitions_of(
     question: GroupQuestion, known: "Known | ScalerError | None", layout: Layout
 ) -> "list[Partition] | ScalerError":
-    """The partitions that a question is about. `known` are the committed offsets of its group, if it names no topic."""
     try:
         if question.topics:
             return layout.partitions(question.topics)

@@ -69,21 +69,21 @@ class ListeningShare:
 
 
 class _Listener:
-    """A listener; `told` is done at the first event. An asyncio.Event is ten times as large."""
+    """A listener; `wake` is done at the first event. An asyncio.Event is ten times as large."""
 
-    __slots__ = ("told",)
+    __slots__ = ("wake",)
 
     def __init__(self) -> None:
         self.listen()
 
     def listen(self) -> None:
         """Wait for the next event."""
-        self.told = asyncio.get_running_loop().create_future()
+        self.wake = asyncio.get_running_loop().create_future()
 
     def tell(self) -> None:
         """Wake the listener once."""
-        if not self.told.done():
-            self.told.set_result(None)
+        if not self.wake.done():
+            self.wake.set_result(None)
 
 
 class Listening:
@@ -101,7 +101,7 @@ class Listening:
         """Topics to subscribe to."""
         self._over: set[str] = set()
         """Topics to unsubscribe from."""
-        self._told: set[str] = set()
+        self._announced: set[str] = set()
         """Topics with an event that came, or may have been missed, since they were subscribed to."""
         self._work = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -116,7 +116,7 @@ class Listening:
         try:
             while True:
                 self._want(topic)
-                await ear.told
+                await ear.wake
                 ear.listen()
                 yield True
         finally:
@@ -138,7 +138,7 @@ class Listening:
         ears.discard(ear)
         if not ears:
             self._ears.pop(topic, None)
-            self._told.discard(topic)
+            self._announced.discard(topic)
             self._drop(topic)
         if not self._ears:
             self._end()
@@ -157,10 +157,10 @@ class Listening:
             task.add_done_callback(self._ending.discard)
             task.cancel()
 
-    def _tell(self, topic: str) -> bool:
+    def _notify(self, topic: str) -> bool:
         asked = topic in self._asked
         if asked:
-            self._told.add(topic)
+            self._announced.add(topic)
             self._drop(topic)
             self._wake(topic)
         return asked
@@ -191,7 +191,7 @@ class Listening:
 
     async def _hear(self, mine: asyncio.Task[None] | None, *, missed: bool) -> None:
         """Raises ScalerError when the line breaks, alone or in a group."""
-        async with self._open_line(self._tell) as line:
+        async with self._open_line(self._notify) as line:
             if self._task is not mine:
                 return
             # A new line has no subscription, and events were missed while there was no line: every topic is wanted, and
@@ -199,7 +199,7 @@ class Listening:
             self._asked.clear()
             self._over.clear()
             self._wanted = set(self._ears)
-            self._told = set(self._ears) if missed else set()
+            self._announced = set(self._ears) if missed else set()
             self._work.set()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(line.follow())
@@ -229,8 +229,8 @@ class Listening:
         # Before the await: the event may come while the subscription is being confirmed.
         self._asked.add(topic)
         await line.ask(topic)
-        if topic in self._told:
-            self._told.discard(topic)
+        if topic in self._announced:
+            self._announced.discard(topic)
             self._wake(topic)  # for what happened meanwhile
 
 

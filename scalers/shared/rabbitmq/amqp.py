@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -116,7 +117,7 @@ class AmqpQueues:
         if len(name.encode()) > _LONGEST_NAME:
             return ScalerError(f"queueName: more than {_LONGEST_NAME} bytes, which AMQP does not allow")
         try:
-            declared = await channel.rpc(_declaration(name))
+            declared = await channel.rpc(_declaration_type()(queue=name, passive=True))
         except AMQPChannelError as error:
             self._kept = None  # the server has closed it with its refusal
             return ScalerError(f'queue "{name}": {str(error)[:_LONGEST_TEXT]}')
@@ -156,6 +157,7 @@ async def amqp_queues(server: AmqpServer, context: ScalerContext) -> AmqpQueues:
     return await context.shared(server.key(context.namespace), make, AmqpQueues.aclose)
 
 
+@cache
 def _failures() -> tuple[type[Exception], ...]:
     """Exceptions of a connection. Raises ConfigError without the library."""
     with needs_extra("rabbitmq"):
@@ -164,15 +166,16 @@ def _failures() -> tuple[type[Exception], ...]:
     return (AMQPError, OSError, asyncio.IncompleteReadError, RecursionError, ValueError)
 
 
-def _declaration(name: str) -> Any:
-    """A passive declaration; to RabbitMQ any text is a name, and not to the library."""
+@cache
+def _declaration_type() -> Any:
+    """A declaration of any name: to RabbitMQ any text is one, and not to the library."""
     from pamqp.commands import Queue
 
     class Declare(Queue.Declare):
         def validate(self) -> None:
             pass
 
-    return Declare(queue=name, passive=True)
+    return Declare
 
 
 def _transport_factory(server: AmqpServer, tls: ssl.SSLContext | None) -> Any:

@@ -24,7 +24,10 @@ class Counts:
     delivered: float = 0.0
 
     def measured(self, mode: Mode, activation: float) -> tuple[float, bool]:
-        """Value and activity; a rate of 0 deliveries makes ratio and time unknown, which counts as `activation`."""
+        """Value and activity; a rate of 0 deliveries makes ratio and time unknown, which counts as `activation`.
+
+        As in KEDA from 2.21 on, an empty queue takes no time: before, it was active until something was delivered.
+        """
         messages, published, delivered = self.messages, self.published, self.delivered
         match mode:
             case "QueueLength":
@@ -39,6 +42,8 @@ class Counts:
                 ratio = published / delivered
                 return ratio, ratio > activation
             case "ExpectedQueueConsumptionTime":
+                if not messages:
+                    return 0.0, activation < 0
                 if not delivered:
                     return activation, True
                 eta = (published - delivered) / delivered + messages / delivered

@@ -49,9 +49,9 @@ class RabbitmqMetadata(TriggerMetadata):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if _given(self.cert) != _given(self.key):
+        if _is_set(self.cert) != _is_set(self.key):
             raise ValueError("both key and certificate must be provided: give cert and key, or none")
-        if _given(self.username) != _given(self.password):
+        if _is_set(self.username) != _is_set(self.password):
             raise ValueError("username and password must be given together")
         self._check_oauth()
         self._check_mode()
@@ -65,7 +65,7 @@ class RabbitmqMetadata(TriggerMetadata):
                 "OAuth2 requires tokenUrl clientId and clientSecret to be configured in TriggerAuthentication: "
                 "give oauthTokenURI, clientID and clientSecret"
             )
-        if any(needed) and (_given(self.username) or self.workload_identity_resource):
+        if any(needed) and (_is_set(self.username) or self.workload_identity_resource):
             raise ValueError(
                 "OAuth2 authentication cannot be combined with username/password authentication or Azure Workload "
                 "Identity: keep one"
@@ -123,7 +123,7 @@ class RabbitmqMetadata(TriggerMetadata):
     @property
     def credentials(self) -> tuple[SecretStr, SecretStr]:
         """User and password: their own parameters before those of `host`."""
-        if _given(self.username):
+        if _is_set(self.username):
             return self.username, self.password
         return self.address.username, self.address.password
 
@@ -152,5 +152,5 @@ class RabbitmqMetadata(TriggerMetadata):
         )
 
 
-def _given(text: SecretStr) -> bool:
+def _is_set(text: SecretStr) -> bool:
     return bool(text.get_secret_value())

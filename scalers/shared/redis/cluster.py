@@ -11,7 +11,7 @@ from redis.exceptions import AskError, MovedError, RedisError
 
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ScalerError
-from scalers.shared.redis.asking import Command, ask_all, in_time, unreachable
+from scalers.shared.redis.commands import Command, ask_all, in_time, unreachable
 from scalers.shared.redis.server import RedisServer, client_for
 
 _MOST_NODES = 512
@@ -84,7 +84,7 @@ class RedisCluster:
         try:
             return await ask_all(self._client(node), commands)
         except (RedisError, OSError) as error:
-            return [unreachable(self._at(node), error)] * len(commands)
+            return [unreachable(self._server_at(node), error)] * len(commands)
 
     async def _ask_importer(self, moving: AskError, command: Command) -> object:
         """Ask the node that imports the slot, which has the key already."""
@@ -119,10 +119,10 @@ class RedisCluster:
 
     def _client(self, node: Node) -> Redis:
         if node not in self._clients:
-            self._clients[node] = client_for(self._at(node), self._context)
+            self._clients[node] = client_for(self._server_at(node), self._context)
         return self._clients[node]
 
-    def _at(self, node: Node) -> RedisServer:
+    def _server_at(self, node: Node) -> RedisServer:
         return replace(self._servers[0], host=node[0], port=node[1])
 
 

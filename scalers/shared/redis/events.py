@@ -16,7 +16,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from keda_py.sdk.scaler import ScalerError
 from scalers.shared.protocols.listening import EventConnection, Listening, MessageLimit, OpenLine, PushRefused, Tell
-from scalers.shared.redis.asking import RedisAsker, ask_all
+from scalers.shared.redis.commands import RedisAsker, ask_all
 
 _LONGEST_KEY = 2048
 """Bytes: an event has the whole name, and a reply of more than 4096 bytes would end the line."""
@@ -46,7 +46,7 @@ class _Keyspace:
     """A connection to each node that has a key which is asked for."""
 
     def __init__(self, asker: RedisAsker, prefix: bytes, tell: Tell) -> None:
-        self._asker, self._prefix, self._tell = asker, prefix, tell
+        self._asker, self._prefix, self._notify = asker, prefix, tell
         self._nodes: dict[Redis, _Node] = {}
         self._at: dict[str, Redis] = {}
         self._over, self._error = asyncio.Event(), ScalerError("")
@@ -93,7 +93,7 @@ class _Keyspace:
         return _Node(connection, seconds, self._heard, self._end)
 
     def _heard(self, channel: bytes) -> bool:
-        return self._tell(channel.removeprefix(self._prefix).decode("utf-8", "replace"))
+        return self._notify(channel.removeprefix(self._prefix).decode("utf-8", "replace"))
 
     def _end(self, error: ScalerError) -> None:
         self._error = error

@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 from keda_py.sdk.advanced import ScalerContext, SharingKey
 from keda_py.sdk.scaler import Reading, Scaler, ScalerError
 from scalers.shared.protocols.listening import Listening
-from scalers.shared.redis.asking import RedisAsker
+from scalers.shared.redis.commands import RedisAsker
 from scalers.shared.redis.events import key_events
 from scalers.shared.redis.metadata import RedisConnectionMetadata
 from scalers.shared.redis.place import Topology, place_of

@@ -10,7 +10,7 @@ from redis.exceptions import ResponseError
 
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError, Target
-from scalers.shared.redis.asking import Command
+from scalers.shared.redis.commands import Command
 from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
 from scalers.shared.redis.replies import reason_of

@@ -6,8 +6,8 @@ from typing import Literal
 from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
 from keda_py.sdk.scaler import ConfigError
 from scalers.shared.protocols.listening import Listening, listening
-from scalers.shared.redis.asking import OneRedis, RedisAsker, answering
 from scalers.shared.redis.cluster import RedisCluster
+from scalers.shared.redis.commands import OneRedis, RedisAsker, answering
 from scalers.shared.redis.events import keyspace
 from scalers.shared.redis.metadata import RedisConnectionMetadata, split_address
 from scalers.shared.redis.sentinel import master_of

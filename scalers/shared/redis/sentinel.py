@@ -7,7 +7,7 @@ from redis.exceptions import RedisError
 
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ScalerError
-from scalers.shared.redis.asking import OneRedis, RedisAsker, ask_all
+from scalers.shared.redis.commands import OneRedis, RedisAsker, ask_all
 from scalers.shared.redis.server import RedisServer, client_for
 
 _OF_SENTINELS = 0.8

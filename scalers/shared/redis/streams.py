@@ -7,7 +7,7 @@ from redis.exceptions import ResponseError
 
 from keda_py.sdk.advanced import ScalerContext, check_target
 from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError
-from scalers.shared.redis.asking import Command
+from scalers.shared.redis.commands import Command
 from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
 from scalers.shared.redis.replies import reason_of

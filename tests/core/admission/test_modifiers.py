@@ -3,7 +3,7 @@
 import pytest
 
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.admission.modifiers import check_modifiers
+from keda_py.core.admission.scaled_object import check_modifiers
 from keda_py.core.spec import ScalingSpec, build_spec
 
 

@@ -8,7 +8,7 @@ from keda_py.apis.cloud_event_source import CloudEventSource
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.trigger_authentication import TriggerAuthentication
 from keda_py.core.admission.findings import AdmissionWarning
-from keda_py.core.admission.others import check_authentication, check_cloud_event_source, check_scaled_job
+from keda_py.core.admission.other_kinds import check_authentication, check_cloud_event_source, check_scaled_job
 
 REDIS = {"type": "redis", "metadata": {"listName": "jobs"}}
 

@@ -295,7 +295,7 @@ POLLING, COOLDOWN = "spec.pollingInterval", "spec.cooldownPeriod"
     ("fields", "expected"),
     [
         pytest.param({"minReplicaCount": 1}, [POLLING, COOLDOWN], id="always on"),
-        pytest.param({"minReplicaCount": 2, "idleReplicaCount": 1}, [POLLING, COOLDOWN], id="idles above zero"),
+        pytest.param({"minReplicaCount": 2, "idleReplicaCount": 1}, [], id="idles above zero"),
         pytest.param({"minReplicaCount": 2, "idleReplicaCount": 0}, [], id="idles at zero"),
         pytest.param({"minReplicaCount": 0}, [], id="goes to zero"),
         pytest.param({}, [], id="goes to zero by default"),

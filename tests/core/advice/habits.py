@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from keda_py.core.advice.candidates import Candidate, Nothing, Use, candidates, look_at, measure
+from keda_py.core.advice.candidates import Candidate, NoCandidate, Use, candidates, look_at, measure
 from keda_py.core.advice.history import History
 from keda_py.core.advice.hours import AwakeHours
 from keda_py.core.environment.calendar.days import DAY, parse_minute, parse_weekdays
@@ -92,20 +92,20 @@ def without(history: History, *spans: tuple[int, int]) -> History:
     return changed(history, forget)
 
 
-def found_in(history: History, zone: str = "UTC", holidays: dict[date, str] | None = None) -> Use | Nothing:
+def found_in(history: History, zone: str = "UTC", holidays: dict[date, str] | None = None) -> Use | NoCandidate:
     """What is found in a history."""
     measured = measure(history)
-    if isinstance(measured, Nothing):
+    if isinstance(measured, NoCandidate):
         return measured
     return look_at(history, measured, ZoneInfo(zone), holidays or {})
 
 
 def first_candidate(
     history: History, zone: str = "UTC", holidays: dict[date, str] | None = None
-) -> Candidate | Nothing:
+) -> Candidate | NoCandidate:
     """The shortest hours that may be proposed."""
     use = found_in(history, zone, holidays)
-    return use if isinstance(use, Nothing) else next(candidates(use))
+    return use if isinstance(use, NoCandidate) else next(candidates(use))
 
 
 def hours(history: History, zone: str = "UTC") -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.advice.candidates import Candidate, Nothing
+from keda_py.core.advice.candidates import Candidate, NoCandidate
 from keda_py.core.advice.history import History, sample_history
 from tests.core.advice.habits import first_candidate, found_in, is_right
 from tests.places import GOLDEN
@@ -32,12 +32,12 @@ def test_what_is_proposed_is_what_is_true(name: str) -> None:
     elif truth.get("alwaysAsleep"):
         assert found == Candidate(hours=())
     else:
-        assert isinstance(found, Nothing), found
+        assert isinstance(found, NoCandidate), found
 
 
 @pytest.mark.parametrize("name", TRACES)
 def test_a_change_of_habit_is_dated_where_there_is_one_and_nowhere_else(name: str) -> None:
     trace = TRACES[name]
     use = found_in(history_of(trace), trace["timeZone"])
-    since = None if isinstance(use, Nothing) or use.change is None else use.change.since.isoformat()
+    since = None if isinstance(use, NoCandidate) or use.change is None else use.change.since.isoformat()
     assert since == trace["truth"].get("since")

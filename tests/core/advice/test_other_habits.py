@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from keda_py.core.advice.candidates import Candidate, Nothing, Use, measure
+from keda_py.core.advice.candidates import Candidate, NoCandidate, Use, measure
 from keda_py.core.advice.history import History, sample_history
 from keda_py.core.advice.hours import AwakeHours
 from keda_py.core.advice.zones import sharpest_zone
@@ -73,7 +73,7 @@ def test_hours_have_each_habit_and_not_more_than_half_an_hour_besides(name: str)
 def test_the_sharpest_zone_is_found_where_summer_time_begins_or_ends(name: str) -> None:
     habit = HABITS[name]
     found = measure(habit.history())
-    assert not isinstance(found, Nothing)
+    assert not isinstance(found, NoCandidate)
     zone, _ = sharpest_zone(habit.history(), found[1].steps, ZoneInfo("UTC"))
     assert zone.key == habit.zone
 
@@ -81,7 +81,7 @@ def test_the_sharpest_zone_is_found_where_summer_time_begins_or_ends(name: str) 
 def test_of_zones_that_fit_alike_the_first_one_stays() -> None:
     history = Habit(zone="Europe/Prague", start=date(2026, 3, 2)).history()
     found = measure(history)
-    assert not isinstance(found, Nothing)
+    assert not isinstance(found, NoCandidate)
     assert sharpest_zone(history, found[1].steps, ZoneInfo("Europe/Prague"))[0].key == "Europe/Prague"
     assert sharpest_zone(history, found[1].steps, ZoneInfo("Asia/Tokyo"))[0].key == "Europe/Berlin"
 
@@ -110,7 +110,7 @@ def test_a_gap_of_one_week_is_outweighed_by_the_others(gap: tuple[int, int], rem
 def test_nights_of_which_nothing_is_known_are_not_idle() -> None:
     nights = [(day * DAY + 20 * 12, (day + 1) * DAY + 7 * 12) for day in range(-1, 42)]
     found = first_candidate(without(Habit().history(), *[(max(start, 0), end) for start, end in nights]))
-    assert isinstance(found, Nothing)
+    assert isinstance(found, NoCandidate)
     assert "missing is not idle" in found.because
 
 
@@ -125,12 +125,12 @@ def test_no_use_in_a_history_with_great_gaps_is_not_called_never() -> None:
     unused = Habit(windows=()).history()
     assert first_candidate(unused) == Candidate(hours=())
     gaps = [(day * DAY, day * DAY + 4 * 12) for day in range(0, 42, 2)]
-    assert isinstance(first_candidate(without(unused, *gaps)), Nothing)
+    assert isinstance(first_candidate(without(unused, *gaps)), NoCandidate)
 
 
 def test_a_steady_level_without_more_may_be_use() -> None:
     found = first_candidate(Habit(windows=(), floor=0.2).history())
-    assert isinstance(found, Nothing)
+    assert isinstance(found, NoCandidate)
     assert "which may be use or health checks" in found.because
 
 
@@ -256,7 +256,7 @@ def test_every_other_sunday_is_a_habit() -> None:
 
 def test_what_is_not_used_any_more_is_asked_about() -> None:
     found = first_candidate(joined(Habit(weeks=5).history(), Habit(weeks=3, windows=()).history()))
-    assert isinstance(found, Nothing)
+    assert isinstance(found, NoCandidate)
     assert found.because == "it was used until 2026-09-07 and never since; is it still needed?"
 
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.core.cron.fields import CronFields, parse_fields
-from keda_py.core.cron.gaps import gap_of
 from keda_py.core.cron.openings import MOST_FIRINGS, Openings, gaps_between, openings_of, shared_minutes, union
-from keda_py.core.cron.windows import CronWindow, is_open
+from keda_py.core.cron.windows import CronWindow, gap_of, is_open
 from keda_py.core.cron.words import in_words
 
 A_MONDAY, A_LEAP_YEAR = datetime(2029, 1, 1, tzinfo=UTC), datetime(2032, 1, 1, tzinfo=UTC)

@@ -8,9 +8,9 @@ from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import read_calendar
-from keda_py.core.environment.decision.seen import MemberSeen, Role
+from keda_py.core.environment.decision.observation import MemberSeen, Role
 from keda_py.core.environment.decision.state import MemberState, Stage
-from keda_py.core.environment.overrides import OverrideSpec, Target, read_override
+from keda_py.core.environment.overrides import OverrideSpec, TargetKey, read_override
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 
 LONG_AGO = "2026-01-01T00:00:00Z"
@@ -49,7 +49,7 @@ def member(key: str = "Deployment/web", count: int | None = 3, *, ready: bool = 
     kind, _, name = key.partition("/")
     role = {"ScaledObject": Role.SCALED_OBJECT, "CronJob": Role.CRON_JOB}.get(kind, Role.WORKLOAD)
     created = more.pop("created", datetime(2026, 1, 1, tzinfo=UTC))
-    targets = (Target(kind, name),)
+    targets = (TargetKey(kind, name),)
     return MemberSeen(key=key, role=role, created=created, count=count, ready=ready, targets=targets, **more)
 
 

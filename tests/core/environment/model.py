@@ -20,9 +20,9 @@ from keda_py.core.environment.decision.members import (
     SetReplicas,
     Suspend,
 )
-from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen, Role, is_ready
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, Role, is_ready
 from keda_py.core.environment.decision.state import Stage, read_state
-from keda_py.core.environment.overrides import Overrides, OverrideSpec, Target
+from keda_py.core.environment.overrides import Overrides, OverrideSpec, TargetKey
 from keda_py.core.environment.spec import EnvironmentSpec
 
 US, PERSON, ARGO = "keda-py", "kubectl-scale", "argocd-controller"
@@ -72,7 +72,7 @@ class Thing:
             wave=self.wave,
             manager=self.manager,
             owned_by=owned_by,
-            targets=(Target(kind, name),),
+            targets=(TargetKey(kind, name),),
         )
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from keda_py.apis.environments.calendar import CalendarSpec
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.calendar.reading import read_calendar
-from keda_py.core.environment.decision.seen import Role
-from keda_py.core.environment.overrides import OverrideSpec, OverrideState, Target
+from keda_py.core.environment.decision.observation import Role
+from keda_py.core.environment.overrides import OverrideSpec, OverrideState, TargetKey
 
 START = datetime(2026, 3, 9, tzinfo=UTC)
 WEEKS = timedelta(weeks=4)  # with the change of the clock in Prague and in New York
@@ -76,7 +76,7 @@ def override(number: int, begins: datetime, minutes: int, target: int, state: Ov
         state = OverrideState.AWAKE
     times: dict[str, Any] = {"created": begins, "starts": begins, "ends": begins + timedelta(minutes=minutes)}
     replicas = 2 if state is OverrideState.EXACTLY else None
-    return OverrideSpec(name=f"o{number}", target=Target(kind, name), state=state, replicas=replicas, **times)
+    return OverrideSpec(name=f"o{number}", target=TargetKey(kind, name), state=state, replicas=replicas, **times)
 
 
 def hours_of(story: Story) -> dict[str, Any]:

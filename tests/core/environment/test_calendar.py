@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from keda_py.apis.environments.calendar import CalendarSpec
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import (
+from keda_py.core.environment.calendar.queries import (
     hours_a_week,
+    invalid_status,
     moment_of,
     next_holidays,
     openings,
+    status_of,
 )
 from keda_py.core.environment.calendar.reading import read_calendar
-from keda_py.core.environment.calendar.report import invalid_status, status_of
 from keda_py.core.values.durations import in_words, parse_duration
 from keda_py.errors import ConfigError
 from tests.calls import calls_of
-from tests.costs import cpu_of
 from tests.properties import examples
 
 WEEK = [{"days": "Mon-Fri", "from": "08:30", "to": "19:30"}]
@@ -204,10 +204,10 @@ def test_what_cannot_be_meant_is_refused_with_field_value_and_remedy(spec: dict[
     ],
     ids=["fifty spans a day", "always, in fifty pieces"],
 )  # fmt: skip
-def test_an_answer_costs_under_10_ms_whatever_the_hours_are(hours: list[dict[str, str]]) -> None:
+def test_an_answer_costs_little_whatever_the_hours_are(hours: list[dict[str, str]]) -> None:
     cal = calendar(hours, holidays=[{"dates": ["2026-12-01/2027-11-30"], "name": "long"}])
     moments = iter([at("2026-12-01T00:00") + timedelta(minutes=step) for step in range(9)])
-    assert cpu_of(lambda: moment_of(cal, next(moments)), ConfigError) < 0.01
+    assert calls_of(lambda: moment_of(cal, next(moments))) < 5_000
 
 
 ZONES = ("Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Asia/Seoul", "Pacific/Apia")

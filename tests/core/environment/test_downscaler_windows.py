@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.environment.downscaler.decision import Annotated, DownscalerSettings, Surroundings, decide
+from keda_py.core.environment.downscaler.decision import AnnotatedObject, DownscaleInputs, DownscalerSettings, decide
 from keda_py.core.environment.downscaler.timespecs import SpecDefaults, matches
 from keda_py.errors import ConfigError
 from tests.properties import examples
@@ -111,11 +111,11 @@ objects = st.sampled_from(sorted(SPECS)).flatmap(lambda kind: st.tuples(st.just(
 
 def decided(kind: str, fields: Any, annotations: Any, at: datetime) -> Any:
     """The outcome, or None where an annotation cannot be read."""
-    obj = Annotated(
+    obj = AnnotatedObject(
         kind=kind, namespace="shop", name="web", created=NOW - timedelta(days=1), annotations=annotations, fields=fields
     )
     try:
-        return decide(obj, Surroundings(), DownscalerSettings(), at)
+        return decide(obj, DownscaleInputs(), DownscalerSettings(), at)
     except ConfigError:
         return None
 

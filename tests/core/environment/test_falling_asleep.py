@@ -9,7 +9,7 @@ import pytest
 from keda_py.apis.environments.environment import MemberUp
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.members import SetReplicas
-from keda_py.core.environment.decision.seen import MemberSeen
+from keda_py.core.environment.decision.observation import MemberSeen
 from keda_py.core.environment.decision.state import EnvironmentState, Phase, Stage, read_state
 from keda_py.core.environment.decision.still_up import MOST_LISTED, in_words
 from tests.core.environment.builders import MINUTE, NIGHT, NOON, environment, member, override, remembered

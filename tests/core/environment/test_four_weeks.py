@@ -4,12 +4,11 @@ from datetime import datetime, timedelta
 
 from hypothesis import given
 
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.decision.decision import EnvironmentDecision
-from keda_py.core.environment.decision.members import Keep
-from keda_py.core.environment.decision.members import Reason as MemberReason
-from keda_py.core.environment.decision.seen import Role
-from keda_py.core.environment.overrides import Overrides, OverrideState, Target
+from keda_py.core.environment.decision.members import Keep, MemberReason
+from keda_py.core.environment.decision.observation import Role
+from keda_py.core.environment.overrides import Overrides, OverrideState, TargetKey
 from tests.core.environment.builders import environment
 from tests.core.environment.model import ARGO, PERSON, NamespaceModel, Thing
 from tests.core.environment.stories import (
@@ -98,7 +97,9 @@ def asleep_is_allowed(model: NamespaceModel, story: Story) -> None:
     known = Overrides(model.overrides)
     for at, key, count in model.log:
         kind, _, name = key.partition("/")
-        verdicts = [known.verdict([target], at).rules for target in (Target(kind, name), Target("Environment", "dev"))]
+        verdicts = [
+            known.verdict([target], at).rules for target in (TargetKey(kind, name), TargetKey("Environment", "dev"))
+        ]
         rule = next((each for each in verdicts if each is not None), None)
         if count == 0:
             asleep = rule is not None and rule.state is OverrideState.ASLEEP
@@ -115,7 +116,7 @@ def counts_are_restored(model: NamespaceModel, decision: EnvironmentDecision) ->
         return
     for thing in model.things:
         kind, _, name = thing.key.partition("/")
-        if Overrides(model.overrides).verdict([Target(kind, name)], model.now).rules is not None:
+        if Overrides(model.overrides).verdict([TargetKey(kind, name)], model.now).rules is not None:
             continue
         if thing.key in decision.state.members:
             # Waves time out, and what waits behind a member that never becomes ready has its turn all the same.
@@ -135,7 +136,7 @@ def nothing_stays_up_by_itself(model: NamespaceModel, decision: EnvironmentDecis
         assert [thing.key for thing in model.things if thing.count] == [], f"asleep is said at {model.now}"
     for thing in model.things:
         kind, _, name = thing.key.partition("/")
-        ruled = Overrides(model.overrides).verdict([Target(kind, name)], model.now).rules is not None
+        ruled = Overrides(model.overrides).verdict([TargetKey(kind, name)], model.now).rules is not None
         assert thing.count == 0 or ruled or thing.manager in (PERSON, ARGO), f"{thing.key} is up at {model.now}"
 
 

@@ -4,15 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from keda_py.core.environment.decision.members import MarkChange, Reason, SetReplicas, Want, Wish, act, observe
-from keda_py.core.environment.decision.seen import MemberSeen
+from keda_py.core.environment.decision.members import (
+    MarkChange,
+    MemberGoal,
+    MemberReason,
+    SetReplicas,
+    Wish,
+    act,
+    observe,
+)
+from keda_py.core.environment.decision.observation import MemberSeen
 from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.hpa.conditions import ZeroMark
 from keda_py.core.hpa.wire import read_zero_mark
 from tests.core.environment.builders import NIGHT, member, remembered
 
-UP, DOWN, LEAVE = (Want(wish=wish) for wish in (Wish.UP, Wish.DOWN, Wish.LEAVE))
-PIN = Want(wish=Wish.EXACTLY)
+UP, DOWN, LEAVE = (MemberGoal(wish=wish) for wish in (Wish.UP, Wish.DOWN, Wish.LEAVE))
+PIN = MemberGoal(wish=Wish.EXACTLY)
 SET, HELD, NONE = ZeroMark.SET, ZeroMark.HELD, ZeroMark.NONE
 HOLD, GIVE_BACK = MarkChange.HOLD, MarkChange.GIVE_BACK
 ZERO, TWO = remembered(Stage.DOWN, 0), remembered(Stage.DOWN, 2)
@@ -45,7 +53,7 @@ def seen(count: int, mark: ZeroMark, **more: str) -> MemberSeen:
     ],
 )
 def test_the_mark_is_off_while_the_member_is_to_be_at_zero(
-    count: int, mark: ZeroMark, state: MemberState | None, want: Want, change: MarkChange | None
+    count: int, mark: ZeroMark, state: MemberState | None, want: MemberGoal, change: MarkChange | None
 ) -> None:
     found = seen(count, mark)
     assert act(found, observe(found, state, want, NIGHT), want, NIGHT).mark is change
@@ -70,7 +78,7 @@ def test_a_count_that_the_hpa_gives_it_meanwhile_is_its_own() -> None:
 def test_an_hpa_that_has_woken_it_from_a_zero_that_is_remembered_gets_that_count_back() -> None:
     woken = seen(4, NONE, manager="kube-controller-manager")
     asleep = act(woken, observe(woken, ZERO, DOWN, NIGHT), DOWN, NIGHT)
-    assert (asleep.action, asleep.reason) == (SetReplicas(0), Reason.PUT_TO_SLEEP)
+    assert (asleep.action, asleep.reason) == (SetReplicas(0), MemberReason.PUT_TO_SLEEP)
     assert asleep.state is not None
     assert asleep.state.replicas == 4
 

@@ -8,7 +8,7 @@ from keda_py.apis.environments.scaling_schedule import ScalingSchedule
 from keda_py.core.decision import Keep, Observation, ScaleTo, decide
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.members import Overlay, OverlayAsleep, OverlayHold, OverlayReplicas
-from keda_py.core.environment.overrides import Overrides, Target
+from keda_py.core.environment.overrides import Overrides, TargetKey
 from keda_py.core.environment.scaling.overlays import lay_over, overlay_of
 from keda_py.core.environment.scaling.schedules import (
     BoundsSpec,
@@ -170,7 +170,7 @@ def test_an_active_trigger_wakes_and_keeps_awake() -> None:
 
 
 def test_an_override_works_without_an_environment() -> None:
-    queue = Target("ScaledObject", "queue")
+    queue = TargetKey("ScaledObject", "queue")
 
     def overlay(**spec: Any) -> Overlay | None:
         return overlay_of(

@@ -9,7 +9,7 @@ from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.members import (
     SetReplicas,
 )
-from keda_py.core.environment.decision.seen import MemberSeen
+from keda_py.core.environment.decision.observation import MemberSeen
 from keda_py.core.environment.decision.state import (
     Phase,
     lead_of,

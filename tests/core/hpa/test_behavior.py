@@ -12,7 +12,7 @@ from keda_py.core.hpa.behavior import (
     DEFAULT_SCALE_UP,
     Behavior,
     Bounds,
-    History,
+    HpaHistory,
     PolicyType,
     Recommendation,
     ScaleEvent,
@@ -32,9 +32,9 @@ def ago(seconds: float) -> datetime:
     return NOW - timedelta(seconds=seconds)
 
 
-def recommended(*entries: tuple[int, float]) -> History:
+def recommended(*entries: tuple[int, float]) -> HpaHistory:
     """(replicas, seconds ago)."""
-    return History(recommendations=tuple(Recommendation(replicas, ago(seconds)) for replicas, seconds in entries))
+    return HpaHistory(recommendations=tuple(Recommendation(replicas, ago(seconds)) for replicas, seconds in entries))
 
 
 def policy(type: PolicyType, value: int, seconds: int = 60) -> ScalingPolicy:
@@ -60,7 +60,7 @@ class TestStabilise:
         ],
     )
     def test_without_behavior_only_the_way_down_is_stabilised(
-        self, history: History, proposal: int, stabilised: int, reason: str
+        self, history: HpaHistory, proposal: int, stabilised: int, reason: str
     ) -> None:
         _, outcome = stabilise(history, proposal, None, FIVE_MINUTES, 8, NOW)
         assert (outcome.replicas, outcome.condition.reason) == (stabilised, reason)
@@ -76,7 +76,7 @@ class TestStabilise:
         ],
     )
     def test_with_behavior_each_direction_has_its_window(
-        self, history: History, proposal: int, current: int, stabilised: int, reason: str
+        self, history: HpaHistory, proposal: int, current: int, stabilised: int, reason: str
     ) -> None:
         up = replace(DEFAULT_SCALE_UP, stabilization=timedelta(seconds=60))
         _, outcome = stabilise(history, proposal, Behavior(scale_up=up), FIVE_MINUTES, current, NOW)
@@ -92,7 +92,7 @@ class TestStabilise:
     def test_what_never_decides_again_is_forgotten_and_missed_by_nobody(
         self, steps: list[tuple[int, int]], behavior: Behavior | None
     ) -> None:
-        history, at, said = History(), NOW, [(NOW - timedelta(days=1), 0)]
+        history, at, said = HpaHistory(), NOW, [(NOW - timedelta(days=1), 0)]
         for seconds, proposal in steps:
             at += timedelta(seconds=seconds)
             said.append((at, proposal))
@@ -133,7 +133,7 @@ class TestPolicies:
     def test_scaling_up_is_limited_by_policies_and_the_maximum(
         self, up: ScalingRules, wanted: int, allowed: int, reason: str
     ) -> None:
-        outcome = limit(History(), wanted, Behavior(scale_up=up), Bounds(current=18, minimum=1, maximum=40), NOW)
+        outcome = limit(HpaHistory(), wanted, Behavior(scale_up=up), Bounds(current=18, minimum=1, maximum=40), NOW)
         assert (outcome.replicas, outcome.condition.reason) == (allowed, reason)
         assert outcome.condition.status == ("False" if reason == "DesiredWithinRange" else "True")
 
@@ -153,29 +153,29 @@ class TestPolicies:
         self, down: ScalingRules, wanted: int, allowed: int, reason: str
     ) -> None:
         bounds = Bounds(current=25, minimum=2, maximum=40)
-        outcome = limit(History(), wanted, Behavior(scale_down=down), bounds, NOW)
+        outcome = limit(HpaHistory(), wanted, Behavior(scale_down=down), bounds, NOW)
         assert (outcome.replicas, outcome.condition.reason) == (allowed, reason)
 
     def test_a_policy_counts_what_already_changed_within_its_period(self) -> None:
-        history = History(scale_ups=(ScaleEvent(3, ago(59)), ScaleEvent(9, ago(60))))
+        history = HpaHistory(scale_ups=(ScaleEvent(3, ago(59)), ScaleEvent(9, ago(60))))
         bounds = Bounds(current=18, minimum=1, maximum=100)
         outcome = limit(history, 100, Behavior(scale_up=rules(FIVE_PODS)), bounds, NOW)
         assert outcome.replicas == 18 - 3 + 5
 
     def test_pods_that_went_within_the_period_may_come_back(self) -> None:
-        history = History(scale_downs=(ScaleEvent(4, ago(10)),))
+        history = HpaHistory(scale_downs=(ScaleEvent(4, ago(10)),))
         bounds = Bounds(current=18, minimum=1, maximum=100)
         outcome = limit(history, 100, Behavior(scale_up=rules(FIVE_PODS)), bounds, NOW)
         assert outcome.replicas == 18 + 4 + 5
 
     def test_a_policy_that_is_used_up_never_turns_the_direction(self) -> None:
-        history = History(scale_ups=(ScaleEvent(10, ago(10)),))
+        history = HpaHistory(scale_ups=(ScaleEvent(10, ago(10)),))
         bounds = Bounds(current=18, minimum=1, maximum=100)
         assert limit(history, 100, Behavior(scale_up=rules(FIVE_PODS)), bounds, NOW).replicas == 18
 
     def test_percentages_are_float64_in_kubernetes_order(self) -> None:
         bounds = Bounds(current=100, minimum=1, maximum=1000)
-        assert limit(History(), 1000, Behavior(scale_up=rules(TEN_PERCENT)), bounds, NOW).replicas == 111
+        assert limit(HpaHistory(), 1000, Behavior(scale_up=rules(TEN_PERCENT)), bounds, NOW).replicas == 111
 
 
 class TestWithoutBehavior:
@@ -193,16 +193,18 @@ class TestWithoutBehavior:
     def test_one_sync_goes_up_to_twice_the_pods_or_four(
         self, current: int, wanted: int, allowed: int, reason: str
     ) -> None:
-        outcome = limit(History(), wanted, None, Bounds(current=current, minimum=2, maximum=40), NOW)
+        outcome = limit(HpaHistory(), wanted, None, Bounds(current=current, minimum=2, maximum=40), NOW)
         assert (outcome.replicas, outcome.condition.reason) == (allowed, reason)
 
     def test_changes_are_not_remembered(self) -> None:
-        assert remember_change(History(), None, 1, 4, NOW) == History()
+        assert remember_change(HpaHistory(), None, 1, 4, NOW) == HpaHistory()
 
 
 def test_a_change_is_remembered_for_the_longest_period_of_its_direction() -> None:
-    history = History(scale_ups=(ScaleEvent(1, ago(15)), ScaleEvent(2, ago(14))), scale_downs=(ScaleEvent(9, ago(99)),))
-    assert remember_change(history, Behavior(), 4, 7, NOW) == History(
+    history = HpaHistory(
+        scale_ups=(ScaleEvent(1, ago(15)), ScaleEvent(2, ago(14))), scale_downs=(ScaleEvent(9, ago(99)),)
+    )
+    assert remember_change(history, Behavior(), 4, 7, NOW) == HpaHistory(
         scale_ups=(ScaleEvent(2, ago(14)), ScaleEvent(3, NOW)), scale_downs=(ScaleEvent(9, ago(99)),)
     )
 
@@ -233,10 +235,10 @@ EVENTS = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 2000)), max_size=
     st.integers(0, 300),
     BEHAVIORS,
     st.tuples(st.integers(1, 50), st.integers(0, 100), st.integers(0, 100)),
-    st.builds(History, scale_ups=EVENTS, scale_downs=EVENTS),
+    st.builds(HpaHistory, scale_ups=EVENTS, scale_downs=EVENTS),
 )
 def test_no_limit_leaves_the_bounds_or_turns_the_direction(
-    wanted: int, behavior: Behavior | None, span: tuple[int, int, int], history: History
+    wanted: int, behavior: Behavior | None, span: tuple[int, int, int], history: HpaHistory
 ) -> None:
     minimum, above, within = span
     bounds = Bounds(current=minimum + min(within, above), minimum=minimum, maximum=minimum + above)

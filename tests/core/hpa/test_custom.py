@@ -6,8 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keda_py.core.hpa.behavior import History
-from keda_py.core.hpa.controller import ControllerOptions, HpaSpec, Proposal, desired_count, desired_replicas, sync
+from keda_py.core.hpa.behavior import HpaHistory
+from keda_py.core.hpa.controller import (
+    ControllerOptions,
+    HpaSpec,
+    ReplicaProposal,
+    desired_count,
+    desired_replicas,
+    sync,
+)
 from keda_py.core.hpa.custom import ObjectSample, PodsSample
 from keda_py.core.hpa.metrics import MetricTarget, MetricValue, TargetType, Tolerance
 from keda_py.core.hpa.pods import Pod, ScaleTarget, Warmup
@@ -50,7 +57,7 @@ def lag(value: int, *, per_pod: int = 0, whole: int = 0, error: str = "") -> Obj
     return ObjectSample(name="lag", target=wanted, kind="Ingress", object_name="web", value=value * 1000, error=error)
 
 
-def propose(target: ScaleTarget, sample: PodsSample | ObjectSample) -> Proposal:
+def propose(target: ScaleTarget, sample: PodsSample | ObjectSample) -> ReplicaProposal:
     proposal = desired_replicas(target, [sample], TOLERANCE, WARMUP, NOW)
     assert desired_count(target, [sample], TOLERANCE, WARMUP, NOW) == proposal.replicas
     return proposal
@@ -195,5 +202,5 @@ def test_what_fails_is_told_in_the_controllers_words(
 def test_a_failed_one_lets_the_others_scale_up_but_not_down() -> None:
     failed, options = hits({}, error="E"), ControllerOptions(downscale_stabilization=timedelta(0))
     for value, desired in ((60, 6), (10, None)):
-        verdict = sync(HpaSpec(max_replicas=9), ready(3), [failed, lag(value, per_pod=10)], History(), options, NOW)
+        verdict = sync(HpaSpec(max_replicas=9), ready(3), [failed, lag(value, per_pod=10)], HpaHistory(), options, NOW)
         assert verdict.desired == desired

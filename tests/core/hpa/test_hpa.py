@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.hpa.behavior import Behavior, History, ScaleEvent
+from keda_py.core.hpa.behavior import Behavior, HpaHistory, ScaleEvent
 from keda_py.core.hpa.conditions import HpaEvent
 from keda_py.core.hpa.controller import (
     ControllerOptions,
     HpaSpec,
     MetricSample,
-    Verdict,
+    SyncResult,
     desired_replicas,
     record_rescale,
     report_failed_rescale,
@@ -72,16 +72,16 @@ def cpu(percent: int = 0, average: int = 0, container: str = "") -> ResourceSamp
 
 
 def decide(
-    target: ScaleTarget, *metrics: MetricSample, spec: HpaSpec = SPEC, history: History | None = None
-) -> Verdict:
-    return sync(spec, target, metrics, history or History(), ControllerOptions(), NOW)
+    target: ScaleTarget, *metrics: MetricSample, spec: HpaSpec = SPEC, history: HpaHistory | None = None
+) -> SyncResult:
+    return sync(spec, target, metrics, history or HpaHistory(), ControllerOptions(), NOW)
 
 
 def wanted(target: ScaleTarget, *metrics: MetricSample) -> int | None:
     return desired_replicas(target, metrics, Tolerance(), Warmup(), NOW).replicas
 
 
-def message_of(verdict: Verdict, type: str) -> str:
+def message_of(verdict: SyncResult, type: str) -> str:
     return next(each.message for each in reversed(verdict.conditions) if each.type == type)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.hpa.behavior import History
-from keda_py.core.hpa.controller import ControllerOptions, HpaSpec, MetricSample, Verdict, record_rescale, sync
+from keda_py.core.hpa.behavior import HpaHistory
+from keda_py.core.hpa.controller import ControllerOptions, HpaSpec, MetricSample, SyncResult, record_rescale, sync
 from keda_py.core.hpa.metrics import MetricValue
 from keda_py.core.hpa.pods import Pod, ScaleTarget, UsageSample
 from keda_py.core.hpa.resources import ResourceSample
@@ -51,12 +51,12 @@ def read_metric(metric: Json) -> MetricSample:
     return ResourceSample(resource=metric["resource"]["name"], target=read_target(metric["resource"]["target"]))
 
 
-def decide(case: Json, seconds: int) -> Verdict:
+def decide(case: Json, seconds: int) -> SyncResult:
     now = MADE + timedelta(seconds=seconds)
     pods = tuple(read_pod(f"c{CASES.index(case)}-{index}", pod, now) for index, pod in enumerate(case["pods"]))
     target = ScaleTarget(namespace="lab", replicas=case["replicas"], status_replicas=case["replicas"], pods=pods)
     spec = HpaSpec(min_replicas=case["min"], max_replicas=case["max"], behavior=BEHAVIOR)
-    verdict = sync(spec, target, [read_metric(one) for one in case["metrics"]], History(), ControllerOptions(), now)
+    verdict = sync(spec, target, [read_metric(one) for one in case["metrics"]], HpaHistory(), ControllerOptions(), now)
     return record_rescale(spec, verdict, ControllerOptions(), now) if verdict.rescale else verdict
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.hpa.behavior import History
+from keda_py.core.hpa.behavior import HpaHistory
 from keda_py.core.hpa.controller import (
     ControllerOptions,
     HpaSpec,
     MetricSample,
-    Verdict,
+    SyncResult,
     desired_count,
     desired_replicas,
     record_rescale,
@@ -89,8 +89,8 @@ class Workload:
         )
 
 
-def replay(case: Json) -> list[Verdict]:
-    spec, workload, history = read_spec(case), Workload(case), History()
+def replay(case: Json) -> list[SyncResult]:
+    spec, workload, history = read_spec(case), Workload(case), HpaHistory()
     metrics = tuple(read_metric(metric) for metric in case["metrics"])
     verdicts = []
     for step in range(1, RECORDED_FOR // SYNC_PERIOD + 1):
@@ -104,7 +104,7 @@ def replay(case: Json) -> list[Verdict]:
     return verdicts
 
 
-def list_desired(verdicts: list[Verdict]) -> list[int]:
+def list_desired(verdicts: list[SyncResult]) -> list[int]:
     desired: list[int] = []
     for verdict in verdicts:
         if verdict.desired is not None and desired[-1:] != [verdict.desired]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.hpa.behavior import Behavior, History, Recommendation
+from keda_py.core.hpa.behavior import Behavior, HpaHistory, Recommendation
 from keda_py.core.hpa.conditions import HpaCondition
 from keda_py.core.hpa.controller import HpaSpec, MetricSample, record_rescale, sync
 from keda_py.core.hpa.external import ExternalSample
@@ -44,7 +44,7 @@ class Replay:
         self.create()
 
     def create(self) -> None:
-        self.exists, self.history = True, History()
+        self.exists, self.history = True, HpaHistory()
         self.conditions: dict[str, list[str]] = {}
         self.desired = 0
 
@@ -121,7 +121,7 @@ def test_with_the_gate_off_no_count_of_zero_is_ended(name: str) -> None:
         replay.spec(),
         target,
         [replay.sample(replay.metrics[0], 100)],
-        History(scaled_to_zero=True),
+        HpaHistory(scaled_to_zero=True),
         replace(OPTIONS, scale_to_zero=False),
         START,
     )
@@ -146,7 +146,7 @@ def using(count: int) -> ScaleTarget:
 
 def test_with_a_resource_metric_beside_it_goes_to_one_and_not_to_zero() -> None:
     spec = HpaSpec(min_replicas=0, max_replicas=10, measured_without_pods=True)
-    long_ago = History(recommendations=(Recommendation(3, START - timedelta(minutes=1)),))
+    long_ago = HpaHistory(recommendations=(Recommendation(3, START - timedelta(minutes=1)),))
     verdict = sync(spec, using(3), [queue(0), MEMORY], long_ago, OPTIONS, START)
     assert (verdict.desired, verdict.rescale) == (1, True)
     later = START + timedelta(minutes=1)
@@ -156,12 +156,12 @@ def test_with_a_resource_metric_beside_it_goes_to_one_and_not_to_zero() -> None:
 @pytest.mark.parametrize(("work", "count"), [(0, 0), (8, 2)])
 def test_at_its_own_zero_a_resource_metric_has_no_value_and_the_other_one_decides(work: int, count: int) -> None:
     spec = HpaSpec(min_replicas=0, max_replicas=10, measured_without_pods=True)
-    verdict = sync(spec, using(0), [queue(work), MEMORY], History(scaled_to_zero=True), OPTIONS, START)
+    verdict = sync(spec, using(0), [queue(work), MEMORY], HpaHistory(scaled_to_zero=True), OPTIONS, START)
     assert verdict.desired == count
     assert ("True", "ValidMetricFound") in [(one.status, one.reason) for one in verdict.conditions]
 
 
 def test_a_minimum_that_was_raised_at_zero_counts_under_a_behavior_too() -> None:
     spec = HpaSpec(min_replicas=2, max_replicas=10, behavior=Behavior(), measured_without_pods=True)
-    verdict = sync(spec, using(0), [queue(0)], History(scaled_to_zero=True), OPTIONS, START)
+    verdict = sync(spec, using(0), [queue(0)], HpaHistory(scaled_to_zero=True), OPTIONS, START)
     assert (verdict.desired, verdict.reason) == (2, "Current number of replicas below Spec.MinReplicas")

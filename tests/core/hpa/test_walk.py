@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keda_py.core.hpa.behavior import Behavior, History, PolicyType, ScalingPolicy, ScalingRules, SelectPolicy
+from keda_py.core.hpa.behavior import Behavior, HpaHistory, PolicyType, ScalingPolicy, ScalingRules, SelectPolicy
 from keda_py.core.hpa.controller import ControllerOptions, HpaSpec, record_rescale, sync
 from keda_py.core.hpa.external import ExternalSample
 from keda_py.core.hpa.metrics import MetricTarget, TargetType
@@ -33,7 +33,7 @@ def target(count: int) -> ScaleTarget:
 def computed(spec: HpaSpec, asked: Asked, seconds: int) -> Path:
     """Every sync by the controller; at zero something wakes it where the metrics ask for anything."""
     path: Path = []
-    history, count, wanted = History(), 1, asked[0]
+    history, count, wanted = HpaHistory(), 1, asked[0]
     for at in range(seconds):
         wanted = asked.get(at, wanted)
         if at in asked and (count == 0) is not (wanted == 0):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from keda_py.core.pacing.activations import Bucket, Claim, Line, read_priority
+from keda_py.core.pacing.activations import Bucket, Claim, ClaimQueue, read_priority
 
 
-def popped(line: Line) -> list[object]:
+def popped(line: ClaimQueue) -> list[object]:
     found = []
     while (claim := line.pop()) is not None:
         found.append(claim.key)
@@ -13,7 +13,7 @@ def popped(line: Line) -> list[object]:
 
 
 def test_namespaces_take_turns_and_in_each_the_highest_priority_goes_first() -> None:
-    line = Line()
+    line = ClaimQueue()
     for number in range(3):
         line.add(Claim(f"greedy-{number}", "greedy", priority=1_000_000))
     line.add(Claim("batch", "shop"))
@@ -22,7 +22,7 @@ def test_namespaces_take_turns_and_in_each_the_highest_priority_goes_first() -> 
 
 
 def test_one_that_comes_late_waits_for_one_turn_of_the_others_and_not_for_all_that_they_want() -> None:
-    line = Line()
+    line = ClaimQueue()
     for number in range(100):
         line.add(Claim(f"greedy-{number}", "greedy"))
     for number in range(10):
@@ -32,7 +32,7 @@ def test_one_that_comes_late_waits_for_one_turn_of_the_others_and_not_for_all_th
 
 
 def test_one_that_waits_already_keeps_its_place_and_one_that_is_withdrawn_has_none() -> None:
-    line = Line()
+    line = ClaimQueue()
     for key in ("first", "second", "third", "first"):
         line.add(Claim(key, "shop"))
     line.discard("second")
@@ -41,7 +41,7 @@ def test_one_that_waits_already_keeps_its_place_and_one_that_is_withdrawn_has_no
 
 
 def test_what_comes_and_goes_all_the_time_is_not_kept() -> None:
-    line = Line()
+    line = ClaimQueue()
     line.add(Claim("steady", "shop"))
 
     for number in range(20_000):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from keda_py.core.savings.ledger import (
     MOST_DAYS,
-    Held,
     Ledger,
+    LedgerState,
     is_due,
     kept,
     note,
@@ -31,8 +31,8 @@ def over(*steps: tuple[int, timedelta], instead: int = 2) -> Ledger:
     """That many replicas for so long, one after the other."""
     ledger, now = None, NOON
     for count, length in steps:
-        ledger, now = note(ledger, now, Held(count=count, instead=instead)), now + length
-    return note(ledger, now, Held(count=steps[-1][0], instead=instead))
+        ledger, now = note(ledger, now, LedgerState(count=count, instead=instead)), now + length
+    return note(ledger, now, LedgerState(count=steps[-1][0], instead=instead))
 
 
 def test_what_sleeps_saves_what_the_hpa_alone_would_have() -> None:
@@ -50,13 +50,13 @@ def test_a_night_over_the_end_of_a_month_counts_for_both() -> None:
 
 @pytest.mark.parametrize(("seen", "asleep"), [(0, 3600), (3, 0)], ids=["still so", "changed meanwhile"])
 def test_after_a_restart_time_counts_where_the_count_is_still_the_same(seen: int, asleep: int) -> None:
-    stored = read_ledger(write_ledger(note(None, NOON, Held(count=0, instead=1))))
-    assert note(stored, NOON + HOUR, Held(count=1, instead=1), before=seen).month.asleep == asleep
+    stored = read_ledger(write_ledger(note(None, NOON, LedgerState(count=0, instead=1))))
+    assert note(stored, NOON + HOUR, LedgerState(count=1, instead=1), before=seen).month.asleep == asleep
 
 
 @pytest.mark.parametrize("by", [-HOUR, timedelta(days=400)], ids=["back", "a year on"])
 def test_a_stepped_clock_saves_nothing(by: timedelta) -> None:
-    asleep = Held(count=0, instead=1)
+    asleep = LedgerState(count=0, instead=1)
     ledger = note(over((0, HOUR)), NOON + by, asleep)
     assert ledger.total_saved == 2 * 3600
     assert note(ledger, NOON + by + HOUR, asleep).total_saved == 2 * 3600 + 3600
@@ -103,14 +103,16 @@ def test_a_day_has_its_own_sums() -> None:
 
 
 def test_what_failing_sources_keep_up_is_summed_apart() -> None:
-    ledger = note(None, NOON, Held(count=2, instead=1, failing=True))
-    month = note(note(ledger, NOON + HOUR, Held(count=2, instead=1)), NOON + 3 * HOUR, Held(count=2, instead=1)).month
+    ledger = note(None, NOON, LedgerState(count=2, instead=1, failing=True))
+    month = note(
+        note(ledger, NOON + HOUR, LedgerState(count=2, instead=1)), NOON + 3 * HOUR, LedgerState(count=2, instead=1)
+    ).month
     assert (month.seconds, month.failing) == (3 * 3600, 3600)
     assert read_ledger(write_ledger(ledger)) == replace(kept(ledger), restored=True)
 
 
 def test_it_is_stored_by_itself_once_in_six_hours_where_counts_have_moved_and_else_never() -> None:
-    two, three = Held(count=2, instead=1), Held(count=3, instead=1)
+    two, three = LedgerState(count=2, instead=1), LedgerState(count=3, instead=1)
     new = note(None, NOON, two)
     assert is_due(new, NOON)
     steady = note(kept(new), NOON + timedelta(days=9), two)

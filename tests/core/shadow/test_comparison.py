@@ -9,7 +9,7 @@ from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.conditions import ACTIVE, BROKEN, NOT_ACTIVE, READY
 from keda_py.core.decision import Decision, Keep, Reason
 from keda_py.core.evaluation import Evaluation, MetricValue
-from keda_py.core.shadow.comparison import Claim, Matter, Ours, Theirs, compare, compare_broken, own_replicas
+from keda_py.core.shadow.comparison import Claim, Matter, OtherSide, OwnSide, compare, compare_broken, own_replicas
 from keda_py.core.spec import ScalingSpec, build_spec
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -36,9 +36,11 @@ def measured(average: str, pods: int = 2, **more: Any) -> dict[str, Any]:
     return live_hpa(currentReplicas=pods, currentMetrics=[current], **more)
 
 
-def ours(replicas: int | None = 2, value: int = 10, *, active: bool = True, broken: bool = False, **more: Any) -> Ours:
+def ours(
+    replicas: int | None = 2, value: int = 10, *, active: bool = True, broken: bool = False, **more: Any
+) -> OwnSide:
     values = (MetricValue(name=METRIC, milli=value * 1000),)
-    return Ours(
+    return OwnSide(
         spec=more.get("spec") or spec(),
         replicas=replicas,
         decision=Decision(
@@ -54,13 +56,13 @@ def ours(replicas: int | None = 2, value: int = 10, *, active: bool = True, brok
     )
 
 
-def theirs(replicas: int | None = 2, hpa: Any = None, *, active: str = "True", ready: str = "True") -> Theirs:
+def theirs(replicas: int | None = 2, hpa: Any = None, *, active: str = "True", ready: str = "True") -> OtherSide:
     conditions = [
         {"type": "Active", "status": active, "reason": "ScalerActive", "message": "Scaling is performed"},
         {"type": "Ready", "status": ready, "reason": "ScaledObjectReady"},
         {"type": "Fallback", "status": "False", "message": "No fallbacks are active"},
     ]
-    return Theirs(replicas=replicas, status={"conditions": conditions}, hpa=hpa or measured("5"))
+    return OtherSide(replicas=replicas, status={"conditions": conditions}, hpa=hpa or measured("5"))
 
 
 def differing(claims: tuple[Claim, ...]) -> list[Matter]:
@@ -95,7 +97,7 @@ def test_two_sides_that_do_the_same_agree_on_every_matter() -> None:
         (ours(), theirs(hpa=measured("many")), []),
     ],
 )
-def test_what_the_sides_disagree_about(own: Ours, other: Theirs, matters: list[Matter]) -> None:
+def test_what_the_sides_disagree_about(own: OwnSide, other: OtherSide, matters: list[Matter]) -> None:
     assert differing(compare(own, other)) == matters
 
 
@@ -105,7 +107,7 @@ def test_idle_replicas_are_at_rest() -> None:
 
 
 def test_no_hpa_is_a_disagreement_and_no_status_says_so() -> None:
-    claims = compare(ours(), Theirs(replicas=0, status={}, hpa=None))
+    claims = compare(ours(), OtherSide(replicas=0, status={}, hpa=None))
     assert differing(claims) == [Matter.REPLICAS, Matter.HPA]
     assert claims[0].theirs.why == "its status does not say"
     assert claims[-1].theirs.value == "no HPA"
@@ -113,7 +115,7 @@ def test_no_hpa_is_a_disagreement_and_no_status_says_so() -> None:
 
 def test_both_sides_tell_their_reasons_and_no_longer_than_bounds() -> None:
     long = {"conditions": [{"type": "Active", "status": "False", "reason": "r" * 9999, "message": "m" * 9999}]}
-    claim = compare(ours(), Theirs(replicas=0, status=long, hpa=None))[0]
+    claim = compare(ours(), OtherSide(replicas=0, status=long, hpa=None))[0]
     assert (claim.ours.value, claim.ours.why, claim.theirs.value) == ("2 replicas", "because", "0 replicas")
     assert len(claim.theirs.why) == 300
     (broken,) = compare_broken("x" * 9999, theirs())

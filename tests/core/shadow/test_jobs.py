@@ -5,8 +5,7 @@ import pytest
 from keda_py.core.conditions import ACTIVE, NOT_ACTIVE, READY
 from keda_py.core.jobs.counts import Demand
 from keda_py.core.jobs.decision import JobDecision, JobReason
-from keda_py.core.shadow.comparison import Matter
-from keda_py.core.shadow.jobs import MissingJobs, compare_jobs
+from keda_py.core.shadow.comparison import Matter, MissingJobs, compare_jobs
 
 
 def decided(create: int) -> JobDecision:

@@ -12,7 +12,7 @@ import yaml
 from keda_py.clock import SystemClock
 from keda_py.kube.resources import Obj
 from tests.builders import a_namespace, bare_scaled_object, deployment
-from tests.localkube.kubectl import Kubectl, Outcome
+from tests.localkube.kubectl import Kubectl, KubectlResult
 from tests.servers import LOOPBACK, free_port
 from tests.worlds.world import World, open_world
 
@@ -32,12 +32,12 @@ class Guarded:
         await world.apply(a_namespace(namespace))
         return replace(self, world=world, kubectl=kubectl)
 
-    async def apply(self, *objects: Obj, words: tuple[str, ...] = ()) -> Outcome:
+    async def apply(self, *objects: Obj, words: tuple[str, ...] = ()) -> KubectlResult:
         file = self.kubectl.kubeconfig.with_name("manifests.yaml")
         file.write_text(yaml.safe_dump_all(objects))
         return await self.kubectl.try_run("apply", "-f", str(file), *words)
 
-    async def create(self, obj: Obj, *words: str) -> Outcome:
+    async def create(self, obj: Obj, *words: str) -> KubectlResult:
         return await self.kubectl.try_run("create", "-f", "-", *words, stdin=obj)
 
     async def metric(self, line: str) -> str:

@@ -100,11 +100,11 @@ async def test_warnings_are_printed_and_become_events_but_not_on_a_dry_run(guard
     polling, cooldown = real.err.strip().splitlines()
     assert polling == (
         "Warning: PollingInterval is configured but is not relevant. PollingInterval is only relevant when "
-        "minReplicaCount = 0 or idleReplicaCount = 0 or useCachedMetrics is enabled"
+        "minReplicaCount = 0, idleReplicaCount is set, or useCachedMetrics is enabled"
     )
     assert cooldown == (
         "Warning: CooldownPeriod is configured but is not relevant. CooldownPeriod is only relevant when "
-        "minReplicaCount = 0 or idleReplicaCount = 0"
+        "minReplicaCount = 0 or idleReplicaCount is set"
     )
 
     def told() -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from keda_py.clock import FakeClock
-from keda_py.kube.informers.pool import Pool
+from keda_py.kube.informers.informer_spec import Pool
 from keda_py.operator.admission.related_environments import MOST_JOBS, RelatedEnvironments
 from keda_py.operator.admission.related_objects import MOST_CONTAINERS, MOST_TOLD, RelatedObjects
 from keda_py.operator.cluster.caches import keep_hpa

@@ -9,7 +9,7 @@ import pytest
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj, ObjectPath
-from keda_py.operator.admission.requesters import Request, Requesters
+from keda_py.operator.admission.requesters import Requester, Requesters
 
 
 class Cluster:
@@ -36,8 +36,8 @@ class Cluster:
         self._tell(None, self.known)
 
 
-def request(uid: str, user: str) -> Request:
-    return Request(namespace="shop", name="evening", uid=uid, user=user)
+def request(uid: str, user: str) -> Requester:
+    return Requester(namespace="shop", name="evening", uid=uid, user=user)
 
 
 async def written(cluster: Cluster, requesters: Requesters) -> list[str]:

@@ -85,7 +85,7 @@ def test_a_watch_that_is_down_for_a_minute_suspends_deactivation(tmp_path: Path)
         replica_sets = caches.workloads["replicasets"]
         await eventually(lambda: replica_sets.down_for() > 0)
         await eventually(lambda: sum(cache.down_for() > 0 for cache in caches.all) == 1)
-        assert caches.known()
+        assert caches.in_contact()
         loop.ahead += 61
         await eventually(lambda: replica_sets.down_for() > 60)
         world.jobs(0)
@@ -98,7 +98,7 @@ def test_a_watch_that_is_down_for_a_minute_suspends_deactivation(tmp_path: Path)
         world.jobs(0)
         await allow(world, [EVERYTHING])
         loop.ahead += 30
-        await eventually(caches.known)
+        await eventually(caches.in_contact)
         await world.seconds(90)
         assert world.replicas() == 0
 

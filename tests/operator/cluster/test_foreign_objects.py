@@ -13,7 +13,7 @@ from keda_py.errors import Unavailable
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.cache import Cache
 from keda_py.kube.informers.informer_spec import InformerSpec
-from keda_py.kube.informers.received import check_object
+from keda_py.kube.informers.response_checks import check_object
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.state import fingerprint_of
 from keda_py.operator.scaled_jobs.caches import JobCaches

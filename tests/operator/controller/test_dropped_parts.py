@@ -11,7 +11,7 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS, Obj
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
-from keda_py.operator.decisions.dropped import BELIEVED_SECONDS
+from keda_py.operator.decisions.pruned_fields import BELIEVED_SECONDS
 from tests.builders import a_namespace, deployment, metrics_api, scaled_object
 from tests.worlds.world import World
 

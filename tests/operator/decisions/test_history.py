@@ -11,7 +11,7 @@ from keda_py.core.jobs.decision import JobReason
 from keda_py.operator.decisions.history import (
     MOST_BYTES,
     MOST_ENTRIES,
-    History,
+    DecisionHistory,
     compact,
     is_lively,
     read_history,
@@ -27,8 +27,8 @@ def entry(reason: Reason, minutes: float = 0, before: int = 1, after: int = 1, *
     return Entry(at=NOON + timedelta(minutes=minutes), reason=reason, before=before, after=after, **more)
 
 
-def kept(*entries: Entry, keep: timedelta = DAY) -> History:
-    history = History()
+def kept(*entries: Entry, keep: timedelta = DAY) -> DecisionHistory:
+    history = DecisionHistory()
     for one in entries:
         history = with_entry(history, one, keep)
     return history

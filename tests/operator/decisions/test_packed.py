@@ -13,10 +13,10 @@ from keda_py.apis.squeezed import LONG, SHORT
 from keda_py.clock import SystemClock
 from keda_py.core.decision import Reason
 from keda_py.kube.client import KubeClient
-from keda_py.kube.informers.pool import Pool
+from keda_py.kube.informers.informer_spec import Pool
 from keda_py.kube.status import list_in, pack, packed, unpack
 from keda_py.operator.cluster.caches import keep_scaled_object
-from keda_py.operator.decisions.history import HISTORY, History, read_history, tells_the_same, with_entry
+from keda_py.operator.decisions.history import HISTORY, DecisionHistory, is_same_history, read_history, with_entry
 from keda_py.operator.decisions.record import Entry, TriggerNote
 from keda_py.operator.scaled_jobs.caches import JobCaches
 from tests.kube.faulty_server import write_kubeconfig
@@ -62,7 +62,7 @@ def test_short_and_long_lists_are_unpacked_as_they_were_packed(count: int) -> No
 def test_a_megabyte_that_another_client_wrote_is_neither_compressed_nor_taken_for_ours() -> None:
     noise = [{"time": random.Random(1).randbytes(2**20).hex()}]
     assert pack(noise) == orjson.dumps(noise)
-    assert not tells_the_same(History(packed=pack(noise)), pack(noise))
+    assert not is_same_history(DecisionHistory(packed=pack(noise)), pack(noise))
 
 
 @pytest.mark.parametrize("junk", [None, "Activated", 5, {"reason": "Activated"}])
@@ -88,10 +88,10 @@ def test_both_caches_keep_changes_packed_and_no_managed_fields(tmp_path: Path) -
 def test_a_history_is_told_already_where_the_api_server_wrote_its_numbers_in_another_way() -> None:
     trigger = TriggerNote(metric="s0-redis", value=3.0, active=True)
     woke = Entry(at=NOON, reason=Reason.ACTIVATED, before=0, after=1, triggers=(trigger,))
-    history = with_entry(History(), woke, timedelta(hours=24))
+    history = with_entry(DecisionHistory(), woke, timedelta(hours=24))
     told = pack([WOKE])
     assert told != history.packed
-    assert tells_the_same(history, told)
+    assert is_same_history(history, told)
     later = with_entry(history, replace(woke, reason=Reason.ACTIVE, before=1), timedelta(hours=24))
-    assert not tells_the_same(later, told)
-    assert not tells_the_same(history, None)
+    assert not is_same_history(later, told)
+    assert not is_same_history(history, None)

@@ -8,7 +8,7 @@ from keda_py.core.conditions import ACTIVE, READY
 from keda_py.core.decision import Decision, Keep, Observation, Reason
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.reading import Round
-from keda_py.core.round import Settled
+from keda_py.core.round import Settlement
 from keda_py.core.spec import build_spec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.decisions.record import DecisionRecord, Entry, TriggerNote
@@ -28,7 +28,7 @@ LOOK = Look(
     at=NOON,
     decision=Decision(action=Keep(), reason=Reason.ACTIVE),
     outcome=None,
-    settled=Settled(ready=READY, active=ACTIVE, last_active=NOON),
+    settled=Settlement(ready=READY, active=ACTIVE, last_active=NOON),
     stands_until=NOON,
     health={},
 )

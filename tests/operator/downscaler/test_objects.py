@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from keda_py.core.environment.downscaler.decision import Outcome
+from keda_py.core.environment.downscaler.decision import DesiredFields
 from keda_py.kube.resources import Obj
 from keda_py.localkube.patch.patches import merge_patch
 from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotated, keep, patch_of
@@ -35,7 +35,7 @@ def test_each_recorded_decision_is_written_as_it_was_decided() -> None:
         if case["kind"] not in DOWNSCALED_BY_KIND:
             continue
         outcome = play(case["kind"], case["object"], case["namespaceAnnotations"], case["defaults"], case)
-        if not isinstance(outcome, Outcome) or not outcome.changed or case["defaults"].get("dryRun"):
+        if not isinstance(outcome, DesiredFields) or not outcome.changed or case["defaults"].get("dryRun"):
             continue
         written += 1
         live = live_of(case)

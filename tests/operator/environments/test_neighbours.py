@@ -5,7 +5,7 @@ import pytest
 from keda_py.core.environment.decision.members import OverlayAsleep
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
-from keda_py.operator.environments.overlays import Laid, Overlays
+from keda_py.operator.environments.overlays import Overlays, SpecLayer
 from tests.builders import deployment, environment, metrics_api, obj, scaled_object
 from tests.operator.environments.builders import LUNCH, condition, labelled, status, until
 from tests.worlds.world import World
@@ -104,8 +104,8 @@ def test_what_one_environment_lays_is_not_taken_off_by_another() -> None:
     told: list[ObjectKey] = []
     overlays, key = Overlays(), ObjectKey("ScaledObject", "default", "app")
     overlays.subscribe(told.append)
-    asleep = Laid(OverlayAsleep(), "asleep by environment b")
-    overlays.put(key, Laid(OverlayAsleep(), "asleep by environment a"), "a")
+    asleep = SpecLayer(OverlayAsleep(), "asleep by environment b")
+    overlays.put(key, SpecLayer(OverlayAsleep(), "asleep by environment a"), "a")
     overlays.put(key, asleep, "b")
     overlays.put(key, None, "a")
     overlays.put(key, asleep, "b")

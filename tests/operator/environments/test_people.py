@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from keda_py.core.environment.overrides import OverrideState
-from keda_py.environments.asking import read_environment
 from keda_py.environments.overriding import Wish, request
 from keda_py.environments.release import find, release_all
+from keda_py.environments.requests import read_environment
 from keda_py.environments.words import ruled_by
 from keda_py.errors import ConfigError
-from keda_py.explanation.asking import ask_insight, named
 from keda_py.explanation.night import night_lines, night_of
 from keda_py.explanation.overview import line_of
 from keda_py.explanation.page import print_explanation
+from keda_py.explanation.requests import ask_insight, named
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
 from keda_py.telemetry.page import MetricsPage
 from keda_py.terminal.times import Times
@@ -58,7 +58,7 @@ async def test_a_lunch_break_is_kept_up_by_a_user_put_to_sleep_again_and_given_b
     rules = ruled_by(read_environment(world.get(ENVIRONMENTS, "dev")), Times(now=world.clock.now()))
     assert rules == "asleep by environment dev until 13:30 UTC (its own hours)"
     done = await release_all(world.client, await find(world.client, "default", "dev"))
-    assert [one.told for one in done] == ["runs again", "0 -> 2"]
+    assert [one.outcome for one in done] == ["runs again", "0 -> 2"]
     await until(world, 20, "13:29")
     assert (world.replicas("web"), is_suspended(world)) == (2, False)
     await until(world, 20, "14:03")

@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
-from keda_py.core.savings.statement import Period, Prices
+from keda_py.core.savings.statement import Prices, StatementPeriod
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS
-from keda_py.savings.pages import Found, document
+from keda_py.savings.pages import ClusterAccounts, document
 from keda_py.savings.reading import indexed, read_accounts
 from tests.builders import cron_job, deployment, environment
 from tests.operator.environments.builders import status, until
@@ -17,8 +17,8 @@ def savings(world: World) -> dict[str, Any]:
     now = world.clock.now()
     workloads = indexed(world.all(DEPLOYMENTS), "Deployment")
     accounts = read_accounts([], workloads, world.all(ENVIRONMENTS), now)
-    period = Period(month=f"{now:%Y-%m}", until=now)
-    told = document(Found(accounts=accounts), period, Prices())["objects"]
+    period = StatementPeriod(month=f"{now:%Y-%m}", until=now)
+    told = document(ClusterAccounts(accounts=accounts), period, Prices())["objects"]
     return {one["name"]: tuple(round(one[f"{name}Hours{rest}"], 1) for name, rest in SUMS) for one in told}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from keda_py.explanation.outlook import foretell, scene_of
 from keda_py.explanation.zones import zone_of
-from keda_py.replay.reading.manifests import Source
+from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.terminal.times import Times, spoken_duration
 from tests import builders
 from tests.builders import cpu, cron, environment, metrics_api, scaling_schedule
@@ -32,7 +32,7 @@ def told(
     replicas: int,
     triggers: list[dict[str, Any]],
     reason: str = "",
-    rulers: Sequence[Source] = (),
+    rulers: Sequence[ManifestSource] = (),
     ruled_by: str = "",
     **last: Any,
 ) -> list[str]:
@@ -48,7 +48,7 @@ def told(
         del insight["now"]["nextPoll"]
     insight["metadata"] = {"namespace": "shop", "name": "app"}
     zone = zone_of(manifest) or (ZoneInfo("Asia/Seoul") if rulers else None)
-    scene = scene_of(insight, [Source(body=in_shop(manifest)), *rulers], Times(now=now, zone=zone))
+    scene = scene_of(insight, [ManifestSource(body=in_shop(manifest)), *rulers], Times(now=now, zone=zone))
     return list(foretell(scene)) if scene else []
 
 
@@ -171,11 +171,11 @@ def test_windows_that_are_always_open_are_said_to_let_it_never_sleep() -> None:
 DAY_TIME = {"timeZone": "Asia/Seoul", "hours": [{"days": "Mon-Fri", "from": "08:30", "to": "19:30"}]}
 
 
-def develop(members: dict[str, Any] | None = None, **spec: Any) -> Source:
+def develop(members: dict[str, Any] | None = None, **spec: Any) -> ManifestSource:
     body = environment("develop", namespace="shop", calendar=DAY_TIME, **spec)
     phase = "Asleep" if members else "Awake"
     body["status"] = {"phase": phase, "phaseSince": "2026-11-19T23:30:00Z", "members": members or {}}
-    return Source(body=body)
+    return ManifestSource(body=body)
 
 
 ASLEEP = {"ScaledObject/app": {"stage": "Down", "replicas": 2, "since": "2026-11-20T10:30:00Z"}}
@@ -250,7 +250,7 @@ def test_what_was_created_a_moment_ago_is_told_to_sleep_when_its_grace_is_over()
 def test_a_schedule_that_closes_its_triggers_is_named() -> None:
     period = {"name": "night", "hours": [{"from": "18:00", "to": "06:00"}], "replicas": 0}
     nights = scaling_schedule("nights", "shop", names=["app"], periods=[period], timeZone="Asia/Seoul")
-    first, *_ = told(cooling(cpu()), AFTERNOON, 2, [], rulers=[Source(body=nights)])
+    first, *_ = told(cooling(cpu()), AFTERNOON, 2, [], rulers=[ManifestSource(body=nights)])
     assert first == "sleeps at 18:00 KST (09:00 UTC), in 3 h 30 min, with schedule nights: period night"
 
 
@@ -263,7 +263,7 @@ def test_a_schedule_of_every_minute_is_not_followed_to_its_end() -> None:
 def test_what_cannot_be_read_is_not_foretold() -> None:
     now = EVENING.isoformat()
     times, polled = Times(now=EVENING), {"time": now, "nextPoll": now}
-    assert scene_of({"now": {"time": now}, "last": None}, [Source(body=in_shop(cooling(QUEUE)))], times) is None
+    assert scene_of({"now": {"time": now}, "last": None}, [ManifestSource(body=in_shop(cooling(QUEUE)))], times) is None
     assert scene_of({"now": polled, "last": {"replicas": {}}, "metadata": {"name": "app"}}, [], times) is None
 
 

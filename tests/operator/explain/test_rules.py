@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from keda_py.explanation.command import Wanted, look
+from keda_py.explanation.command import ExplainOptions, look
 from tests.builders import (
     cron,
     cron_job,
@@ -21,7 +21,7 @@ BREAK = {"timeZone": "UTC", "hours": [{"from": "08:00", "to": "12:30"}, {"from":
 
 
 async def page(world: World, name: str) -> str:
-    view = await look(world.client, Wanted(object=name, namespace="default"))
+    view = await look(world.client, ExplainOptions(object=name, namespace="default"))
     return f"{view.page(200, None).plain}\n"
 
 
@@ -89,6 +89,6 @@ async def test_programs_get_the_same_as_json(world: World, what: str) -> None:
     target = {"kind": "Deployment", "name": "web"}
     await world.create(deployment("web", 2), environment(calendar=BREAK), override(target=target, state="Hold"))
     await world.seconds(20)
-    view = await look(world.client, Wanted(object=what, namespace="default", as_json=True))
+    view = await look(world.client, ExplainOptions(object=what, namespace="default", as_json=True))
     assert (view.body["namespace"], view.body["name"]) == ("default", what.rpartition("/")[2])
     assert orjson.dumps(view.body)

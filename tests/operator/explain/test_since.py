@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from keda_py.errors import ConfigError
-from keda_py.explanation.since import parse_since
+from keda_py.explanation.command import parse_since
 
 SEOUL, BERLIN = ZoneInfo("Asia/Seoul"), ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.operator.process.code_pages import SMAPS, CodePages, unwritten
+from keda_py.operator.process.memory import SMAPS, CodePages, unwritten
 
 LIFE = """
 import json
 from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from keda_py.operator.process.code_pages import CodePages
+from keda_py.operator.process.memory import CodePages
 
 def of_files():
     return next(int(line.split()[1]) for line in Path("/proc/self/status").open() if line.startswith("RssFile"))
@@ -41,7 +41,7 @@ print(json.dumps({"before": before, "after": after, "kept": kept, "found": found
 
 LOADED_LATER = """
 import json
-from keda_py.operator.process.code_pages import SMAPS, CodePages
+from keda_py.operator.process.memory import SMAPS, CodePages
 
 def resident():
     in_it, total = False, 0

@@ -109,6 +109,17 @@ async def test_keys_that_no_scaler_reads_are_told_where_that_is_asked_for(quiet_
     assert ("Warning", "KEDAScalerInfo", "KEDAScalerInfo") in events(world, "ScaledObject")
 
 
+async def test_a_deprecated_trigger_type_is_told_when_its_scaler_is_built(quiet_world: World) -> None:
+    world = quiet_world
+    await world.operator.start()
+    liiklus = {"type": "liiklus", "metadata": {"address": "127.0.0.1:1", "topic": "clicks", "group": "billing"}}
+    await world.create(deployment(), scaled_object(liiklus))
+    await world.seconds(1)
+    [told] = [note for reason, note in world.notes() if reason == "KEDAScalerInfo"]
+    assert told.startswith("scaler liiklus info: address: Liiklus is no longer maintained")
+    assert ("Normal", "KEDAScalerInfo", "KEDAScalerInfo") in events(world, "ScaledObject")
+
+
 LEFT = (
     "ScaledObject was deleted; Deployment app stays at 0 replicas and nothing wakes it: scale it by hand, or set "
     "spec.advanced.restoreToOriginalReplicaCount: true beforehand"

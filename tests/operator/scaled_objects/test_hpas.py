@@ -8,7 +8,7 @@ from keda_py.core.metric_names import name_metrics
 from keda_py.core.metric_specs import ExternalMetric
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.cache import Cache
-from keda_py.kube.informers.pool import Pool
+from keda_py.kube.informers.informer_spec import Pool
 from keda_py.operator.cluster.caches import keep_hpa
 from keda_py.operator.scaled_objects.hpas import Hpas
 from tests.external_metrics.rounds import spec_with

@@ -100,7 +100,7 @@ async def test_whatever_a_look_was_made_of_has_to_be_the_same_for_the_next_to_co
         "another version of the spec": {"spec": replace(spec)},
         "a status written by another": {"stored": dict(state.stored)},
         "a status that is still to be written": {"staged": {"health": {}}},
-        "a reason that is held back": {"told": {}},
+        "a reason that is held back": {"reason_fields": {}},
         "five minutes": {"snapshot": replace(snapshot, until=parts.clock.monotonic())},
         "another version of the workload": {"snapshot": replace(snapshot, inputs=(*others, {**workload}, hpa))},
         "a count of our own that is on its way": {"written": (1, 0)},

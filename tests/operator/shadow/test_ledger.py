@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from keda_py.core.shadow.comparison import Claim, Matter, Side
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.operator.shadow.ledger import Ledger
+from keda_py.operator.shadow.ledger import Disagreements
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 KEY = ObjectKey("ScaledObject", "shop", "app")
@@ -20,7 +20,7 @@ def at(seconds: float) -> datetime:
 
 
 def test_a_difference_counts_once_it_has_lasted_and_it_has_been_since_it_began() -> None:
-    ledger = Ledger(NOON)
+    ledger = Disagreements(NOON)
     assert [ledger.note(KEY, [claim()], at(second), MINUTE) for second in (0, 59, 60, 70)] == [[], [], [claim()], []]
     (one,) = ledger.holding()
     assert (one.since, one.until, ledger.found) == (NOON, None, 1)
@@ -30,21 +30,21 @@ def test_a_difference_counts_once_it_has_lasted_and_it_has_been_since_it_began()
 
 
 def test_a_short_difference_leaves_no_trace_and_begins_anew() -> None:
-    ledger = Ledger(NOON)
+    ledger = Disagreements(NOON)
     for second in range(0, 600, 30):
         ledger.note(KEY, [claim(agree=second % 60 == 0)], at(second), MINUTE)
     assert (list(ledger.holding()), ledger.ended(), ledger.found) == ([], [], 0)
 
 
 def test_each_metric_is_a_matter_of_its_own() -> None:
-    ledger = Ledger(NOON)
+    ledger = Disagreements(NOON)
     for second in (0, 60):
         ledger.note(KEY, [claim(subject=name, matter=Matter.METRIC) for name in "ab"], at(second), MINUTE)
     assert [one.claim.subject for one in ledger.holding_of(KEY)] == ["a", "b"]
 
 
 def test_what_is_gone_or_paused_disagrees_no_longer() -> None:
-    ledger, other = Ledger(NOON), ObjectKey("ScaledObject", "shop", "other")
+    ledger, other = Disagreements(NOON), ObjectKey("ScaledObject", "shop", "other")
     for second in (0, 60):
         ledger.note(KEY, [claim()], at(second), MINUTE)
         ledger.note(other, [claim()], at(second), MINUTE)
@@ -57,7 +57,7 @@ def test_what_is_gone_or_paused_disagrees_no_longer() -> None:
 
 
 def test_what_is_over_is_remembered_within_bounds() -> None:
-    ledger = Ledger(NOON, most_ended=3)
+    ledger = Disagreements(NOON, most_ended=3)
     for number in range(10):
         for second in (0, 60):
             ledger.note(KEY, [claim()], at(200 * number + second), MINUTE)
@@ -66,7 +66,7 @@ def test_what_is_over_is_remembered_within_bounds() -> None:
 
 
 def test_no_namespace_displaces_what_is_remembered_of_another() -> None:
-    ledger, quiet = Ledger(NOON, most_ended=3), ObjectKey("ScaledObject", "bank", "app")
+    ledger, quiet = Disagreements(NOON, most_ended=3), ObjectKey("ScaledObject", "bank", "app")
     for key in (quiet, *[KEY] * 10):
         for second in (0, 60):
             ledger.note(key, [claim()], at(second), MINUTE)

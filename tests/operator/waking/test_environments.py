@@ -1,22 +1,13 @@
 """An Environment that a request may wake: its Services lead to wakers before anything sleeps, and no longer than that."""
 
-import pytest
-
 from keda_py.core.waking.rules import LABEL, WakeState, read_rules
+from keda_py.environments.release import release_all
 from keda_py.kube.resources import DEPLOYMENTS, ENDPOINT_SLICES, ENVIRONMENTS, SERVICES
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, environment
 from tests.operator.environments.builders import LUNCH, condition, status, until
-from tests.wakers.stand_in import SERVICE, our_slices, service, two_wakers, waker_slice
+from tests.operator.waking.stand_in import our_slices, service, two_wakers, waker_slice
 from tests.worlds.world import World
-
-
-@pytest.fixture
-async def world(quiet_world: World) -> World:
-    """With an operator that knows the wakers' Service."""
-    quiet_world.operator.flags["waker-service"] = SERVICE
-    await quiet_world.operator.start()
-    return quiet_world
 
 
 def writes(world: World) -> list[str]:
@@ -137,6 +128,19 @@ async def test_an_environment_that_is_deleted_asleep_gives_counts_back_and_its_s
         assert (world.replicas("web"), our_slices(world)) == (2, [])
 
 
+async def test_an_uninstall_leaves_no_slice_that_points_at_dead_wakers(world: World) -> None:
+    async with two_wakers(world):
+        await world.create(deployment("web", 2), service(), environment(calendar=LUNCH, wakeOnRequest={}))
+        await until(world, 20, "12:06")
+        await world.operator.stop()
+        done = await release_all(world.client, [world.get(ENVIRONMENTS, "dev")], last=True)
+        assert [(one.member, one.told) for one in done] == [
+            ("Deployment/web", "0 -> 2"),
+            ("EndpointSlice/web-keda-py-waker", "is deleted: requests go to pods alone"),
+        ]
+        assert (our_slices(world), world.get(ENVIRONMENTS, "dev")["metadata"].get("finalizers")) == ([], None)
+
+
 async def test_a_service_that_is_deleted_takes_its_slice_along(world: World) -> None:
     async with two_wakers(world):
         await world.create(deployment("web", 2), service(), environment(calendar=LUNCH, wakeOnRequest={}))
@@ -191,3 +195,31 @@ async def test_nothing_is_watched_or_written_without_wakers(quiet_world: World) 
     assert (world.replicas("web"), our_slices(world)) == (0, [])
     assert condition(world, "WakesOnRequest") == ("False", "NoWakers")
     assert world.get(DEPLOYMENTS, "web")
+
+
+async def test_a_service_that_is_named_and_selects_no_member_is_left_alone(world: World) -> None:
+    async with two_wakers(world):
+        other = deployment("other", 1)
+        other["metadata"]["annotations"] = {"keda-py.dev/exclude": "true"}
+        await world.create(deployment("web", 2), other, service(), service("other", "127.96.0.11"))
+        names = {"services": {"names": ["web", "other", "gone"]}}
+        await world.create(environment(calendar=LUNCH, wakeOnRequest=names))
+        await until(world, 20, "12:06")
+        found = status(world)["wakeOnRequest"]
+        assert [one["metadata"]["name"] for one in our_slices(world)] == ["web-keda-py-waker"]
+        assert {one["service"]: one["reason"] for one in found["notWoken"]} == {"other": "NoMember", "gone": "NotFound"}
+
+
+async def test_a_namespace_cannot_take_the_ports_of_all_others(world: World) -> None:
+    async with two_wakers(world):
+        await world.create(deployment("web", 1))
+        for number in range(13):
+            ports = [{"name": f"p{port}", "port": port} for port in range(8000, 8020)]
+            await world.create(service(f"web-{number}", f"127.96.1.{number + 1}", selector={"app": "web"}, ports=ports))
+        await world.create(environment(calendar=LUNCH, wakeOnRequest={}))
+        await until(world, 20, "12:06")
+        claimed = {port["port"] for one in our_slices(world) for port in one["ports"]}
+        assert len(claimed) == 240
+        told = {one["because"] for one in status(world)["wakeOnRequest"]["notWoken"]}
+        assert told == {"the namespace has 250 ports of wakers, which is the most"}
+        assert world.replicas("web") == 0

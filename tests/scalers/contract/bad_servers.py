@@ -74,10 +74,11 @@ async def _hear(reader: asyncio.StreamReader) -> None:
 
 @dataclass
 class BadServer:
-    """`open_now`: connections that neither side has closed."""
+    """`open_now`: connections that neither side has closed. `has_ended`: a connection that comes late is closed."""
 
     port: int
     connected: int = 0
+    has_ended: bool = False
     open_now: set[asyncio.Task[None]] = field(default_factory=set)
 
 
@@ -91,6 +92,9 @@ async def bad_server(
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        if bad.has_ended:  # accepted before the server closed, and greeted after it
+            writer.transport.abort()
+            return
         bad.connected += 1
         bad.open_now.add(task)
         try:
@@ -106,6 +110,11 @@ async def bad_server(
     try:
         yield bad
     finally:
+        bad.has_ended = True
+        # asyncio forgets to close a connection whose server is closed between its accept and the turn after it.
+        asyncio.get_running_loop().remove_reader(server.sockets[0].fileno())
+        for _ in range(2):
+            await asyncio.sleep(0)
         server.close()
         for task in tuple(bad.open_now):
             task.cancel()

@@ -26,7 +26,7 @@ STEP = "the engine's own limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class PollResult:
     """`error` "": there was a reading. `seconds` of the longest step, and how long it may have been by itself.
 
     `held`: places of the namespace's share when the error was told, before anything was closed.
@@ -57,7 +57,7 @@ async def lending(papers: Papers, timeout: float, proxy: str = "") -> AsyncItera
         yield lent
 
 
-async def poll(sample: Sample, address: Address, lent: SharedContext, papers: Papers) -> Outcome:
+async def poll(sample: Sample, address: Address, lent: SharedContext, papers: Papers) -> PollResult:
     """Leaves nothing open. Raises what is neither a ConfigError nor a ScalerError."""
     filled = {
         "{{IP}}": address.ip,
@@ -87,7 +87,7 @@ async def poll(sample: Sample, address: Address, lent: SharedContext, papers: Pa
                 await _read(scaler, specs)
             except (ConfigError, ScalerError) as failed:
                 error, held = str(failed), lent.connections.held
-        return Outcome(error=error, seconds=loop.time() - began, limit=limit, held=held)
+        return PollResult(error=error, seconds=loop.time() - began, limit=limit, held=held)
 
 
 async def _read(scaler: AnyScaler, specs: object) -> None:

@@ -28,6 +28,7 @@ _POSTGRES = b"R\x00\x00\x00\x17\x00\x00\x00\x0aSCRAM"
 _MSSQL = b"\x04\x01\x00\x2b\x00\x00\x01\x00\x00\x00\x1a"
 _MONGODB = b"\x00\x01\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\xdd\x07\x00\x00\x00\x00"
 _CQL = b"\x84\x00\x00\x00\x06\x00\x00\x00\x40\x00\x00"
+_CLICKHOUSE = b"\x00\x0aClickHouse\x18\x08\xb3"
 _AMQP = b"\x01\x00\x00\x00\x00\x01\xf1\x00\x0a\x00\x0a\x00\x09\x00"
 _AMQP_1 = b"AMQP\x03\x01\x00"
 _BEANSTALK = b"OK 900\r\n---\nname: mails\n"
@@ -140,6 +141,21 @@ WRITTEN: Sequence[Sample] = (
         tls=({}, {"tls": "enable", "cert": "{{CERT}}", "key": "{{KEY}}", "ca": "{{CA}}"}),
     ),
     _sample(
+        "clickhouse",
+        {"host": "{{IP}}", "port": "{{PORT}}", "username": "ann", "query": "SELECT 1", "targetQueryValue": "3"},
+        {"password": HUSH},
+        _CLICKHOUSE,
+        tls=({}, {"tls": "true", "ca": "{{CA}}"}),
+    ),
+    _sample(
+        "clickhouse",
+        {"query": "SELECT 1", "targetQueryValue": "3"},
+        {"connectionString": f"http://ann:{HUSH}@{{{{HOST}}}}/shop"},
+        _HTTP,
+        name="clickhouse by HTTP",
+        tls=({}, {"connectionString": f"https://ann:{HUSH}@{{{{HOST}}}}/shop", "tls": "true", "ca": "{{CA}}"}),
+    ),
+    _sample(
         "rabbitmq",
         {"mode": "QueueLength", "queueName": "orders", "value": "5"},
         {"host": f"amqp://ann:{HUSH}@{{{{HOST}}}}/"},
@@ -190,6 +206,14 @@ WRITTEN: Sequence[Sample] = (
     _sample(
         "gcp-cloudtasks",
         {"queueName": "mails", "projectID": "shop-1"},
+        _GCP,
+        _HTTP,
+        proxied=True,
+        shown="oauth2.googleapis.com",
+    ),
+    _sample(
+        "gcp-spanner",
+        {"projectId": "shop-1", "instanceId": "main", "databaseId": "orders", "query": "SELECT COUNT(*) FROM jobs"},
         _GCP,
         _HTTP,
         proxied=True,

@@ -25,7 +25,7 @@ from tests.scalers.contract.bad_servers import (
     say_zeros,
     speak_plain_text,
 )
-from tests.scalers.contract.polls import STEP, Address, Outcome, lending, poll
+from tests.scalers.contract.polls import STEP, Address, PollResult, lending, poll
 from tests.scalers.contract.samples import SECRETS, WITHOUT_SERVER, Sample, samples
 from tests.scalers.recorded.stage import Papers, proxy
 from tests.sweeps import swept
@@ -33,14 +33,14 @@ from tests.waiting import eventually
 
 TIMEOUT = 0.3
 MARGIN = 0.1
-"""Seconds of the loop's time: what an error takes to be told, and for a connection to be gone."""
-CLOSED_WITHIN = 2.0
+"""Seconds of the loop's time that an error may take to be told."""
 SAMPLES = samples()
 REFUSED, HANGING = "port closed", ("never accepts", "never answers", "TLS asked, nothing comes")
 NO_ANSWER = ("no answer", "no complete answer", "in time", "timed out", "timeout", "cannot be reached in")
 OF_EACH_PROTOCOL = (
     *("prometheus", "gcp-pubsub", "aws-sqs-queue", "azure-blob", "azure-eventhub", "redis", "redis-cluster", "kafka"),
-    *("postgresql", "mysql", "mssql", "mongodb", "cassandra", "rabbitmq by AMQP", "beanstalkd", "etcd", "external"),
+    *("postgresql", "mysql", "mssql", "mongodb", "cassandra", "clickhouse"),
+    *("rabbitmq by AMQP", "beanstalkd", "etcd", "external"),
 )
 """One sample of each client library, or of its own way to ask by HTTP."""
 READINGS: Mapping[tuple[str, str], str] = {}
@@ -108,7 +108,7 @@ async def test_a_server_that_keeps_to_no_protocol_is_an_error_that_leaves_nothin
     else:
         found = await asyncio.gather(*(_problems(called, sample, papers, monkeypatch) for called in cases))
     assert {called: problems for called, problems in zip(cases, found, strict=True) if problems} == {}
-    await eventually(lambda: asyncio.all_tasks() <= before, CLOSED_WITHIN)
+    await eventually(lambda: asyncio.all_tasks() <= before)
 
 
 async def _problems(called: str, sample: Sample, papers: Papers, environment: pytest.MonkeyPatch) -> list[str]:
@@ -119,14 +119,14 @@ async def _problems(called: str, sample: Sample, papers: Papers, environment: py
         async with lending(papers, TIMEOUT, address.proxy) as lent:
             outcome = await poll(asking, address, lent, papers)
             try:
-                await eventually(lambda: not server.open_now and not lent.connections.held, CLOSED_WITHIN)
+                await eventually(lambda: not server.open_now and not lent.connections.held)
             except AssertionError:
                 left = f"{len(server.open_now)} connections and {lent.connections.held} places"
                 return [f"{left} are left: {outcome.error}"]
     return _wrong(outcome, called, sample, address)
 
 
-def _wrong(outcome: Outcome, called: str, sample: Sample, address: Address) -> list[str]:
+def _wrong(outcome: PollResult, called: str, sample: Sample, address: Address) -> list[str]:
     text = outcome.error
     shown = sample.shown.replace("{{IP}}", address.ip) or f":{address.port}"
     wrong = {

@@ -9,6 +9,7 @@ from keda_py.net.tls import TlsContexts
 from keda_py.sdk.context import SharedContext
 from keda_py.testing import shared_context
 from tests.certificates import Authority, Pair
+from tests.scalers.servers.clickhouse import ClickHouse, clickhouse
 from tests.scalers.servers.mariadb import mariadb
 from tests.scalers.servers.postgres import postgres
 from tests.scalers.servers.restartable import Restartable
@@ -33,6 +34,12 @@ def postgresql(server_pair: Pair) -> Iterator[Restartable]:
 @pytest.fixture(scope="session")
 def mysql(server_pair: Pair) -> Iterator[Restartable]:
     with mariadb(server_pair) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def click_house(server_pair: Pair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouse]:
+    with clickhouse(server_pair, tmp_path_factory.mktemp("clickhouse")) as server:
         yield server
 
 

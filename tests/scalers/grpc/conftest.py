@@ -29,6 +29,11 @@ class External:
     open_streams: int = 0
     told: asyncio.Queue[bool | None] = field(default_factory=asyncio.Queue)
     """What StreamIsActive says next; None ends it."""
+    tells_specs: bool = False
+    """Whether the server knows StreamMetricSpec, which is optional."""
+    spec_streams: int = 0
+    told_specs: asyncio.Queue[list[dict[str, Any]] | None] = field(default_factory=asyncio.Queue)
+    """What StreamMetricSpec says next, behind `specs`; None ends it."""
     address: str = ""
     seconds: float = 0.0
     """Real time that each answer takes, since a client's time-out is real."""
@@ -60,6 +65,16 @@ class External:
         finally:
             self.open_streams -= 1
 
+    async def stream_specs(self, question: Any, context: Any) -> AsyncIterator[bytes]:
+        self.spec_streams += 1
+        if not self.tells_specs:
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "unknown method StreamMetricSpec")
+        specs: list[dict[str, Any]] | None = self.specs
+        while specs is not None:
+            self.specs = specs
+            yield bytes(protocol.messages()["GetMetricSpecResponse"](metricSpecs=specs).SerializeToString())
+            specs = await self.told_specs.get()
+
 
 def handlers(external: External) -> grpc.GenericRpcHandler:
     classes = protocol.messages()
@@ -76,7 +91,9 @@ def handlers(external: External) -> grpc.GenericRpcHandler:
 
     names = (protocol.IS_ACTIVE, protocol.GET_METRIC_SPEC, protocol.GET_METRICS)
     stream = grpc.unary_stream_rpc_method_handler(external.stream, request_deserializer=reference)
-    methods = {name: unary(name) for name in names} | {protocol.STREAM_IS_ACTIVE: stream}
+    of_specs = grpc.unary_stream_rpc_method_handler(external.stream_specs, request_deserializer=reference)
+    streams = {protocol.STREAM_IS_ACTIVE: stream, protocol.STREAM_METRIC_SPEC: of_specs}
+    methods = {name: unary(name) for name in names} | streams
     return grpc.method_handlers_generic_handler(protocol.SERVICE, methods)
 
 

@@ -21,6 +21,7 @@ ASK_AGAIN_SECONDS = 0.02
 """Between two looks at a server, which works in real time."""
 
 _NUMBERS = itertools.count()
+_METHODS = ("DescribeTaskQueue", "DescribeWorkerDeploymentVersion", "CountWorkflowExecutions")
 _SELECTIONS = ("selectAllActive", "selectUnversioned")
 _START = declare(
     "start",
@@ -101,6 +102,8 @@ async def scripted(answers: dict[str, Any], credentials: Any = None) -> AsyncIte
     def method(name: str) -> Any:
         async def answer(question: Any, context: Any) -> bytes:
             asked.append(question)
+            if name not in answers:
+                await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many questions")
             headers.append(dict(context.invocation_metadata()))
             return bytes(answers[name].SerializeToString())
 
@@ -108,7 +111,7 @@ async def scripted(answers: dict[str, Any], credentials: Any = None) -> AsyncIte
         return grpc.unary_unary_rpc_method_handler(answer, request_deserializer=parse)
 
     server = grpc.aio.server()
-    methods = {name: method(name) for name in ("DescribeTaskQueue", "DescribeWorkerDeploymentVersion")}
+    methods = {name: method(name) for name in _METHODS}
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(api.SERVICE[1:], methods),))
     place = "127.0.0.1:0"
     port = server.add_secure_port(place, credentials) if credentials else server.add_insecure_port(place)
@@ -164,6 +167,78 @@ async def test_of_a_deployment_the_queue_of_the_trigger_counts(bench: Any) -> No
     assert few.metric_name == "temporal-default-q-ship-b1"
 
 
+async def test_running_workflows_keep_a_queue_without_enough_backlog_active(bench: Any, temporal_port: int) -> None:
+    queue = f"queue-{next(_NUMBERS)}"
+    await start(temporal_port, queue, 2)
+    enough = {"activationTargetQueueSize": "10", "includeRunningWorkflowCount": "true"}
+    busy = await bench.opened("temporal", on(temporal_port, queue, **enough))
+    activities = on(temporal_port, f"{queue}-activities", **enough, workflowTaskQueueForCount=queue)
+    of_another_queue = await bench.opened("temporal", activities)
+    async with asyncio.timeout(30):  # the index of workflows is behind
+        while not (await busy.read()).active:
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
+    reading = await of_another_queue.read()
+    assert (reading.value, reading.active) == (0, True)
+    idle = await bench.opened("temporal", on(temporal_port, "idle", **enough))
+    assert (await idle.read()).active is False
+    assert (await (await bench.opened("temporal", on(temporal_port, queue))).read()).active is None
+
+
+@pytest.mark.parametrize(
+    ("status", "count", "active", "asked"),
+    [
+        pytest.param(4, 0, True, 1, id="draining"),
+        pytest.param(5, 7, None, 1, id="drained"),
+        pytest.param(1, 7, None, 1, id="inactive"),
+        pytest.param(6, 7, None, 1, id="created"),
+        pytest.param(2, 7, True, 2, id="current and busy"),
+        pytest.param(3, 0, False, 2, id="ramping and idle"),
+        pytest.param(0, 7, True, 2, id="of a server that tells no status"),
+    ],
+)
+async def test_the_status_of_a_version_tells_whether_its_workflows_are_counted(
+    bench: Any, status: int, count: int, active: bool | None, asked: int
+) -> None:
+    version = api.messages()["DescribeWorkerDeploymentVersionResponse"](
+        worker_deployment_version_info={"status": status}
+    )
+    counted = api.messages()["CountWorkflowExecutionsResponse"](count=count)
+    answers = {"DescribeWorkerDeploymentVersion": version, "CountWorkflowExecutions": counted}
+    async with scripted(answers) as (port, questions, _):
+        metadata = on(port, "q", workerDeploymentName="ship", workerDeploymentBuildId="b1")
+        scaler = await bench.opened("temporal", {**metadata, "includeRunningWorkflowCount": "true"})
+        reading = await scaler.read()
+    assert (reading.value, reading.active, len(questions)) == (0, active, asked)
+    if asked == 2:
+        here = "ExecutionStatus = 'Running' AND TaskQueue = 'q'"
+        assert questions[1].query == f"{here} AND TemporalWorkerDeploymentVersion = 'ship:b1'"
+
+
+async def test_workflows_that_cannot_be_counted_are_an_error_and_not_none(bench: Any) -> None:
+    idle = {name: api.messages()[f"{name}Response"]() for name in ("DescribeTaskQueue",)}
+    async with scripted(idle) as (port, questions, _):
+        scaler = await bench.opened("temporal", on(port, "q", includeRunningWorkflowCount="true"))
+        with pytest.raises(ScalerError, match="CountWorkflowExecutions: RESOURCE_EXHAUSTED"):
+            await scaler.read()
+    assert questions[-1].query.endswith(" AND TemporalWorkerDeploymentVersion is null")
+
+
+async def test_an_api_key_goes_in_plain_text_where_tls_is_switched_off(
+    bench: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = api.messages()["DescribeTaskQueueResponse"](stats={"approximate_backlog_count": 2})
+    async with scripted({"DescribeTaskQueue": answer}) as (port, _, headers):
+        metadata = on(port, "q", queueTypes="workflow", enableTLS="false")
+        scaler = await bench.opened("temporal", metadata, auth={"apiKey": "s3cret"})
+        assert (await scaler.read()).value == 2
+    assert headers[0]["authorization"] == "Bearer s3cret"
+    assert "sent in plain text" in caplog.text
+    assert "s3cret" not in caplog.text
+    leaf = Authority().leaf("keda")
+    pair = {"apiKey": "s3cret", "cert": leaf.cert, "key": leaf.key}
+    assert bench.scaler("temporal", metadata, auth=pair)._server.tls is not None
+
+
 async def test_an_api_key_goes_over_tls_with_the_namespace(bench: Any) -> None:
     ours = Authority()
     leaf, client = ours.leaf("temporal", hosts=("temporal.shop",)), ours.leaf("keda", password="hidden")
@@ -197,6 +272,13 @@ async def test_types_of_queues_that_do_not_exist_are_told_and_never_read_as_empt
         ({"workerDeploymentName": "a"}, {}, "must both be set"),
         ({}, {"cert": "c"}, "both cert and key"),
         ({"minConnectTimeout": "-1"}, {}, "minConnectTimeout"),
+        ({"workflowTaskQueueForCount": "w"}, {}, "workflowTaskQueueForCount: has no effect unless"),
+        ({"includeRunningWorkflowCount": "true", "taskQueue": "q' OR '1'='1"}, {}, "taskQueue: has characters"),
+        (
+            {"includeRunningWorkflowCount": "true", "workerDeploymentName": "a b", "workerDeploymentBuildId": "1"},
+            {},
+            "workerDeploymentName: has characters",
+        ),
         ({"activationTargetQueueSize": "-1"}, {}, "activationTargetQueueSize must be a positive number"),
     ],
 )

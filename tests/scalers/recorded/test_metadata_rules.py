@@ -8,6 +8,9 @@ from keda_py.errors import ConfigError
 from tests.scalers.conftest import Bench
 
 SEARCH = {"index": "orders", "query": "{}", "valueLocation": "hits.total.value", "targetValue": "6"}
+_PLACE = "Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=r;SharedAccessKey=c2VjcmV0"
+_STORE = "DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=c2VjcmV0;EndpointSuffix=core.windows.net"
+HUB = {"connection": f"{_PLACE};entitypath=clicks", "storageConnection": _STORE}
 TOPIC = {"bootstrapServers": "kafka:9092", "consumerGroup": "g", "topic": "t"}
 TABLE = {"username": "ann", "keyspace": "shop", "query": "SELECT COUNT(*) FROM t", "targetQueryValue": "3"}
 METRIC = {
@@ -56,6 +59,12 @@ PASSWORD = {"password": "pw"}
         ("datadog", {**AGENT, "query": "no scope"}, AGENT_KEYS, "malformed Datadog query"),
         ("datadog", DOG, {**DOG_KEYS, "authMode": "basic"}, "authMode"),
         ("datadog", DOG, {**DOG_KEYS, "authMode": "bearer"}, "token"),
+        (
+            "kafka",
+            {**TOPIC, "topic": "", "fullMetadata": "false"},
+            {},
+            "topic must be specified when using fullMetadata",
+        ),
         ("cassandra", {**TABLE, "clusterIPAddress": "cas.shop:x"}, PASSWORD, "no port given"),
         ("cassandra", {**TABLE, "clusterIPAddress": "cas.shop:"}, PASSWORD, "no port given"),
         ("predictkube", {**FORECAST, "predictHorizon": "-"}, FORECAST_KEY, "predictHorizon"),
@@ -74,6 +83,10 @@ def test_what_keda_refuses_is_refused(
     [
         ("kafka", {**TOPIC, "partitionLimitation": "2147483647,3-1"}, {}, "kafka-t", 0),
         ("kafka", {**TOPIC, "topic": "", "partitionLimitation": "5-3"}, {}, "kafka-g-topics", 0),
+        ("kafka", {**TOPIC, "fullMetadata": "false"}, {}, "kafka-t", 0),
+        ("kafka", {**TOPIC, "topic": "", "fullMetadata": "true"}, {}, "kafka-g-topics", 0),
+        ("azure-eventhub", {"eventHubName": "clicks"}, HUB, "azure-eventhub-$Default", 0),
+        ("azure-eventhub", {"eventHubName": "other"}, HUB, "azure-eventhub-$Default", 1),
         ("apache-kafka", {**TOPIC, "partitionLimitation": "5-3"}, {}, "kafka-t", 1),
         ("apache-kafka", {**TOPIC, "partitionLimitation": "99999999999"}, {}, "kafka-t", 0),
         ("azure-monitor", {**METRIC, "resourceURI": "a//c"}, {}, "azure-monitor-hits", 0),

@@ -31,8 +31,8 @@ def parse_weekdays(text: str, *, field: str) -> tuple[int, ...]:
     if not text:
         return tuple(range(7))
     if len(text) > _LONGEST:  # it is told as the reason of each opening
-        told = f"{text[:_LONGEST]!r} has more than {_LONGEST} characters; write for example Mon-Fri"
-        raise ConfigError(f"{field}: {told}", field=field)
+        excess = f"{text[:_LONGEST]!r} has more than {_LONGEST} characters; write for example Mon-Fri"
+        raise ConfigError(f"{field}: {excess}", field=field)
     found: set[int] = set()
     for part in text.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
@@ -45,8 +45,8 @@ def _weekday(word: str, text: str, field: str) -> int:
     for number, name in enumerate(WEEKDAYS):
         if word.lower() == name.lower():
             return number
-    told = text[:_LONGEST]
-    raise ConfigError(f"{field}: {told!r} are not days of the week; write for example Mon-Fri or Sat,Sun", field=field)
+    shown = text[:_LONGEST]
+    raise ConfigError(f"{field}: {shown!r} are not days of the week; write for example Mon-Fri or Sat,Sun", field=field)
 
 
 def parse_dates(texts: Sequence[str], *, field: str, most: int = MOST_DAYS) -> Iterator[date]:
@@ -66,8 +66,8 @@ def parse_dates(texts: Sequence[str], *, field: str, most: int = MOST_DAYS) -> I
         length = (last - first).days + 1
         count += length
         if count > most:
-            told = "makes" if length > MOST_DAYS else "and the dates before it make"
-            message = f"{where}: {text[:_LONGEST]!r} {told} more than {MOST_DAYS} days; write shorter ranges"
+            verb = "makes" if length > MOST_DAYS else "and the dates before it make"
+            message = f"{where}: {text[:_LONGEST]!r} {verb} more than {MOST_DAYS} days; write shorter ranges"
             raise ConfigError(message, field=where)
         for step in range(length):
             yield first + step * _ONE
@@ -83,8 +83,8 @@ def _parse_date(word: str, text: str, field: str) -> date:
         else:
             if 1970 <= found.year <= 2200:
                 return found
-    told = text[:_LONGEST]
-    message = f"{field}: {told!r} is not a date or a range; write for example 2026-12-24 or 2026-12-28/2027-01-03"
+    shown = text[:_LONGEST]
+    message = f"{field}: {shown!r} is not a date or a range; write for example 2026-12-24 or 2026-12-28/2027-01-03"
     raise ConfigError(message, field=field)
 
 

@@ -77,8 +77,8 @@ def _refuse_overlap(week: Sequence[Sequence[DaySpan]], day: int, span: DaySpan, 
     for shift in (-1, 0, 1):
         for other in week[(day + shift) % 7]:
             if span.start < other.end + shift * DAY and other.start + shift * DAY < span.end:
-                told = f"on {WEEKDAYS[day]} these overlap with the {other.because}"
-                raise ConfigError(f"{field}: {told}; let one end where the other begins", field=field)
+                text = f"on {WEEKDAYS[day]} these overlap with the {other.because}"
+                raise ConfigError(f"{field}: {text}; let one end where the other begins", field=field)
 
 
 def _read_holidays(sources: Sequence[HolidaySource], found: Sequence[Holidays], field: str) -> Holidays:
@@ -104,8 +104,8 @@ def check_source(source: HolidaySource, *, field: str) -> None:
         name for name, given in (("country", source.country), ("ics", source.ics), ("dates", source.dates)) if given
     ]
     if len(kinds) != 1:
-        told = " and ".join(kinds) or "nothing"
-        raise ConfigError(f"{field}: has {told}; give one of country, ics and dates", field=field)
+        text = " and ".join(kinds) or "nothing"
+        raise ConfigError(f"{field}: has {text}; give one of country, ics and dates", field=field)
     if source.subdivision and not source.country:
         raise ConfigError(f"{field}.subdivision: goes with country; add it", field=f"{field}.subdivision")
 
@@ -125,8 +125,8 @@ def _read_exceptions(entries: Sequence[CalendarException], field: str) -> Mappin
 
 def _read_exception(entry: CalendarException, where: str, most: int) -> tuple[ExceptionDay, Sequence[date]]:
     if entry.closed == bool(entry.hours):
-        told = "closed and hours" if entry.closed else "neither"
-        raise ConfigError(f"{where}: has {told}; give one of closed: true and hours", field=where)
+        text = "closed and hours" if entry.closed else "neither"
+        raise ConfigError(f"{where}: has {text}; give one of closed: true and hours", field=where)
     because = f"exception: {entry.reason[:LONGEST_NAME]}" if entry.reason else "exception"
     spans = join_spans([_read_span(span, because, f"{where}.hours[{at}]") for at, span in enumerate(entry.hours)])
     return ExceptionDay(spans, because), tuple(parse_dates(entry.dates, field=f"{where}.dates", most=most))

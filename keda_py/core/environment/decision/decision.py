@@ -11,9 +11,9 @@ from datetime import datetime
 from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.goal import Goal, NextChange, Question, State
-from keda_py.core.environment.decision.members import MemberDecision, Reason, Want, Wish, act, observe
+from keda_py.core.environment.decision.members import MemberDecision, MemberGoal, MemberReason, Wish, act, observe
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.report import Picture, status_of
-from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import (
     MOST_WAKES,
     EnvironmentState,
@@ -26,7 +26,7 @@ from keda_py.core.environment.decision.state import (
 )
 from keda_py.core.environment.decision.still_up import Reasons, phase_at_rest
 from keda_py.core.environment.decision.waves import advance, begin, ends_at, has_turn, under_way
-from keda_py.core.environment.overrides import Overrides, OverrideState, Verdict
+from keda_py.core.environment.overrides import Overrides, OverrideState, Ruling
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
 
 
@@ -114,7 +114,7 @@ class _Run:
         self._crowded, overrides, self._write_error = question.crowded, question.overrides, seen.write_error
         self._seen = sorted(seen.members, key=lambda member: (member.wave, member.key))
         self._verdicts = {
-            member.key: overrides.verdict(member.targets, now) if member.targets else Verdict(None)
+            member.key: overrides.verdict(member.targets, now) if member.targets else Ruling(None)
             for member in self._seen
         }
 
@@ -122,7 +122,8 @@ class _Run:
         """Decide about each member; return the decisions, and the state to store."""
         wants = {member.key: self._want(member) for member in self._seen}
         observed: list[tuple[MemberSeen, MemberState | None]] = [
-            (member, observe(member, self._known(member), wants[member.key], self._now)) for member in self._seen
+            (member, observe(member, self._remembered_state(member), wants[member.key], self._now))
+            for member in self._seen
         ]
         moved = self._move(observed)
         decisions = []
@@ -131,7 +132,7 @@ class _Run:
             want = wants[member.key]
             turn = self._has_turn(member, want, moved.transition, waking)
             decision = act(member, remembered, replace(want, turn=turn), self._now)
-            waking += decision.reason is Reason.WOKEN and remembered is not decision.state
+            waking += decision.reason is MemberReason.WOKEN and remembered is not decision.state
             decisions.append(decision)
         kept = {each.key: each.state for each in decisions if each.state is not None}
         return tuple(decisions), replace(moved, members=kept)
@@ -161,11 +162,11 @@ class _Run:
         """Return whether it is too new for a calendar to put it to sleep; an Override is a person's wish."""
         return self._goal.override is None and self._now < member.created + self._spec.grace
 
-    def _known(self, member: MemberSeen) -> MemberState | None:
+    def _remembered_state(self, member: MemberSeen) -> MemberState | None:
         return self._state.members.get(member.key) or member.inherited
 
-    def _want(self, member: MemberSeen) -> Want:
-        base = Want(
+    def _want(self, member: MemberSeen) -> MemberGoal:
+        base = MemberGoal(
             wish=_WISHES[self._goal.state],
             young_until=member.created + self._spec.grace if self._is_young(member) else None,
             triggers_wake=self._spec.triggers_wake,
@@ -188,7 +189,7 @@ class _Run:
             case _:
                 return base
 
-    def _has_turn(self, member: MemberSeen, want: Want, transition: Transition | None, waking: int) -> bool:
+    def _has_turn(self, member: MemberSeen, want: MemberGoal, transition: Transition | None, waking: int) -> bool:
         if member.released or self._spec.deleting:
             return True
         if want.wish is Wish.UP and waking >= self._spec.max_parallel:
@@ -200,14 +201,14 @@ class _Run:
         """Begin, go on with, or end a transition, by what was seen."""
         state, goal, now = self._state, self._goal, self._now
         if goal.state is State.HOLD:
-            held = self._rest(state) if state.rests else state
+            held = self._final_phase(state) if state.rests else state
             return held if state.phase else replace(state, phase=Phase.AWAKE, since=now)
         transition = state.transition
         to = Phase.AWAKE if goal.state is State.AWAKE else Phase.ASLEEP
         if not state.phase and to is Phase.AWAKE:
             return replace(state, phase=Phase.AWAKE, since=now)
         if to is Phase.ASLEEP and state.rests:
-            return self._rest(state)
+            return self._final_phase(state)
         if transition is None and state.phase is to:
             return state
         if transition is None or transition.to is not to:
@@ -218,10 +219,10 @@ class _Run:
             since = state.since if state.phase is phase else now
             return replace(state, phase=phase, since=since, transition=progress.transition)
         if to is Phase.ASLEEP:
-            return self._rest(replace(state, transition=None))
+            return self._final_phase(replace(state, transition=None))
         return _learn(replace(state, phase=to, since=now, transition=None), progress.finished, now)
 
-    def _rest(self, state: EnvironmentState) -> EnvironmentState:
+    def _final_phase(self, state: EnvironmentState) -> EnvironmentState:
         """Set the phase once the waves are over: asleep from when nothing is up any more."""
         phase = phase_at_rest(state.phase, self._seen)
         return state if phase is state.phase else replace(state, phase=phase, since=self._now)

@@ -1,4 +1,4 @@
-"""The goal of an environment, awake or asleep: an ordered list of guards, one `Reason` a row, and its next change.
+"""The goal of an environment, awake or asleep: an ordered list of guards, one `GoalReason` a row, and its next change.
 
 The answer is asked for instants ahead as well, which is how the next change is found.
 """
@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.decision.state import EnvironmentState, Phase
-from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
+from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
 from keda_py.core.values.durations import in_words
 
@@ -22,7 +22,7 @@ _MOST_STEPS = 20
 """Instants that are asked about for the next change; a bound on what one decision costs."""
 
 
-class Reason(StrEnum):
+class GoalReason(StrEnum):
     """The reason why an environment is to be awake or asleep."""
 
     RELEASED = "Released"
@@ -50,7 +50,7 @@ class Goal:
     """The goal now; `looks_at` is the next instant at which it may be another."""
 
     state: State
-    reason: Reason
+    reason: GoalReason
     because: str
     override: OverrideSpec | None = None
     looks_at: datetime | None = None
@@ -82,7 +82,7 @@ class Question:
         """Find the row that holds then. A crowd is not put to sleep; one that grew in the night is woken as usual."""
         goal = self._wanted_at(at)
         if goal.state is State.ASLEEP and self.crowded and not self.state.rests:
-            return replace(goal, state=State.AWAKE, reason=Reason.TOO_MANY_MEMBERS, because=TOO_MANY)
+            return replace(goal, state=State.AWAKE, reason=GoalReason.TOO_MANY_MEMBERS, because=TOO_MANY)
         return goal
 
     def wait_for_wakers(self, goal: Goal, pending: str) -> Goal:
@@ -92,12 +92,12 @@ class Question:
         if not pending or goal.state is not State.ASLEEP or self.state.rests or falling:
             return goal
         because = f"it falls asleep once requests can wake it ({goal.because}): {pending}"
-        return replace(goal, state=State.AWAKE, reason=Reason.WAKERS_PENDING, because=because)
+        return replace(goal, state=State.AWAKE, reason=GoalReason.WAKERS_PENDING, because=because)
 
     def _wanted_at(self, at: datetime) -> Goal:
         if self.spec.deleting:
-            return Goal(state=State.AWAKE, reason=Reason.RELEASED, because="the Environment is being deleted")
-        verdict = self.overrides.verdict([Target("Environment", self.spec.name)], at)
+            return Goal(state=State.AWAKE, reason=GoalReason.RELEASED, because="the Environment is being deleted")
+        verdict = self.overrides.verdict([TargetKey("Environment", self.spec.name)], at)
         if (override := verdict.rules) is not None:
             state, reason = _RULED[override.state]
             return Goal(
@@ -108,7 +108,7 @@ class Question:
             awake = self.state.phase in (Phase.AWAKE, Phase.WAKING)
             state = State.AWAKE if awake else State.HOLD
             because = f"there is no valid calendar, so it stays as it is: {self.calendar_error}"
-            return Goal(state=state, reason=Reason.CALENDAR_INVALID, because=because, looks_at=verdict.changes_at)
+            return Goal(state=state, reason=GoalReason.CALENDAR_INVALID, because=because, looks_at=verdict.changes_at)
         return self._by_calendar(self.calendar, at, verdict.changes_at)
 
     def _by_calendar(self, calendar: Calendar, at: datetime, override_at: datetime | None) -> Goal:
@@ -118,11 +118,11 @@ class Question:
             leads = moment.opens and begins <= at
             looks_at = _earliest(override_at, begins if begins > at else changes_at)
         if moment.open:
-            return Goal(state=State.AWAKE, reason=Reason.OPEN, because=moment.why, looks_at=looks_at)
+            return Goal(state=State.AWAKE, reason=GoalReason.OPEN, because=moment.why, looks_at=looks_at)
         if leads:
             because = f"to be ready by then, {in_words(self.lead)} before {moment.because}"
-            return Goal(state=State.AWAKE, reason=Reason.READY_BY, because=because, looks_at=looks_at)
-        return Goal(state=State.ASLEEP, reason=Reason.CLOSED, because=moment.why, looks_at=looks_at)
+            return Goal(state=State.AWAKE, reason=GoalReason.READY_BY, because=because, looks_at=looks_at)
+        return Goal(state=State.ASLEEP, reason=GoalReason.CLOSED, because=moment.why, looks_at=looks_at)
 
     def change_after(self, goal: Goal) -> NextChange | None:
         """Find the next instant at which another state is wanted; None if none is known."""
@@ -138,10 +138,10 @@ class Question:
 
 
 _RULED = {
-    OverrideState.AWAKE: (State.AWAKE, Reason.OVERRIDE_AWAKE),
-    OverrideState.ASLEEP: (State.ASLEEP, Reason.OVERRIDE_ASLEEP),
-    OverrideState.HOLD: (State.HOLD, Reason.OVERRIDE_HOLD),
-    OverrideState.EXACTLY: (State.HOLD, Reason.OVERRIDE_HOLD),
+    OverrideState.AWAKE: (State.AWAKE, GoalReason.OVERRIDE_AWAKE),
+    OverrideState.ASLEEP: (State.ASLEEP, GoalReason.OVERRIDE_ASLEEP),
+    OverrideState.HOLD: (State.HOLD, GoalReason.OVERRIDE_HOLD),
+    OverrideState.EXACTLY: (State.HOLD, GoalReason.OVERRIDE_HOLD),
 }
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from keda_py.core.environment.decision.seen import Heir, MemberSeen, Role, Writer, writer_of
+from keda_py.core.environment.decision.observation import Heir, MemberSeen, Role, Writer, writer_of
 from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.hpa.conditions import ZeroMark
 
 MOST_PUT_BACKS = 2
 
 
-class Reason(StrEnum):
+class MemberReason(StrEnum):
     """The reason why a member is left or changed; one for each row of `act`."""
 
     COUNT_UNKNOWN = "CountUnknown"
@@ -48,7 +48,7 @@ class Wish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Want:
+class MemberGoal:
     """The wish, whether it is the member's turn, and for an exact count that count."""
 
     wish: Wish
@@ -123,13 +123,13 @@ class MemberDecision:
 
     key: str
     action: Action
-    reason: Reason
+    reason: MemberReason
     because: str = ""
     state: MemberState | None = None
     mark: MarkChange | None = None
 
 
-def observe(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberState | None:
+def observe(member: MemberSeen, state: MemberState | None, want: MemberGoal, now: datetime) -> MemberState | None:
     """Update the state by what is seen; None: its count is given back, or was never taken."""
     count = member.count
     if state is None or count is None:
@@ -138,9 +138,9 @@ def observe(member: MemberSeen, state: MemberState | None, want: Want, now: date
         case Stage.FALLING if count == 0:
             return replace(state, stage=Stage.DOWN, start=0, since=now)
         case Stage.FALLING if count != state.start:
-            return _put_up(member, state, want, now)
+            return _react_to_wake(member, state, want, now)
         case Stage.DOWN if count > 0 and want.wish is Wish.DOWN:
-            return _put_up(member, state, want, now)
+            return _react_to_wake(member, state, want, now)
         case Stage.RISING if _is_back(member, state, count):
             return None
         case Stage.KEPT | Stage.CONTESTED if count == 0:
@@ -158,7 +158,7 @@ def _is_back(member: MemberSeen, state: MemberState, count: int) -> bool:
     return count == state.replicas and member.zero_mark is not ZeroMark.HELD
 
 
-def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -> MemberState:
+def _react_to_wake(member: MemberSeen, state: MemberState, want: MemberGoal, now: datetime) -> MemberState:
     """React to a member that is up though we did not scale it: a person or another controller did."""
     count = member.count or 0
     if want.triggers_wake and member.triggers_active:
@@ -178,13 +178,13 @@ def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -
             return replace(back, by=member.manager, put_backs=put_backs)
 
 
-def act(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def act(member: MemberSeen, state: MemberState | None, want: MemberGoal, now: datetime) -> MemberDecision:
     """Decide what is done now, by the first row that fits; `state` is what `observe` gave."""
     decision = _act(member, state, want, now)
     return replace(decision, mark=_change_mark(member, decision.state, want))
 
 
-def _change_mark(member: MemberSeen, state: MemberState | None, want: Want) -> MarkChange | None:
+def _change_mark(member: MemberSeen, state: MemberState | None, want: MemberGoal) -> MarkChange | None:
     """The mark follows the stage, whatever brought it about: held while the member is to be at zero, else given back.
 
     A count that is to be given back comes first: until then the mark would let the HPA give it one of its own.
@@ -201,17 +201,17 @@ def _change_mark(member: MemberSeen, state: MemberState | None, want: Want) -> M
 _TO_ZERO = (Stage.FALLING, Stage.DOWN)
 
 
-def _act(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def _act(member: MemberSeen, state: MemberState | None, want: MemberGoal, now: datetime) -> MemberDecision:
     if member.owned_by:
         because = f"Environment {member.owned_by} has it"
-        return _decide(member, None, Reason.OWNED_BY_ANOTHER, because)
+        return _decide(member, None, MemberReason.OWNED_BY_ANOTHER, because)
     if member.heir is Heir.HAS_IT:
-        return _decide(member, None, Reason.GIVEN_BACK, "another Environment remembers it")
+        return _decide(member, None, MemberReason.GIVEN_BACK, "another Environment remembers it")
     if member.count is None:
-        return _decide(member, state, Reason.COUNT_UNKNOWN, "its count could not be read", want)
+        return _decide(member, state, MemberReason.COUNT_UNKNOWN, "its count could not be read", want)
     match want.wish:
         case Wish.LEAVE:
-            return _decide(member, state, Reason.HELD, "", want)
+            return _decide(member, state, MemberReason.HELD, "", want)
         case Wish.EXACTLY:
             return _pin(member, member.count, state, want, now)
         case Wish.UP:
@@ -220,76 +220,86 @@ def _act(member: MemberSeen, state: MemberState | None, want: Want, now: datetim
             return _lower(member, member.count, state, want, now)
 
 
-def _raise(member: MemberSeen, count: int, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def _raise(
+    member: MemberSeen, count: int, state: MemberState | None, want: MemberGoal, now: datetime
+) -> MemberDecision:
     if state is None:
-        return _decide(member, None, Reason.AWAKE if member.ready else Reason.NOT_READY)
+        return _decide(member, None, MemberReason.AWAKE if member.ready else MemberReason.NOT_READY)
     if state.stage is Stage.RISING:
-        return _decide(member, state, Reason.WOKEN, "", want)
+        return _decide(member, state, MemberReason.WOKEN, "", want)
     held = member.zero_mark is ZeroMark.HELD
     # A count of 0 was its owner's wish; what is up in its place is another's.
     stays = state.stage is Stage.CONTESTED or (state.replicas == 0 and state.stage is not Stage.PINNED)
     if stays and not held:
-        return _decide(member, None, Reason.GIVEN_BACK)
+        return _decide(member, None, MemberReason.GIVEN_BACK)
     if not want.turn:
-        return _decide(member, state, Reason.WAITS_TO_WAKE, "", want)
+        return _decide(member, state, MemberReason.WAITS_TO_WAKE, "", want)
     if stays or (count == state.replicas and state.stage not in _TO_ZERO):
         # Remembered until the mark is seen: an Environment that is being deleted waits for that.
         marked = replace(state, stage=Stage.RISING, replicas=count, start=count, since=now, put_backs=0, by="")
-        return _decide(member, marked if held else None, Reason.GIVEN_BACK, "", want)
+        return _decide(member, marked if held else None, MemberReason.GIVEN_BACK, "", want)
     rising = replace(state, stage=Stage.RISING, start=count, since=now, put_backs=0, by="")
-    return _decide(member, rising, Reason.WOKEN, "", want)
+    return _decide(member, rising, MemberReason.WOKEN, "", want)
 
 
-def _lower(member: MemberSeen, count: int, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def _lower(
+    member: MemberSeen, count: int, state: MemberState | None, want: MemberGoal, now: datetime
+) -> MemberDecision:
     if state is None:
         if want.crowded:
-            return _decide(member, None, Reason.TOO_MANY, "the Environment has too many members to remember its count")
+            return _decide(
+                member, None, MemberReason.TOO_MANY, "the Environment has too many members to remember its count"
+            )
         if want.young_until is not None:
-            return _decide(member, None, Reason.YOUNG, "it was created a moment ago")
+            return _decide(member, None, MemberReason.YOUNG, "it was created a moment ago")
         if not want.turn:
-            return _decide(member, None, Reason.WAITS_TO_SLEEP)
+            return _decide(member, None, MemberReason.WAITS_TO_SLEEP)
         stage = Stage.FALLING if count else Stage.DOWN
         begun = MemberState(stage=stage, replicas=count, start=count, since=now, workload=member.workload)
-        return _decide(member, begun, Reason.PUT_TO_SLEEP if count else Reason.ASLEEP, "", want)
+        return _decide(member, begun, MemberReason.PUT_TO_SLEEP if count else MemberReason.ASLEEP, "", want)
     match state.stage:
         case Stage.FALLING:
-            reason = Reason.PUT_TO_SLEEP_AGAIN if state.put_backs else Reason.PUT_TO_SLEEP
+            reason = MemberReason.PUT_TO_SLEEP_AGAIN if state.put_backs else MemberReason.PUT_TO_SLEEP
             because = f"{state.by} put its count back" if state.put_backs else ""
             return _decide(member, state, reason, because, want)
         case Stage.DOWN:
-            reason = Reason.WOKEN_BY_TRIGGER if count else Reason.ASLEEP
+            reason = MemberReason.WOKEN_BY_TRIGGER if count else MemberReason.ASLEEP
             return _decide(member, state, reason, "", want)
         case Stage.KEPT:
-            return _decide(member, state, Reason.KEPT_UP, f"{state.by} scaled it up", want)
+            return _decide(member, state, MemberReason.KEPT_UP, f"{state.by} scaled it up", want)
         case Stage.CONTESTED:
             because = f"{state.by} put its count back {MOST_PUT_BACKS} times; {_REMEDY}"
-            return _decide(member, state, Reason.CONTESTED, because, want)
+            return _decide(member, state, MemberReason.CONTESTED, because, want)
         case Stage.RISING | Stage.PINNED:
             changed = state.stage is Stage.RISING and count not in (0, state.start)
             stage = Stage.FALLING if count else Stage.DOWN
             kept = count if changed else state.replicas
             begun = replace(state, stage=stage, replicas=kept, start=count, since=now)
-            return _decide(member, begun, Reason.PUT_TO_SLEEP, "", want)
+            return _decide(member, begun, MemberReason.PUT_TO_SLEEP, "", want)
 
 
 _REMEDY = "let it ignore the count (Argo CD: ignoreDifferences on /spec/replicas), or exclude the member"
 
 
-def _pin(member: MemberSeen, count: int, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
+def _pin(member: MemberSeen, count: int, state: MemberState | None, want: MemberGoal, now: datetime) -> MemberDecision:
     if member.role is Role.SCALED_OBJECT:
-        return MemberDecision(key=member.key, action=OverlayReplicas(want.replicas), reason=Reason.PINNED)
+        return MemberDecision(key=member.key, action=OverlayReplicas(want.replicas), reason=MemberReason.PINNED)
     wanted = min(want.replicas, 1) if member.role is Role.CRON_JOB else want.replicas
     owned = count if state is None or state.stage is Stage.CONTESTED else state.replicas
     if state is None or state.stage is not Stage.PINNED or state.to != wanted:
         pinned = MemberState(stage=Stage.PINNED, replicas=owned, start=count, to=wanted, since=now)
-        return _decide(member, pinned, Reason.PINNED, "", want)
+        return _decide(member, pinned, MemberReason.PINNED, "", want)
     if count not in (state.start, state.to):
-        return MemberDecision(key=member.key, action=Keep(), reason=Reason.KEPT_UP, state=state)
-    return _decide(member, state, Reason.PINNED, "", want)
+        return MemberDecision(key=member.key, action=Keep(), reason=MemberReason.KEPT_UP, state=state)
+    return _decide(member, state, MemberReason.PINNED, "", want)
 
 
 def _decide(
-    member: MemberSeen, state: MemberState | None, reason: Reason, because: str = "", want: Want | None = None
+    member: MemberSeen,
+    state: MemberState | None,
+    reason: MemberReason,
+    because: str = "",
+    want: MemberGoal | None = None,
 ) -> MemberDecision:
     action: Action = Keep()
     if member.role is Role.SCALED_OBJECT:
@@ -299,7 +309,7 @@ def _decide(
     return MemberDecision(key=member.key, action=action, reason=reason, because=because, state=state)
 
 
-def _overlay(state: MemberState | None, want: Want | None) -> Action:
+def _overlay(state: MemberState | None, want: MemberGoal | None) -> Action:
     """Return what a stage means for a ScaledObject; it holds also while the count is not known."""
     if state is None:
         return OverlayHold() if want is not None and want.held else Keep()

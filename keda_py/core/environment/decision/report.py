@@ -6,10 +6,9 @@ from datetime import timedelta
 from keda_py.apis.environments.calendar import ChangeStatus
 from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp, OverrideInForce, WaveStatus
 from keda_py.apis.wire import Condition
-from keda_py.core.environment.decision.goal import TOO_MANY, Goal, NextChange, Reason
-from keda_py.core.environment.decision.members import MemberDecision
-from keda_py.core.environment.decision.members import Reason as MemberReason
-from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
+from keda_py.core.environment.decision.goal import TOO_MANY, Goal, GoalReason, NextChange
+from keda_py.core.environment.decision.members import MemberDecision, MemberReason
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import (
     EnvironmentState,
     Phase,
@@ -110,7 +109,8 @@ def _override(override: OverrideSpec) -> OverrideInForce:
         state=override.state.value,
         until="" if override.ends is None else write_time(override.ends),
         requested_by=override.requested_by,
-        reason=override.reason,
+        reason="" if override.request else override.reason,
+        request=override.request,
         summary=override.summary,
     )
 
@@ -163,7 +163,7 @@ def _keys(members: list[MemberSeen]) -> list[str]:
 
 def _valid(picture: Picture) -> Condition:
     error = picture.seen.calendar_error
-    if error or picture.goal.reason is Reason.CALENDAR_INVALID:
+    if error or picture.goal.reason is GoalReason.CALENDAR_INVALID:
         return _condition("Valid", False, "CalendarInvalid", error)
     if picture.seen.status_error:
         return _condition("Valid", False, "StatusUnreadable", picture.seen.status_error)
@@ -187,8 +187,8 @@ def _empty_wave(picture: Picture) -> str:
 
 def _contested(picture: Picture) -> Condition:
     found = {key: each for key, each in picture.state.members.items() if each.stage is Stage.CONTESTED}
-    told = next((each.because for each in picture.members if each.key in found), "")
-    message = f"{_names(sorted(found))}: {told}" if found else ""
+    because = next((each.because for each in picture.members if each.key in found), "")
+    message = f"{_names(sorted(found))}: {because}" if found else ""
     return _condition("Contested", bool(found), "PutBackTwice" if found else "NotContested", message)
 
 

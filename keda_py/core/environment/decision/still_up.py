@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from keda_py.apis.environments.environment import MemberUp
-from keda_py.core.environment.decision.members import MemberDecision, Reason
-from keda_py.core.environment.decision.seen import MemberSeen, Role
+from keda_py.core.environment.decision.members import MemberDecision, MemberReason
+from keda_py.core.environment.decision.observation import MemberSeen, Role
 from keda_py.core.environment.decision.state import Phase, Transition
-from keda_py.core.environment.overrides import OverrideState, Verdict
+from keda_py.core.environment.overrides import OverrideState, Ruling
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.values.durations import in_words as length_in_words
 from keda_py.core.values.times import write_time
@@ -21,7 +21,7 @@ MOST_LISTED = 50
 _LONGEST_ERROR, _MOST_NAMED = 200, 5
 OVERRIDDEN = "Override"
 """The reason of a member that an Override rules."""
-_GOING = (Reason.PUT_TO_SLEEP.value, Reason.PUT_TO_SLEEP_AGAIN.value)
+_GOING = (MemberReason.PUT_TO_SLEEP.value, MemberReason.PUT_TO_SLEEP_AGAIN.value)
 
 
 def own_members(members: Iterable[MemberSeen]) -> list[MemberSeen]:
@@ -54,7 +54,7 @@ class Reasons:
     write_error: str
 
     def list_up(
-        self, members: Sequence[MemberSeen], decisions: Sequence[MemberDecision], verdicts: Mapping[str, Verdict]
+        self, members: Sequence[MemberSeen], decisions: Sequence[MemberDecision], verdicts: Mapping[str, Ruling]
     ) -> list[MemberUp]:
         """List the first members: those that stay up before those that are being scaled down."""
         by_key = {decision.key: decision for decision in decisions}
@@ -65,17 +65,17 @@ class Reasons:
         ]
         return sorted(found, key=lambda up: up.reason in _GOING)[:MOST_LISTED]
 
-    def _up(self, member: MemberSeen, decision: MemberDecision, verdict: Verdict) -> MemberUp:
+    def _up(self, member: MemberSeen, decision: MemberDecision, verdict: Ruling) -> MemberUp:
         up = MemberUp(member=member.key, reason=decision.reason.value, because=self._because(member, decision))
         rules = verdict.rules
         if (
             rules is not None
             and rules.state is not OverrideState.ASLEEP
-            and decision.reason is not Reason.COUNT_UNKNOWN
+            and decision.reason is not MemberReason.COUNT_UNKNOWN
         ):
             until = "" if rules.ends is None else write_time(rules.ends)
             return up.model_copy(update={"reason": OVERRIDDEN, "because": verdict.because, "until": until})
-        if decision.reason is Reason.YOUNG:
+        if decision.reason is MemberReason.YOUNG:
             until = write_time(member.created + self.spec.grace)
             return up.model_copy(update={"since": write_time(member.created), "until": until})
         if decision.reason.value in _GOING and decision.state is not None and not member.stopping:
@@ -86,18 +86,18 @@ class Reasons:
         match decision.reason:
             case _ if member.stopping:
                 return "its last pods are ending"
-            case Reason.YOUNG:
+            case MemberReason.YOUNG:
                 return f"grace {length_in_words(self.spec.grace)}"
-            case Reason.HELD:
+            case MemberReason.HELD:
                 return self.held
-            case Reason.WAITS_TO_SLEEP:
+            case MemberReason.WAITS_TO_SLEEP:
                 wave = self.transition.wave if self.transition is not None else len(self.spec.waves)
                 return f"it waits until wave {self.spec.wave_name(wave)} sleeps"
-            case Reason.WOKEN_BY_TRIGGER:
+            case MemberReason.WOKEN_BY_TRIGGER:
                 return "a trigger is active, which wakes it (spec.asleep.triggersWake)"
-            case Reason.KEPT_UP:
+            case MemberReason.KEPT_UP:
                 return f"{decision.because}; it stays up until the next wake"
-            case Reason.PUT_TO_SLEEP | Reason.PUT_TO_SLEEP_AGAIN:
+            case MemberReason.PUT_TO_SLEEP | MemberReason.PUT_TO_SLEEP_AGAIN:
                 return self._going(member)
             case _:
                 return decision.because or decision.reason.value
@@ -109,14 +109,14 @@ class Reasons:
 
 def in_words(up: MemberUp, *, at: Callable[[str], str], ago: Callable[[str], str]) -> str:
     """Say why it is up; `at` and `ago` write the stored times."""
-    if up.reason == Reason.YOUNG.value:
+    if up.reason == MemberReason.YOUNG.value:
         return f"created {ago(up.since)}, left alone until {at(up.until)}: {up.because}"
     return f"{up.because} since {at(up.since)}" if up.since else up.because
 
 
 def still_up_in_words(count: int, found: Sequence[MemberUp]) -> str:
     """Write `2 still up: Deployment/web: created at ...` for Events and conditions, with the times of the status."""
-    told = [f"{up.member}: {in_words(up, at=str, ago=lambda text: f'at {text}')}" for up in found[:_MOST_NAMED]]
-    more = len(found) - len(told)
+    sentences = [f"{up.member}: {in_words(up, at=str, ago=lambda text: f'at {text}')}" for up in found[:_MOST_NAMED]]
+    more = len(found) - len(sentences)
     head = f"{count} still up" if count else f"{len(found)} not known to be asleep"
-    return f"{head}: {'; '.join(told)}{f'; and {more} more' if more > 0 else ''}"
+    return f"{head}: {'; '.join(sentences)}{f'; and {more} more' if more > 0 else ''}"

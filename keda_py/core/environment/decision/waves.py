@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from keda_py.core.environment.decision.seen import MemberSeen
+from keda_py.core.environment.decision.observation import MemberSeen
 from keda_py.core.environment.decision.state import MemberState, Phase, Stage, Transition
 from keda_py.core.environment.spec import DEFAULT_TIMEOUT, EnvironmentSpec
 

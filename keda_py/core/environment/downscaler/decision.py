@@ -49,7 +49,7 @@ class DownscalerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Annotated:
+class AnnotatedObject:
     """An object with the fields that `kinds.py` names."""
 
     kind: str
@@ -71,7 +71,7 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class DownscaleInputs:
     """The object's namespace, whether a pod forces everything up (`is_forcing`), and an Override of the object."""
 
     annotations: Annotations = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class DesiredFields:
     """Fields and annotations afterwards. `sleeps_at` is for ScaledObjects: the count to hold them at, None: awake."""
 
     fields: Fields
@@ -95,9 +95,9 @@ def is_forcing(phase: str, annotations: Annotations) -> bool:
     return phase not in _OVER and annotations.get(f"{PREFIX}force-uptime", "").lower() == "true"
 
 
-def decide(obj: Annotated, around: Surroundings, settings: DownscalerSettings, now: datetime) -> Outcome:
+def decide(obj: AnnotatedObject, around: DownscaleInputs, settings: DownscalerSettings, now: datetime) -> DesiredFields:
     """Decide what is to be written. Raises ConfigError for an unreadable annotation: then nothing is written."""
-    unchanged = Outcome(fields=obj.fields, annotations=obj.annotations)
+    unchanged = DesiredFields(fields=obj.fields, annotations=obj.annotations)
     if _is_out_of_sight(obj, settings):
         return unchanged
     run = _Run(obj, around, settings, now)
@@ -115,7 +115,7 @@ def decide(obj: Annotated, around: Surroundings, settings: DownscalerSettings, n
     return run.up("uptime") if wanted else run.down()
 
 
-def _is_out_of_sight(obj: Annotated, settings: DownscalerSettings) -> bool:
+def _is_out_of_sight(obj: AnnotatedObject, settings: DownscalerSettings) -> bool:
     known = obj.kind in RULES or obj.kind == "ScaledObject"
     if not known or (settings.include_kinds and obj.kind not in settings.include_kinds):
         return True
@@ -137,7 +137,9 @@ def _pattern(text: str) -> "re2._Regexp[str]":
 class _Run:
     """One object's annotations, asked in the program's order."""
 
-    def __init__(self, obj: Annotated, around: Surroundings, settings: DownscalerSettings, now: datetime) -> None:
+    def __init__(
+        self, obj: AnnotatedObject, around: DownscaleInputs, settings: DownscalerSettings, now: datetime
+    ) -> None:
         self._obj, self._around, self._settings, self._now = obj, around, settings, now
         self._downtime = self._night = Amount(0)
         self._original: Amount | None = None
@@ -214,14 +216,14 @@ class _Run:
             return RULES[self._obj.kind].level(self._obj.fields)
         return parse_amount(self._obj.annotations.get(PAUSED, "-1"), field=PAUSED, signed=True)
 
-    def overridden(self, override: Override) -> Outcome:
+    def overridden(self, override: Override) -> DesiredFields:
         """Scale up or down at once, however new it is."""
         if override.up:
             return self.up(override.because)
         self._settings = replace(self._settings, grace=timedelta(-1))
         return replace(self.down(), because=override.because)
 
-    def up(self, because: str) -> Outcome:
+    def up(self, because: str) -> DesiredFields:
         """Give the original replicas back, if it is down as it was put or has that count already."""
         original, night = self._original, self._night
         if original is None or (original.number <= 0 and original.number != -1):
@@ -233,7 +235,7 @@ class _Run:
             return self._changed(self._obj.fields, because)
         return self._keep("paused by its owner" if self._obj.kind == "ScaledObject" else because)
 
-    def _restored(self, original: Amount, because: str) -> Outcome:
+    def _restored(self, original: Amount, because: str) -> DesiredFields:
         rules = RULES.get(self._obj.kind)
         if original.percent and not (rules and rules.percent):
             return self._keep("a percentage has no meaning for it")
@@ -241,7 +243,7 @@ class _Run:
             return self._woken(because)
         return self._changed(rules.restore(self._obj.fields, original), because)
 
-    def down(self) -> Outcome:
+    def down(self) -> DesiredFields:
         """Scale to the downscaled replicas, if there are more and the object is not new."""
         night = self._night
         if self._obj.kind == "ScaledObject":
@@ -253,7 +255,7 @@ class _Run:
         if self._is_young():
             return self._keep("created or deployed a moment ago")
         annotations = {**self._obj.annotations, ORIGINAL: level.text}
-        return Outcome(
+        return DesiredFields(
             fields=rules.lower(self._obj.fields, night), annotations=annotations, changed=True, because="downtime"
         )
 
@@ -265,19 +267,19 @@ class _Run:
         deployed = parse_date(self._obj.annotations.get(self._settings.deployment_time_annotation, ""))
         return any(self._now - since <= grace for since in (self._obj.created, deployed) if since is not None)
 
-    def _keep(self, because: str) -> Outcome:
-        return Outcome(fields=self._obj.fields, annotations=self._obj.annotations, because=because)
+    def _keep(self, because: str) -> DesiredFields:
+        return DesiredFields(fields=self._obj.fields, annotations=self._obj.annotations, because=because)
 
-    def _changed(self, fields: Fields, because: str) -> Outcome:
+    def _changed(self, fields: Fields, because: str) -> DesiredFields:
         annotations = {key: text for key, text in self._obj.annotations.items() if key != ORIGINAL}
-        return Outcome(fields=fields, annotations=annotations, changed=True, because=because)
+        return DesiredFields(fields=fields, annotations=annotations, changed=True, because=because)
 
     def held_at(self) -> int | None:
         """Return the count at which the program itself has paused a ScaledObject."""
         text = self._obj.annotations.get(PAUSED, "") if ORIGINAL in self._obj.annotations else ""
         return parse_amount(text, field=PAUSED).number if text else None
 
-    def _sleep(self, night: Amount) -> Outcome:
+    def _sleep(self, night: Amount) -> DesiredFields:
         """Put a ScaledObject down by an overlay, not by an annotation; one that its owner paused stays as it is."""
         by_owner = PAUSED in self._obj.annotations and ORIGINAL not in self._obj.annotations
         if by_owner or night.percent:
@@ -286,10 +288,10 @@ class _Run:
             return self._keep("created or deployed a moment ago")
         return replace(self._keep("downtime"), sleeps_at=night.number)
 
-    def _woken(self, because: str) -> Outcome:
+    def _woken(self, because: str) -> DesiredFields:
         """Take away what the program had written: its pause; or give the owner's pause back."""
         written = (ORIGINAL, ORIGINAL_PAUSE, PAUSED)
         annotations = {key: text for key, text in self._obj.annotations.items() if key not in written}
         if ORIGINAL_PAUSE in self._obj.annotations:
             annotations[PAUSED] = self._obj.annotations[ORIGINAL_PAUSE]
-        return Outcome(fields=self._obj.fields, annotations=annotations, changed=True, because=because)
+        return DesiredFields(fields=self._obj.fields, annotations=annotations, changed=True, because=because)

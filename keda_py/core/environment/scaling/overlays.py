@@ -11,7 +11,7 @@ from typing import assert_never
 
 from keda_py.apis.scaled_object import Fallback
 from keda_py.core.environment.decision.members import Overlay, OverlayAsleep, OverlayHold, OverlayReplicas
-from keda_py.core.environment.overrides import OverrideState, Verdict
+from keda_py.core.environment.overrides import OverrideState, Ruling
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.pause import LARGEST_INT32, PAUSED, PAUSED_REPLICAS, PauseSpec, parse_bool_annotation
 
@@ -71,7 +71,7 @@ def paused_by_owner(spec: ScalingSpec) -> bool:
     return PAUSED_REPLICAS in spec.annotations or parse_bool_annotation(spec.annotations, PAUSED)
 
 
-def overlay_of(verdict: Verdict) -> Overlay | None:
+def overlay_of(verdict: Ruling) -> Overlay | None:
     """Return the overlay of an Override for a ScaledObject without an Environment; None leaves it as it is written."""
     if verdict.rules is None:
         return None

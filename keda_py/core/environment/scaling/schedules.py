@@ -13,7 +13,7 @@ from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.environments.scaling_schedule import Bounds, Period, ScalingSchedule, ScalingScheduleSpec
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.calendar.reading import read_week
 from keda_py.core.environment.scaling.overlays import exactly, hold_at, paused_by_owner
 from keda_py.core.mistakes import Mistakes

@@ -60,7 +60,7 @@ class Conditional:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class MemberAccess:
     """An element: `base.key` or `base[key]`; optional: `?.`."""
 
     base: "Node"
@@ -100,7 +100,7 @@ class Call:
 class MethodCall:
     """A call `base.name(arguments)`; only points in time and durations have methods."""
 
-    callee: Member
+    callee: MemberAccess
     name: str
     arguments: "tuple[Node, ...]"
     at: int
@@ -155,7 +155,7 @@ Node = (
     | Unary
     | Binary
     | Conditional
-    | Member
+    | MemberAccess
     | Chain
     | Slice
     | Call

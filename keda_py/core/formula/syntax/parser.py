@@ -18,7 +18,7 @@ from keda_py.core.formula.syntax.nodes import (
     Let,
     Literal,
     Map,
-    Member,
+    MemberAccess,
     MethodCall,
     Name,
     Node,
@@ -330,8 +330,8 @@ class _Parser:
             raise FormulaError(f"unexpected {token}; expected the name of a member", token.at)
         base = node.inner if isinstance(node, Chain) else node
         key = Literal(value=token.text, at=token.at)
-        member: Node = Member(base=base, key=key, optional=optional, at=token.at)
-        if self._accept("(") and isinstance(member, Member):
+        member: Node = MemberAccess(base=base, key=key, optional=optional, at=token.at)
+        if self._accept("(") and isinstance(member, MemberAccess):
             arguments: list[Node] = []
             self._listed(")", lambda: arguments.append(self.expression()))
             member = MethodCall(callee=member, name=token.text, arguments=tuple(arguments), at=token.at)
@@ -346,7 +346,7 @@ class _Parser:
         self._expect("]")
         if start is None:
             raise self._unexpected("expected an index")
-        member = Member(base=base, key=start, optional=optional, at=at)
+        member = MemberAccess(base=base, key=start, optional=optional, at=at)
         return Chain(inner=member, at=at) if optional else member
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from keda_py.clock import Timer
-from keda_py.core.hpa.behavior import History
+from keda_py.core.hpa.behavior import HpaHistory
 from keda_py.core.hpa.conditions import HpaEvent, ZeroMark
 from keda_py.core.hpa.controller import (
     ControllerOptions,
     HpaSpec,
     MetricSample,
-    Verdict,
+    SyncResult,
     needs_metrics,
     record_rescale,
     report_failed_rescale,
@@ -55,7 +55,7 @@ class HorizontalPodAutoscalers:
         self._context, self._inputs = context, inputs
         self._options, self._sync_seconds = options, sync_seconds
         self._hpas = context.resource("autoscaling/v2", "HorizontalPodAutoscaler")
-        self._histories: dict[str, History] = {}
+        self._histories: dict[str, HpaHistory] = {}
         self._timers: dict[Key, Timer] = {}
         self._syncing: set[Key] = set()
         self._tasks: asyncio.TaskGroup | None = None
@@ -131,11 +131,11 @@ class HorizontalPodAutoscalers:
             self._histories[hpa["metadata"]["uid"]] = verdict.history
             self._context.set_status(self._hpas, newest, build_status(newest, verdict, self._context.now()))
 
-    async def _decide(self, hpa: Obj) -> Verdict:
+    async def _decide(self, hpa: Obj) -> SyncResult:
         """Read the inputs, let the core decide, and write the scale if it changes."""
         spec, target = read_spec(hpa), self._inputs.target(hpa)
         # The mark of a zero is read from the status, as there: it outlives the controller.
-        remembered = self._histories.get(hpa["metadata"]["uid"], History())
+        remembered = self._histories.get(hpa["metadata"]["uid"], HpaHistory())
         history = replace(remembered, scaled_to_zero=read_zero_mark(hpa) is ZeroMark.SET)
         metrics: tuple[MetricSample, ...] = ()
         pods: tuple[Pod, ...] = ()
@@ -151,7 +151,7 @@ class HorizontalPodAutoscalers:
         verdict = sync(spec, shown, metrics, history, self._options, self._context.clock.now())
         return self._rescale(spec, verdict, target) if verdict.rescale else verdict
 
-    def _rescale(self, spec: HpaSpec, verdict: Verdict, target: TargetScale) -> Verdict:
+    def _rescale(self, spec: HpaSpec, verdict: SyncResult, target: TargetScale) -> SyncResult:
         """Write the scale; a refusal becomes a condition and an Event, and the next sync tries again."""
         scale = {"metadata": target.obj["metadata"], "spec": {"replicas": verdict.desired}}
         try:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from keda_py.core.hpa.conditions import HpaCondition
-from keda_py.core.hpa.controller import Verdict
+from keda_py.core.hpa.controller import SyncResult
 from keda_py.core.hpa.metrics import MetricValue
 from keda_py.core.hpa.pods import Pod, UsageSample
 from keda_py.localkube.controllers.shared import usage
@@ -53,7 +53,7 @@ def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def build_status(hpa: Obj, verdict: Verdict, now: str) -> Obj:
+def build_status(hpa: Obj, verdict: SyncResult, now: str) -> Obj:
     """Build the whole status after one sync."""
     before = hpa.get("status") or {}
     scaled = {"lastScaleTime": now} if verdict.rescale and verdict.desired is not None else {}

@@ -23,7 +23,7 @@ class Callers:
 
     def __init__(self, tls: ServerTls, ca_file: str, names: tuple[str, ...]) -> None:
         self._tls, self._file, self._names = tls, Path(ca_file) if ca_file else None, frozenset(names)
-        self._text, self._trust, self._told = "", ClientTrust(TrustSpec()), False
+        self._text, self._trust, self._reported = "", ClientTrust(TrustSpec()), False
         self._clock = SystemClock()
 
     @property
@@ -54,9 +54,9 @@ class Callers:
                 return
             self._tls.trust((text,))
         except (OSError, ValueError, ConfigError) as error:
-            if not self._told:
+            if not self._reported:
                 log.warning("webhook client CA file is not usable", extra={"file": str(file), "error": str(error)})
-            self._told = True
+            self._reported = True
             return
-        self._text, self._told, self._trust = text, False, ClientTrust(TrustSpec(client_cas=(text,)))
+        self._text, self._reported, self._trust = text, False, ClientTrust(TrustSpec(client_cas=(text,)))
         log.info("webhook client CA read", extra={"file": str(file)})

@@ -20,7 +20,7 @@ MOST_WAITING = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedObject:
     """The version of an object that was judged, and what is to be told about it."""
 
     namespace: str
@@ -42,14 +42,14 @@ class Cautions:
 
     def __init__(self, events: EventRecorder, informer: Informer) -> None:
         self._events, self._informer = events, informer
-        self._waiting: OrderedDict[NamespacedName, tuple[float, Judged]] = OrderedDict()
+        self._waiting: OrderedDict[NamespacedName, tuple[float, JudgedObject]] = OrderedDict()
         informer.subscribe(self._on_change)
 
-    def expect(self, judged: Judged) -> None:
+    def expect(self, judged: JudgedObject) -> None:
         """Tell it when it is seen; that may have been just now."""
         live = self._informer.get(judged.namespace, judged.name)
         if live is not None and judged.is_seen(live, live):
-            self._tell(judged, live)
+            self._record(judged, live)
             return
         key = judged.namespace, judged.name
         self._waiting[key] = asyncio.get_running_loop().time() + WAIT_SECONDS, judged
@@ -65,8 +65,8 @@ class Cautions:
         if judged is not None and judged.is_seen(old, new):
             del self._waiting[key]
             if asyncio.get_running_loop().time() < until:
-                self._tell(judged, new)
+                self._record(judged, new)
 
-    def _tell(self, judged: Judged, live: Obj) -> None:
+    def _record(self, judged: JudgedObject, live: Obj) -> None:
         for note in judged.notes:
             self._events.record(live, "Normal", "KEDAScalerInfo", note)

@@ -43,10 +43,10 @@ def to_wire(record: logging.LogRecord) -> Message:
     }
 
 
-def log_forwarded(told: Message) -> None:
+def log_forwarded(record: Message) -> None:
     """On the operator's side: as if it had been logged here."""
-    extra = dict(told["extra"]) | ({"stacktrace": told["trace"]} if told["trace"] else {})
-    logging.getLogger(told["logger"]).log(told["level"], told["message"], extra=extra)
+    extra = dict(record["extra"]) | ({"stacktrace": record["trace"]} if record["trace"] else {})
+    logging.getLogger(record["logger"]).log(record["level"], record["message"], extra=extra)
 
 
 def _is_plain(value: object) -> bool:

@@ -25,7 +25,7 @@ class Idleness:
     """`tell` sends to the operator, `clients` counts connections; `wake` is called when the first of them comes."""
 
     def __init__(self, tell: Callable[[Message], object], clients: Callable[[], int], end_seconds: float) -> None:
-        self._tell, self._clients, self._end_seconds = tell, clients, end_seconds
+        self._send, self._clients, self._end_seconds = tell, clients, end_seconds
         self._awake = asyncio.Event()
         self._memory = HeapTrim()
 
@@ -47,12 +47,12 @@ class Idleness:
         """Beat at least once: a question of the operator is answered so, whether clients are there or not."""
         while True:
             self._awake.clear()
-            self._tell({"beat": True})
+            self._send({"beat": True})
             await asyncio.sleep(BEAT_SECONDS)
             self._memory.trim_growth()
             if not self._clients() and not self._awake.is_set():
                 break
-        self._tell({"idle": True})
+        self._send({"idle": True})
 
     async def _is_woken(self, seconds: float) -> bool:
         with suppress(TimeoutError):

@@ -53,8 +53,8 @@ def read_neighbourhood(answer: Obj) -> Neighbourhood:
     )
 
 
-def _rivals(told: Sequence[Obj]) -> Iterator[Rival]:
-    for one in told:
+def _rivals(bodies: Sequence[Obj]) -> Iterator[Rival]:
+    for one in bodies:
         target = TargetSpec(
             name=one["target"],
             api_version=one["apiVersion"] or "apps/v1",
@@ -91,8 +91,8 @@ class Inquiries:
 
     async def overrides_of(self, namespace: str) -> tuple[datetime, int]:
         """The operator's time, and how many Overrides of a namespace have not ended. Raises Unavailable."""
-        told = await self._ask({"overridesOf": namespace})
-        return datetime.fromisoformat(told["now"]), int(told["overrides"])
+        answer = await self._ask({"overridesOf": namespace})
+        return datetime.fromisoformat(answer["now"]), int(answer["overrides"])
 
     async def around_environment(self, environment: Environment) -> Surroundings:
         """The CronJobs of its namespace, and the calendar that it names. Raises Unavailable."""
@@ -103,13 +103,13 @@ class Inquiries:
             "calendar": {"kind": reference.kind if reference else "", "name": reference.name if reference else ""},
             "labels": sorted(set(spec.label_keys())),
         }
-        told = await self._ask(asked)
-        found = () if told["calendar"] is None else _parsed(CalendarSpec, (told["calendar"],))
+        answer = await self._ask(asked)
+        found = () if answer["calendar"] is None else _parsed(CalendarSpec, (answer["calendar"],))
         return Surroundings(
-            now=datetime.fromisoformat(told["now"]),
-            jobs=tuple(told["jobs"]),
+            now=datetime.fromisoformat(answer["now"]),
+            jobs=tuple(answer["jobs"]),
             calendar=next(iter(found), None),
-            calendars=told["calendars"],
+            calendars=answer["calendars"],
         )
 
     async def _ask(self, what: Message) -> Message:
@@ -119,14 +119,14 @@ class Inquiries:
             if not self._link.tell({"ask": number, **what}):
                 raise Unavailable("the operator does not listen")
             async with asyncio.timeout(PATIENCE_SECONDS):
-                told = await answer
+                reply = await answer
         except TimeoutError:
             raise Unavailable(f"the operator has not answered within {PATIENCE_SECONDS:g} s") from None
         finally:
             del self._open[number]
-        if error := told.get("error"):
+        if error := reply.get("error"):
             raise Unavailable(str(error))
-        around: Message = told["around"]
+        around: Message = reply["around"]
         return around
 
     def settle(self, message: Message) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
-from keda_py.apis.kinds.kind import VERSION, Kind
+from keda_py.apis.kinds.kind import VERSION, KindRow
 from keda_py.apis.kinds.table import KINDS, kind_of
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
@@ -22,7 +22,7 @@ class Webhook:
     plural: str
 
 
-def webhook_of(kind: Kind) -> Webhook:
+def webhook_of(kind: KindRow) -> Webhook:
     """The entry of a kind that is admitted."""
     prefix = "/validate-" + kind.group.replace(".", "-")
     return Webhook(

@@ -161,7 +161,7 @@ class Silence:
     """
 
     def __init__(self, listeners: Sequence[socket.socket], tell: Callable[[Message], object]) -> None:
-        self._listeners, self._tell, self._machine = listeners, tell, SystemClock()
+        self._listeners, self._send, self._machine = listeners, tell, SystemClock()
         self._heard = self._machine.monotonic()
         self._limit = asyncio.timeout(None)
         self._watching = ExitStack()
@@ -194,7 +194,7 @@ class Silence:
         self.close()
         self._heard = self._machine.monotonic()
         self._limit.reschedule(asyncio.get_running_loop().time() + SILENCE_SECONDS)
-        self._tell({"ping": True})
+        self._send({"ping": True})
 
 
 @contextmanager

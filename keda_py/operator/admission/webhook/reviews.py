@@ -26,7 +26,7 @@ from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.codes import MEANING, ignored_codes, without_ignored
 from keda_py.core.admission.environments import check_new_override, check_requester
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
-from keda_py.core.admission.others import check_scaled_job
+from keda_py.core.admission.other_kinds import check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
 from keda_py.core.meaning.environments import check_override_meaning
 from keda_py.core.meaning.kinds import check_kind_meaning
@@ -58,7 +58,7 @@ LONGEST_MESSAGE, LONGEST_WARNING = 4096, 1024
 Judge = Callable[[Obj, AdmissionRequest], Awaitable[Iterable[Finding]]]
 
 
-class Asks(Protocol):
+class Inquirer(Protocol):
     """What the operator is asked for: `inquiries.py`. All raise Unavailable."""
 
     async def around(self, spec: ScalingSpec) -> Neighbourhood:
@@ -79,14 +79,14 @@ class Malformed(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class AdmissionResult:
     """The answer, and what is counted and told of it."""
 
     response: Obj
     judged: bool = False
     denied: str = ""
     """Denial.reason."""
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """Warnings that an Event repeats."""
     author: str = ""
     """Who creates this Override."""
@@ -120,7 +120,7 @@ def _json_object(body: bytes) -> Obj:
 class Reviewer:
     """Judges reviews. `namespaces` are those that this operator watches, all for none; it is asked for neighbours."""
 
-    def __init__(self, shared_context: SharedContext, namespaces: Sequence[str], operator: Asks) -> None:
+    def __init__(self, shared_context: SharedContext, namespaces: Sequence[str], operator: Inquirer) -> None:
         self._shared_context, self._namespaces, self._operator = shared_context, frozenset(namespaces), operator
         self._judges: dict[str, Judge] = {
             **{webhook_of(kind).path: _judge(check_of(kind.model), kind.name) for kind in ADMITTED},
@@ -131,20 +131,22 @@ class Reviewer:
         }
         self._judges |= {one.path: _with_countries(self._judges[one.path]) for one in WITH_HOLIDAYS}
 
-    async def review(self, path: str, request: AdmissionRequest) -> Verdict:
+    async def review(self, path: str, request: AdmissionRequest) -> AdmissionResult:
         """The verdict at one of our paths. Raises what `around` raises."""
         is_ours = not (request.namespace and self._namespaces) or request.namespace in self._namespaces
         if request.new is None or not is_ours or _only_sheds_finalizers(request):
-            return Verdict(response=_response(request.uid))
+            return AdmissionResult(response=_response(request.uid))
         denial, warnings = await self._judge(path, request.new, request)
         judged = path == SCALED_OBJECT.path
         if denial is not None:
-            return Verdict(response=_response(request.uid, denial=denial), judged=judged, denied=denial.reason)
-        told = () if request.dry_run else tuple(one.message for one in warnings if one.recorded)
+            return AdmissionResult(response=_response(request.uid, denial=denial), judged=judged, denied=denial.reason)
+        sentences = () if request.dry_run else tuple(one.message for one in warnings if one.recorded)
         created = path == OVERRIDE.path and request.operation == "CREATE" and not request.dry_run
         author = request.user_info.username if created else ""
         lines = [_one_line(_labelled(one))[:LONGEST_WARNING] for one in warnings]
-        return Verdict(response=_response(request.uid, warnings=lines), judged=judged, told=told, author=author)
+        return AdmissionResult(
+            response=_response(request.uid, warnings=lines), judged=judged, notes=sentences, author=author
+        )
 
     async def _judge(
         self, path: str, obj: Obj, request: AdmissionRequest

@@ -50,16 +50,16 @@ class WebhookServer:
     async def _answer(self, request: web.Request) -> web.Response:
         """Only asked at the paths of our webhooks."""
         loop = asyncio.get_running_loop()
-        began, code, told = loop.time(), 500, Message()
+        began, code, review = loop.time(), 500, Message()
         try:
-            response, told = await self._bounded(request)
+            response, review = await self._bounded(request)
             code = 200
             return web.Response(body=orjson.dumps(response), content_type="application/json")
         except web.HTTPException as refusal:
             code = refusal.status
             raise
         finally:
-            self._report({"reviewed": {"path": request.path, "code": code, "seconds": loop.time() - began, **told}})
+            self._report({"reviewed": {"path": request.path, "code": code, "seconds": loop.time() - began, **review}})
 
     async def _bounded(self, request: web.Request) -> tuple[Message, Message]:
         """As `_review`. Raises HTTPException, and nothing else but what ends a connection."""
@@ -99,12 +99,12 @@ class WebhookServer:
         verdict = await self._reviewer.review(request.path, question)
         return verdict.response, {
             "namespace": question.namespace,
-            "about": _about(question.new or {}) if verdict.told or verdict.author else {},
+            "about": _about(question.new or {}) if verdict.notes or verdict.author else {},
             "author": verdict.author,
             "action": question.operation.lower(),
             "judged": verdict.judged,
             "denied": verdict.denied,
-            "told": verdict.told,
+            "notes": verdict.notes,
         }
 
     def _tell_malformed(self, request: web.Request, error: str) -> None:

@@ -29,7 +29,7 @@ from keda_py.kube.resources import (
 )
 from keda_py.kube.transport import Request
 from keda_py.operator.cluster.caches import BLIND_SECONDS
-from keda_py.operator.environments.known.further import FurtherKinds
+from keda_py.operator.environments.known.further_kinds import FurtherKinds
 
 MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
 ASK_AGAIN_SECONDS = 60.0
@@ -119,7 +119,7 @@ class EnvironmentCaches:
 
     async def _wait_installed(self) -> None:
         """Ask for the CRDs until they are installed; `tried` waits for the first answer or MOST_FAILURES failures."""
-        backoff, told, failures = Backoff(), False, 0
+        backoff, reported, failures = Backoff(), False, 0
         request = Request(method="GET", path=ENVIRONMENTS.collection().rpartition("/")[0], resource="apis")
         while True:
             try:
@@ -136,9 +136,9 @@ class EnvironmentCaches:
                     self._asked.set()
                 await asyncio.sleep(backoff.next())
                 continue
-            if not told:
+            if not reported:
                 log.info("environments are off: their crds are not installed; `keda-py crds` prints them")
-                told = True
+                reported = True
             self._asked.set()
             await asyncio.sleep(ASK_AGAIN_SECONDS)
 
@@ -156,6 +156,6 @@ class EnvironmentCaches:
             if not informer.synced:
                 raise Unavailable(f"{informer.spec.resource.plural} cannot be listed: {informer.error}")
 
-    def known(self) -> bool:
+    def in_contact(self) -> bool:
         """Whether all watches have had contact so recently that no change of a count can have been missed."""
         return all(one.synced and one.down_for() < BLIND_SECONDS for one in (*self.own, *self.members.values()))

@@ -25,7 +25,7 @@ from keda_py.kube.resources import CLUSTER_CALENDARS, ENVIRONMENTS, Obj
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.files import Files
-from keda_py.operator.environments.known.parsed import Parsed, given, kept
+from keda_py.operator.environments.known.manifest_cache import Parsed, given, kept
 from keda_py.operator.environments.known.turns import Turns
 
 
@@ -187,8 +187,8 @@ def _texts_of(files: list[_File], field: str) -> list[bytes]:
         left -= len(texts[-1])
         if left < 0:
             where = f"{field}[{number}].ics"
-            told = f"this file and those before have more than {MOST_BYTES} bytes; leave out years that are over"
-            raise ConfigError(f"{where}: {told}", field=where)
+            text = f"this file and those before have more than {MOST_BYTES} bytes; leave out years that are over"
+            raise ConfigError(f"{where}: {text}", field=where)
     return texts
 
 

@@ -4,7 +4,7 @@ Each look of an Environment reads all objects of its namespace, and a tenant may
 So a change that cannot change a decision wakes no Environment, and looks that are caused by changes keep a pause that
 limits them to a fifth of a CPU, however many Environments the namespace has. Looks that are due by time have no pause.
 
-In: watch events. Out: a `Change`. Next: `kind.py`, which makes Environments due.
+In: watch events. Out: a `DueEnvironments`. Next: `kind.py`, which makes Environments due.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _COUNTED = frozenset(resource.kind for resource in MEMBERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DueEnvironments:
     """Environments that may decide otherwise now: all of a namespace ("": all of the cluster), or those that have
     `member`.
 
@@ -44,23 +44,23 @@ def pause_between(objects: int, environments: int, took: float = 0.0) -> float:
     return min(pause, _LONGEST_PAUSE_SECONDS) if pause >= _SHORTEST_PAUSE_SECONDS else 0.0
 
 
-def change_of(old: Obj | None, new: Obj | None) -> Change | None:
+def change_of(old: Obj | None, new: Obj | None) -> DueEnvironments | None:
     """The change of any object; None if no Environment depends on what has changed."""
-    if old is None or new is None or [_said(old), *_marks(old)] != [_said(new), *_marks(new)]:
-        return Change(namespace_of(new or old))
+    if old is None or new is None or [_relevant_fields(old), *_marks(old)] != [_relevant_fields(new), *_marks(new)]:
+        return DueEnvironments(namespace_of(new or old))
     return None
 
 
-def change_of_member(owners: Owners, old: Obj | None, new: Obj | None) -> Change | None:
+def change_of_member(owners: Owners, old: Obj | None, new: Obj | None) -> DueEnvironments | None:
     """The change of a workload or ScaledObject; its labels matter only to selectors."""
     namespace = namespace_of(new or old)
     if old is None or new is None or _is_chosen_otherwise(owners, old, new):
-        return Change(namespace)
-    if _said(old) == _said(new):
+        return DueEnvironments(namespace)
+    if _relevant_fields(old) == _relevant_fields(new):
         return None
     going = old["metadata"].get("deletionTimestamp") != new["metadata"].get("deletionTimestamp")
     counted = new["kind"] in _COUNTED and not going
-    return Change(namespace, f"{new['kind']}/{name_of(new)}" if counted else "")
+    return DueEnvironments(namespace, f"{new['kind']}/{name_of(new)}" if counted else "")
 
 
 def _is_chosen_otherwise(owners: Owners, old: Obj, new: Obj) -> bool:
@@ -78,7 +78,7 @@ def _marks(live: Obj) -> tuple[Any, ...]:
     return (meta.get("labels"), meta.get("annotations"))
 
 
-def _said(live: Obj) -> tuple[Any, ...]:
+def _relevant_fields(live: Obj) -> tuple[Any, ...]:
     meta, status = live["metadata"], live.get("status") or {}
     counts = [status.get(name) for name in ("replicas", "readyReplicas", "observedGeneration", "ends")]
     active = [one.get("status") for one in status.get("conditions") or () if one.get("type") == "Active"]

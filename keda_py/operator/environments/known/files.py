@@ -13,7 +13,7 @@ from keda_py.clock import Clock
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.reading import Holidays
 from keda_py.errors import AnswerTooCostly, ConfigError, ScalerError, Unavailable
-from keda_py.operator.environments.known.parsed import given, kept
+from keda_py.operator.environments.known.manifest_cache import given, kept
 
 BEFORE, AHEAD = timedelta(days=7), timedelta(days=400)
 """The window of days around today for which holidays are read from a file."""

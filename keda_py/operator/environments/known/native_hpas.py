@@ -18,8 +18,8 @@ from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, target_key, unpack_hpa
-from keda_py.operator.environments.known.changes import Change
-from keda_py.operator.environments.known.further import TARGET
+from keda_py.operator.environments.known.changes import DueEnvironments
+from keda_py.operator.environments.known.further_kinds import TARGET
 
 MOST_HPAS: Final = 5
 """Of one workload that are looked at. The controller stops all of a workload that has two."""
@@ -68,7 +68,7 @@ async def write_mark(client: KubeClient, hpa: Obj, condition: HpaCondition) -> N
     await client.patch(path, body, PatchKind.STRATEGIC)
 
 
-def change_of_mark(old: Obj | None, new: Obj | None) -> Change | None:
+def change_of_mark(old: Obj | None, new: Obj | None) -> DueEnvironments | None:
     """Which member it is about, if the mark has changed; a cluster has an HPA for each ScaledObject, too."""
     before, after = (ZeroMark.NONE if hpa is None else read_zero_mark(hpa) for hpa in (old, new))
     live = new or old
@@ -76,4 +76,4 @@ def change_of_mark(old: Obj | None, new: Obj | None) -> Change | None:
         return None
     hpa = unpack_hpa(live)
     kind = text_at(hpa, "spec", "scaleTargetRef", "kind") or DEPLOYMENTS.kind
-    return Change(namespace_of(hpa), f"{kind}/{text_at(hpa, 'spec', 'scaleTargetRef', 'name')}")
+    return DueEnvironments(namespace_of(hpa), f"{kind}/{text_at(hpa, 'spec', 'scaleTargetRef', 'name')}")

@@ -3,6 +3,13 @@
 from keda_py.errors import ScalerError
 from scalers.shared.answers.json_values import at, items_of, number_or_none, read_json, short_text
 
+_RUNS = ("RUNNING", "NOT_STARTED")
+_FAILURES = {
+    "FAILED": "the DQL query failed: try it in a notebook of Dynatrace",
+    "CANCELLED": "the DQL query was cancelled",
+    "RESULT_GONE": "the result of the DQL query has expired: set a shorter queryPollingWait",
+}
+
 
 def read_metric(text: bytes) -> float | None:
     """The first value of the first series, None for null. Raises ScalerError."""
@@ -19,8 +26,12 @@ def read_metric(text: bytes) -> float | None:
 
 
 def read_token(text: bytes) -> str:
-    """Read the token of a running query. Raises ScalerError."""
-    token = at(read_json(text), "requestToken")
+    """Read the token of a query that was begun. Raises ScalerError, also for one that has ended without a result."""
+    document = read_json(text)
+    state = at(document, "state")
+    if state not in (*_RUNS, "SUCCEEDED"):
+        raise _failure(state)
+    token = at(document, "requestToken")
     if not isinstance(token, str) or not token:
         raise ScalerError("Dynatrace gives no requestToken for the query")
     return token
@@ -35,7 +46,12 @@ def read_records(text: bytes) -> tuple[bool, float | None]:
             if not records:
                 raise ScalerError("the DQL query returned no records")
             return True, number_or_none(at(records, 0, "r"), "r")
-        case "RUNNING" | "NOT_STARTED":
+        case state if state in _RUNS:
             return False, None
         case state:
-            raise ScalerError(f"the DQL query ended in state {short_text(state) or 'unknown'}")
+            raise _failure(state)
+
+
+def _failure(state: object) -> ScalerError:
+    known = _FAILURES.get(state) if isinstance(state, str) else None
+    return ScalerError(known or f"the DQL query is in state {short_text(state) or 'unknown'}, which is not known")

@@ -21,8 +21,8 @@ _DATA, _COMPRESSED, _JSON = 5, 1, 2
 def read_values(message: bytes, channel: str) -> list[float]:
     """The values of a data message, none where it is of another kind or channel. Raises ScalerError."""
     try:
-        _, kind, flags, whose = _HEAD.unpack_from(message)
-        if kind != _DATA or whose.rstrip(b"\0") != channel.encode():
+        _, kind, flags, stream = _HEAD.unpack_from(message)
+        if kind != _DATA or stream.rstrip(b"\0") != channel.encode():
             return []
         if flags & _JSON:
             raise ScalerError("SignalFlow sends data as JSON, which was not asked for")

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.decision.state import Stage
-from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
+from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, TargetKey
 from keda_py.kube.client import PatchKind
 from keda_py.kube.resources import CALENDARS, ENVIRONMENTS, OVERRIDES, Obj
 from keda_py.kube.transport import Request
@@ -237,7 +237,7 @@ class Life:
         found: Obj = (live.get("status") or {}).get("members") or {}
         return found
 
-    def rule(self, *targets: Target) -> OverrideSpec | None:
+    def rule(self, *targets: TargetKey) -> OverrideSpec | None:
         """The Override that rules the first of these that has one."""
         known = Overrides([each for each in self.overrides if each.created <= self.now])
         rules = (known.verdict([target], self.now).rules for target in targets)
@@ -245,8 +245,8 @@ class Life:
 
     def rule_of(self, thing: Thing, environment: str = "") -> OverrideSpec | None:
         """Of a member."""
-        own = Target(thing.kind, thing.name)
-        return self.rule(own, Target("Environment", environment or thing.owner))
+        own = TargetKey(thing.kind, thing.name)
+        return self.rule(own, TargetKey("Environment", environment or thing.owner))
 
     # What must hold at every write
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keda_py.core.environment.calendar.questions import moment_of
+from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.overrides import OverrideState
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES
 from keda_py.localkube.cluster import ClusterOptions

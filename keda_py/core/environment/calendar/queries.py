@@ -1,0 +1,143 @@
+"""Questions about a calendar: whether it is open, what changes next and why, which holidays come.
+
+Answers look HORIZON ahead at most. One costs as much as the days to the next change: a year of holidays 2 ms.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from keda_py.apis.environments.calendar import CalendarStatus, ChangeStatus, HolidayStatus
+from keda_py.apis.wire import Condition
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.calendar.days import DAY
+from keda_py.core.environment.calendar.zones import instant_of, local_date
+from keda_py.core.values.times import write_time
+
+HORIZON = timedelta(days=400)
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """[start, end) in UTC without a break. `because` is why it begins."""
+
+    start: datetime
+    end: datetime
+    because: str
+    ends_because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A calendar at one instant: whether it is open and why, and its first opening or closing after that instant.
+
+    `changes_at` (UTC) is None if nothing changes within the horizon; `opens` and `because` are about the change.
+    """
+
+    open: bool
+    why: str
+    changes_at: datetime | None = None
+    opens: bool = False
+    because: str = ""
+
+
+def moment_of(calendar: Calendar, at: datetime) -> Moment:
+    """Ask the calendar about an instant (aware), once for all that may be wanted: each answer walks the same days."""
+    first = next(openings(calendar, at), None)
+    if first is not None and first.start <= at:
+        lasts = first.end >= at + HORIZON
+        changes_at, because = (None, "") if lasts else (first.end, first.ends_because)
+        return Moment(open=True, why=first.because, changes_at=changes_at, because=because)
+    closed = calendar.why_closed(local_date(at, calendar.zone))
+    if first is None:
+        return Moment(open=False, why=closed)
+    return Moment(open=False, why=closed, changes_at=first.start, opens=True, because=first.because)
+
+
+def openings(calendar: Calendar, after: datetime) -> Iterator[Opening]:
+    """Yield the openings that end after that instant, in order, up to the horizon; those that touch are one."""
+    last: Opening | None = None
+    for span in _spans(calendar, after):
+        if span.end <= after or span.end <= span.start:
+            continue
+        if last is not None and span.start <= last.end:
+            end, ends = max((last.end, last.ends_because), (span.end, span.ends_because))
+            last = Opening(start=last.start, end=end, because=last.because, ends_because=ends)
+            continue
+        if last is not None:
+            yield last
+        last = span
+    if last is not None:
+        yield last
+
+
+def _spans(calendar: Calendar, after: datetime) -> Iterator[Opening]:
+    """Yield spans day by day from two days before, as one reaches into the next day; joined only within a day."""
+    start = local_date(after, calendar.zone) - 2 * _DAY
+    for step in range(HORIZON.days + 3):
+        day = start + step * _DAY
+        for span in calendar.spans_of(day):
+            yield Opening(
+                start=instant_of(day, span.start, calendar.zone),
+                end=instant_of(day, span.end, calendar.zone),
+                because=span.because,
+                ends_because=_ends_because(calendar, day, span.end, span.because),
+            )
+
+
+def _ends_because(calendar: Calendar, day: date, end: int, because: str) -> str:
+    """Say why a span ends; at midnight the next day is the reason."""
+    if end < DAY or end % DAY:
+        return f"end of the {because}" if because.startswith("hours") else because
+    return calendar.why_closed(day + end // DAY * _DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Holiday:
+    """A day on which it is closed, and what it is called."""
+
+    day: date
+    name: str
+
+
+def next_holidays(calendar: Calendar, after: datetime, count: int = 5) -> tuple[Holiday, ...]:
+    """Return the next holidays, today's too; those that an exception opens are left out."""
+    today = local_date(after, calendar.zone)
+    days = sorted(day for day in calendar.holidays if day >= today and not _opened(calendar, day))
+    return tuple(Holiday(day, calendar.holidays[day]) for day in days[:count])
+
+
+def _opened(calendar: Calendar, day: date) -> bool:
+    exception = calendar.exceptions.get(day)
+    return exception is not None and bool(exception.spans)
+
+
+def hours_a_week(calendar: Calendar) -> float:
+    """Sum up the hours of a week without holidays, exceptions and changes of the clock."""
+    return sum(span.end - span.start for spans in calendar.week for span in spans) / 60
+
+
+# The status of a Calendar: a pure function of the calendar and the time, written only when it differs.
+
+
+def status_of(calendar: Calendar, moment: Moment, now: datetime) -> CalendarStatus:
+    """Write the status of a valid calendar at its moment `now`; it is another at the next change, and at midnight."""
+    change = None
+    if moment.changes_at is not None:
+        to = "Open" if moment.opens else "Closed"
+        change = ChangeStatus(at=write_time(moment.changes_at), to=to, because=moment.because)
+    return CalendarStatus(
+        open=moment.open,
+        next_change=change,
+        next_holidays=[
+            HolidayStatus(date=each.day.isoformat(), name=each.name) for each in next_holidays(calendar, now)
+        ],
+        hours_a_week=f"{hours_a_week(calendar):g}",
+        conditions=[Condition(type="Valid", status="True", reason="Valid")],
+    )
+
+
+def invalid_status(error: str) -> CalendarStatus:
+    """Write the status of an invalid one; `error` names field, value and remedy. Whether it is open is not known."""
+    return CalendarStatus(conditions=[Condition(type="Valid", status="False", reason="CalendarInvalid", message=error)])

@@ -1,0 +1,110 @@
+"""Answers of the HTTP client, and their bodies: bounded in bytes and time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+
+import httpx
+
+from keda_py.answers.bounds import AnswerBounds, too_long
+from keda_py.answers.ledger import NoRoom
+from keda_py.answers.tenants import tenant
+from keda_py.errors import AnswerTooLong
+from keda_py.net.http.aiohttp_errors import FAILURES, as_httpx
+from keda_py.net.http.exchanges import WireAnswer
+
+# aiohttp decompresses, in bounded steps, so that what unpacks from an answer is counted.
+_OF_THE_PACKED_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
+_UNKNOWN = 64 * 1024
+"""Bytes reserved at first for an answer without Content-Length."""
+
+
+class BoundedBody(httpx.AsyncByteStream):
+    """Body of an answer, bounded in bytes and time; memory for it is reserved before it is read."""
+
+    def __init__(
+        self, answer: WireAnswer, request: httpx.Request, answers: AnswerBounds, deadline: float | None
+    ) -> None:
+        self._answer, self._request, self._answers, self._deadline = answer, request, answers, deadline
+        self._tenant, self._room = tenant(), 0
+        self.held = ExitStack()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        most, received = self._answers.max_bytes, 0
+        await self._take_room(_announced(self._answer, min(_UNKNOWN, most)))
+        while chunk := await self._next_chunk():
+            received += len(chunk)
+            if received > self._room:
+                await self._take_room(max(most, received))
+            yield chunk
+
+    async def _take_room(self, size: int) -> None:
+        """Reserve memory for `size` bytes in all. Raises httpx.ReadError above the limit."""
+        if size > self._answers.max_bytes:
+            text = too_long(self._answers.max_bytes)
+            raise httpx.ReadError(text, request=self._request) from AnswerTooLong(text)
+        more, growing = size - self._room, bool(self._room)
+        # The synchronous attempt comes first: nearly always there is room, and a wait would cost a time-out per answer.
+        if more and not self._answers.ledger.try_take(self._tenant, more, growing=growing):
+            await self._wait_for_room(more, growing=growing)
+        self._room = size
+
+    async def _wait_for_room(self, size: int, *, growing: bool) -> None:
+        lack = f"too many large answers are on their way to {self._tenant or 'the operator'} at once"
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                await self._answers.ledger.take(self._tenant, size, growing=growing)
+        except TimeoutError:
+            raise httpx.ReadTimeout(f"no room for the answer in time, {lack}", request=self._request) from None
+        except NoRoom:
+            raise httpx.ReadError(f"no room for the answer, {lack}", request=self._request) from None
+
+    async def _next_chunk(self) -> bytes:
+        content = self._answer.content
+        try:
+            # Short answers have come as a whole, together with their heads: the rest needs no timer.
+            if content.is_eof():
+                return content.read_nowait()
+            async with asyncio.timeout_at(self._deadline):
+                return await content.readany()
+        except FAILURES as error:
+            raise as_httpx(error, self._request) from None
+
+    async def aclose(self) -> None:
+        """Release the connection; if the body was not read to its end, close it instead."""
+        self._answer.release() if self._answer.content.at_eof() else self._answer.close()
+        if self._room:
+            self._answers.ledger.give_back(self._tenant, self._room)
+            self._room = 0
+        self.held.close()
+
+
+class BoundedAnswer(httpx.Response):
+    """Answer whose body is read without httpx's decoders and iterators, which cost 40 us and have nothing to do."""
+
+    def __init__(self, answer: WireAnswer, body: BoundedBody) -> None:
+        reason = (answer.reason or "").encode("latin-1", "replace")
+        super().__init__(
+            answer.status,
+            headers=[(name, value) for name, value in answer.raw_headers if name.lower() not in _OF_THE_PACKED_BODY],
+            stream=body,
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": reason},
+        )
+        self._body = body
+
+    async def aread(self) -> bytes:
+        """Read the body once, as httpx does."""
+        if self.is_stream_consumed or self.is_closed:
+            return await super().aread()
+        self.is_stream_consumed = True
+        try:
+            self._content = b"".join([chunk async for chunk in self._body])
+        finally:
+            await self.aclose()
+        return self._content
+
+
+def _announced(answer: WireAnswer, otherwise: int) -> int:
+    """Return the body's size by Content-Length, or `otherwise`; for a compressed body the header says nothing."""
+    length = answer.headers.get("Content-Length")
+    return otherwise if length is None or "Content-Encoding" in answer.headers else int(length)

@@ -1,0 +1,1 @@
+"""ClickHouse: addresses, its native protocol with the types of one column, and questions over HTTP."""
