@@ -8,8 +8,8 @@ Made: TypeAlias = tuple[str, str]
 Holder: TypeAlias = tuple[str, str]
 """Key of a Service, and the name of its port."""
 
-MOST_PORTS = 1_000
-"""Ports of one namespace, a tenth of all: slices that a tenant writes by hand cannot take the others' ports."""
+MOST_PORTS = 250
+"""Ports of one namespace, as many as the operator gives it: slices that a tenant writes by hand take no others' ports."""
 
 
 class Claims:
