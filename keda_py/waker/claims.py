@@ -9,7 +9,7 @@ Holder: TypeAlias = tuple[str, str]
 """Key of a Service, and the name of its port."""
 
 MOST_PORTS = 250
-"""Ports of one namespace, as many as the operator gives it: slices that a tenant writes by hand take no others' ports."""
+"""Ports of a namespace, as many as the operator gives it: slices written by hand take no port of other tenants."""
 
 
 class Claims:
