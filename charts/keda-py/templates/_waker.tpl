@@ -29,8 +29,8 @@ annotations: {{- toYaml . | nindent 2 }}
 
 {{/* What the operator does with the slices that lead to wakers; the policy in waker-policy.yaml confines it. */}}
 {{- define "keda-py.slicesRules" -}}
-- {apiGroups: [""], resources: [services], verbs: [get, list, watch]}
-- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [get, watch, create, update, patch, delete]}
+- {apiGroups: [""], resources: [services], verbs: [list, watch]}
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [watch, create, update, delete]}
 - {apiGroups: [keda-py.dev], resources: [overrides], verbs: [create, patch]}
 {{- end }}
 
