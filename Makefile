@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test fuzz hostile check lint format bench lock clean
+.PHONY: help demo test fuzz hostile check lint format bench counts bench-compare docs lock clean
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 # One virtual environment, grown by need: stamp files say which layers of the lock it holds (.ci/lock.py), each
 # distribution by version and hash. uv is faster, pip is enough.
@@ -28,7 +28,8 @@ endef
 $(VENV)/.run: LAYER := all
 $(VENV)/.test: LAYER := test
 $(VENV)/.dev: LAYER := dev
-$(VENV)/.run $(VENV)/.test $(VENV)/.dev: pyproject.toml $(wildcard $(LOCKS)/*.lock) | $(BIN)/python
+$(VENV)/.docs: LAYER := docs
+$(VENV)/.run $(VENV)/.test $(VENV)/.dev $(VENV)/.docs: pyproject.toml $(wildcard $(LOCKS)/*.lock) | $(BIN)/python
 	$(install)
 
 demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
@@ -72,6 +73,16 @@ lint: $(VENV)/.dev ## the checks without the tests
 
 bench: $(VENV)/.dev ## the figures of PERFORMANCE.md in short: under five minutes; python -m tests.bench --help has the long form
 	$(BIN)/python -m tests.bench --short
+
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(VENV)/.docs ## the documentation site, in site/; `python -m http.server -d site` shows it
+	$(BIN)/mkdocs build --quiet --strict -f docs/mkdocs.yml
+
+counts: $(VENV)/.test ## requests, calls and bytes that an object costs, against those that are known: half a minute
+	$(BIN)/python -m tests.bench.counts
+
+bench-compare: $(VENV)/.dev ## what a change costs: make bench-compare OLD=main NEW=HEAD RUNS=5, by turns, with confidence
+	$(BIN)/python -m tests.bench.compare $(OLD) $(NEW) --runs $(or $(RUNS),5) $(BENCH)
 
 # Versions stay while pyproject.toml allows them; UPGRADE=1 takes the newest.
 lock: $(VENV)/.dev ## write .ci/locks anew from pyproject.toml: what everybody installs, by version and hash

@@ -49,6 +49,7 @@ def layers() -> dict[str, Layer]:
         "all": Layer(requirements=every, below=("operator",)),
         "test": Layer(requirements=_extra(project, "test"), below=("build", "all")),
         "dev": Layer(requirements=_extra(project, "dev"), below=("test",)),
+        "docs": Layer(requirements=_extra(project, "docs"), below=("all",)),
         "charts": Layer(requirements=_extra(project, "charts")),
         "servers": Layer(requirements=_extra(project, "servers")),
     }

@@ -9,7 +9,3 @@ discovery.py   kind -> resource             scale.py      replicas, read and wri
 status.py      status patches               events.py     Kubernetes Events
 leases/        leader election              refusals.py   HTTP answers -> keda_py/errors.py
 """
-
-from keda_py.kube.thin_import import import_thinly
-
-import_thinly()  # before config.py imports the library

@@ -5,6 +5,10 @@ and builds TLS contexts; it sends nothing. An `Access` is one loaded configurati
 and then and loads a new one, so that a rotated CA or client certificate takes effect without a restart.
 """
 
+import keda_py.kube.thin_import  # noqa: F401 - before the library, which would import its models
+
+# isort: split
+
 import asyncio
 import os
 import ssl

@@ -79,3 +79,6 @@ def _find(package: ModuleType, name: str) -> Any:
 def _forget() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == _LIBRARY]:
         del sys.modules[name]
+
+
+import_thinly()  # not in the package's `__init__`: most that imports a file of it makes no client

@@ -1,7 +1,7 @@
 """The numbers of objects and triggers for our own metrics, counted as objects come and go, not at each scrape."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import partial
 from typing import TypeVar
 
@@ -34,27 +34,24 @@ class ObjectCounts:
         informer.subscribe(partial(self._note, kind))
 
     def _note(self, kind: str, old: Obj | None, new: Obj | None) -> None:
-        for live, step in ((old, -1), (new, +1)):
-            if live is None:
-                continue
-            where = (kind, _namespace(live))
-            self._objects[where] += step
-            for trigger_type in self._trigger_types(live):
-                self._triggers[trigger_type] += step
-        self._show(kind, old, new)
-
-    def _show(self, kind: str, old: Obj | None, new: Obj | None) -> None:
-        present = [live for live in (old, new) if live is not None]
-        for namespace in {_namespace(live) for live in present}:
-            self._instruments.record_resources(kind, namespace, _taken(self._objects, (kind, namespace)))
-        for trigger_type in {each for live in present for each in self._trigger_types(live)}:
+        """Take a change of one object: its namespace stays, and most changes are of a status and leave its triggers."""
+        before, after = self._trigger_types(old), self._trigger_types(new)
+        present = new or old
+        if present is not None and (old is None or new is None):
+            where = (kind, _namespace(present))
+            self._objects[where] += 1 if old is None else -1
+            self._instruments.record_resources(*where, _taken(self._objects, where))
+        if before == after:
+            return
+        self._triggers.update(after)
+        self._triggers.subtract(before)
+        for trigger_type in {*before, *after}:
             self._instruments.record_triggers(trigger_type, _taken(self._triggers, trigger_type))
 
-    def _trigger_types(self, live: Obj) -> Iterator[str]:
+    def _trigger_types(self, live: Obj | None) -> list[str]:
         """A type that is not installed is a user's free text: all of those are one."""
-        for trigger in maps_at(live, "spec", "triggers"):
-            kind = text_at(trigger, "type")
-            yield kind if kind in self._known else ELSEWHERE
+        types = (text_at(trigger, "type") for trigger in maps_at(live, "spec", "triggers"))
+        return [kind if kind in self._known else ELSEWHERE for kind in types]
 
 
 def _taken(counts: Counter[K], key: K) -> int:

@@ -3,7 +3,18 @@
 import subprocess
 import sys
 
-OPTIONAL = ("aiokafka", "aiomysql", "aiormq", "asyncpg", "azure", "google.protobuf", "grpc", "pymongo", "pytds")
+OPTIONAL = (
+    "aiokafka",
+    "aiomysql",
+    "aiormq",
+    "asyncpg",
+    "azure",
+    "google.protobuf",
+    "grpc",
+    "pymongo",
+    "pytds",
+    "redis",
+)
 SCRIPT = f"""
 import sys
 from keda_py.sdk.registry import scaler_class, trigger_types

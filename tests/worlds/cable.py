@@ -1,6 +1,7 @@
 """The cable between an operator and its API server, which can be pulled at any moment."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
 from urllib.parse import urlsplit
@@ -13,6 +14,8 @@ class Cable:
         """`api_server` is its URL, http or https."""
         self._target = urlsplit(api_server)
         self._plugged = True
+        self.sent = 0
+        """Bytes towards the API server."""
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
 
@@ -56,16 +59,22 @@ class Cable:
             ends.add(far_writer)
             self._writers.add(far_writer)
             if not writer.transport.is_closing():
-                await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+                await asyncio.gather(_pump(reader, far_writer, self._count), _pump(far_reader, writer))
         finally:
             self._writers -= ends
             for end in ends:
                 end.transport.abort()
 
+    def _count(self, size: int) -> None:
+        self.sent += size
 
-async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+
+async def _pump(
+    source: asyncio.StreamReader, sink: asyncio.StreamWriter, count: Callable[[int], object] = lambda _: None
+) -> None:
     with suppress(OSError):
         while data := await source.read(65536):
+            count(len(data))
             sink.write(data)
             await sink.drain()
     sink.transport.abort()

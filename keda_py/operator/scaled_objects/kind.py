@@ -8,12 +8,13 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+from keda_py.apis.foreign import name_of
 from keda_py.core.conditions import INITIAL, hpa_active, with_condition
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
-from keda_py.kube.informers.cache import key_of
-from keda_py.kube.resources import Obj
-from keda_py.operator.cluster.caches import WRITTEN, unpack_hpa
+from keda_py.kube.informers.cache import Cache, key_of
+from keda_py.kube.resources import Obj, Resource
+from keda_py.operator.cluster.caches import BY_TARGET, WRITTEN, target_key, unpack_hpa
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.troubles import StepError
@@ -103,7 +104,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
         for informer in self._parts.caches.workloads.values():
             yield informer.on_restore(partial(_on_restore, controller))
-            yield informer.subscribe(partial(_on_workload, controller))
+            yield informer.subscribe(partial(_on_workload, controller, self.live, informer.spec.resource))
 
 
 def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:
@@ -139,12 +140,20 @@ def _on_restore(controller: Controller[ObjectState]) -> None:
         controller.queue.add(state.key)
 
 
-def _on_workload(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:
-    """A target that appears may be the one that an object is waiting for."""
+def _on_workload(
+    controller: Controller[ObjectState], scaled_objects: Cache, resource: Resource, old: Obj | None, new: Obj | None
+) -> None:
+    """A target that appears may be the one that an object is waiting for.
+
+    Its objects come from an index: a cluster makes workloads all the time, and most are no object's.
+    """
     if old is not None or new is None:
         return
-    for state in controller.states.values():
-        if state.missing == key_of(new):
+    namespace, name = key_of(new)
+    target = target_key(namespace, resource.api_version, resource.kind, name)
+    for live in scaled_objects.by_index(BY_TARGET, target):
+        state = controller.states.get(ObjectKey(controller.kind, namespace, name_of(live)))
+        if state is not None and state.missing == (namespace, name):
             controller.queue.add(state.key)
 
 

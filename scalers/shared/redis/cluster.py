@@ -11,8 +11,9 @@ from redis.exceptions import AskError, MovedError, RedisError
 
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ScalerError
-from scalers.shared.redis.commands import Command, ask_all, in_time, unreachable
-from scalers.shared.redis.server import RedisServer, client_for
+from scalers.shared.redis.commands import ask_all, in_time, unreachable
+from scalers.shared.redis.interface import Command, RedisServer
+from scalers.shared.redis.server import client_for
 
 _MOST_NODES = 512
 """Redis recommends 1 000 nodes at most, and each costs a pool; the answer of a hostile node may name any number."""

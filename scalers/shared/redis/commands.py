@@ -1,14 +1,8 @@
-"""Commands to a Redis, wherever its keys are: all of a poll at once.
-
-An answer is what the server says, or the error that it says in its place: `ResponseError`. A server that does not
-answer is a ScalerError, of all questions or of those it should have answered.
-"""
+"""Commands to a Redis, wherever its keys are: all of a poll at once. This and what it imports uses the library."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Protocol
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -16,35 +10,11 @@ from redis.exceptions import RedisError
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ScalerError
 from scalers.shared.redis.connection import Locate
-from scalers.shared.redis.replies import reason_of
-from scalers.shared.redis.server import RedisServer, client_for
+from scalers.shared.redis.interface import Command, RedisAsker, RedisServer, reason_of
+from scalers.shared.redis.server import client_for
 
 _TOLD_SECONDS = 0.05
 """For what fails just in time, as the wait for a place, to say so itself."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """The words of a command, and the key that it is about."""
-
-    key: str
-    words: tuple[str, ...]
-
-
-class RedisAsker(Protocol):
-    """One server, a cluster, or a master that sentinels know."""
-
-    async def ask(self, commands: Sequence[Command]) -> Sequence[object]:
-        """The answers in order, each perhaps a ResponseError or a ScalerError. Raises ScalerError."""
-        ...
-
-    async def client_of(self, key: str) -> Redis:
-        """The client of the server that has the key, as far as that is known. Raises ScalerError."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        ...
 
 
 class OneRedis:

@@ -15,11 +15,10 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from keda_py.sdk.scaler import ScalerError
-from scalers.shared.protocols.listening import EventConnection, Listening, MessageLimit, OpenLine, PushRefused, Tell
-from scalers.shared.redis.commands import RedisAsker, ask_all
+from scalers.shared.protocols.listening import EventConnection, MessageLimit, OpenLine, PushRefused, Tell
+from scalers.shared.redis.commands import ask_all
+from scalers.shared.redis.interface import RedisAsker
 
-_LONGEST_KEY = 2048
-"""Bytes: an event has the whole name, and a reply of more than 4096 bytes would end the line."""
 _SETTING = ("CONFIG", "GET", "notify-keyspace-events")
 
 
@@ -35,11 +34,6 @@ def keyspace(asker: RedisAsker, database: int) -> OpenLine:
             await line.aclose()
 
     return open_line
-
-
-def key_events(listening: Listening, key: str) -> AsyncIterator[bool] | None:
-    """Stream events of a key; None for a key that is too long."""
-    return listening.events(key) if len(key.encode()) <= _LONGEST_KEY else None
 
 
 class _Keyspace:

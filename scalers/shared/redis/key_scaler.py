@@ -10,12 +10,13 @@ from typing import ClassVar, Generic, TypeVar
 from keda_py.sdk.advanced import ScalerContext, SharingKey
 from keda_py.sdk.scaler import Reading, Scaler, ScalerError
 from scalers.shared.protocols.listening import Listening
-from scalers.shared.redis.commands import RedisAsker
-from scalers.shared.redis.events import key_events
+from scalers.shared.redis.interface import RedisAsker
 from scalers.shared.redis.metadata import RedisConnectionMetadata
 from scalers.shared.redis.place import Topology, place_of
 
 P = TypeVar("P", bound=RedisConnectionMetadata)
+_LONGEST_KEY = 2048
+"""Bytes: an event has the whole name, and a reply of more than 4096 bytes would end the line."""
 
 
 class RedisKeyScaler(Scaler[P], Generic[P]):
@@ -43,8 +44,8 @@ class RedisKeyScaler(Scaler[P], Generic[P]):
         self._listening = await self._place.listen(self._redis, self.context)
 
     def watch(self) -> AsyncIterator[bool] | None:
-        """Yield at each change of the key, where the server has keyspace events on."""
-        return key_events(self._listening, self.key)
+        """Yield at each change of the key, where the server has keyspace events on; None for a key that is too long."""
+        return self._listening.events(self.key) if len(self.key.encode()) <= _LONGEST_KEY else None
 
     @property
     def batch_key(self) -> SharingKey:

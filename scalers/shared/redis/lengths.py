@@ -6,14 +6,11 @@ A key's type is not known before it has been asked, and may change; a server say
 from collections.abc import Sequence
 from typing import Annotated
 
-from redis.exceptions import ResponseError
-
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError, Target
-from scalers.shared.redis.commands import Command
+from scalers.shared.redis.interface import Command, reason_of, refusal_of
 from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
-from scalers.shared.redis.replies import reason_of
 
 _COUNTS = {b"none": "LLEN", b"list": "LLEN", b"set": "SCARD", b"zset": "ZCARD", b"hash": "HLEN"}
 
@@ -75,4 +72,4 @@ class LengthScaler(RedisKeyScaler[RedisLengthMetadata]):
 
 
 def _is_wrong_type(answer: object) -> bool:
-    return isinstance(answer, ResponseError) and str(answer).startswith("WRONGTYPE")
+    return refusal_of(answer).startswith("WRONGTYPE")

@@ -6,12 +6,9 @@ from typing import Literal
 from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
 from keda_py.sdk.scaler import ConfigError
 from scalers.shared.protocols.listening import Listening, listening
-from scalers.shared.redis.cluster import RedisCluster
-from scalers.shared.redis.commands import OneRedis, RedisAsker, answering
-from scalers.shared.redis.events import keyspace
+from scalers.shared.redis import load_library
+from scalers.shared.redis.interface import RedisAsker, RedisServer
 from scalers.shared.redis.metadata import RedisConnectionMetadata, split_address
-from scalers.shared.redis.sentinel import master_of
-from scalers.shared.redis.server import RedisServer
 
 Topology = Literal["one server", "cluster", "sentinel"]
 
@@ -36,6 +33,8 @@ class RedisPlace:
 
     async def join(self, context: ScalerContext) -> RedisAsker:
         """The shared connections, which have answered a PING once. Raises ScalerError, or ConfigError for TLS."""
+        load_library()
+        from scalers.shared.redis.commands import answering
 
         async def open_asker() -> RedisAsker:
             return await answering(self._asker(context))
@@ -44,6 +43,8 @@ class RedisPlace:
 
     async def listen(self, asker: RedisAsker, context: ScalerContext) -> Listening:
         """The shared one of those who wait for keys to change; their connections are beside those that ask."""
+        from scalers.shared.redis.events import keyspace
+
         return await listening(
             self.key(context.namespace, "events"), keyspace(asker, self.servers[0].database), context
         )
@@ -51,13 +52,19 @@ class RedisPlace:
     def _asker(self, context: ScalerContext) -> RedisAsker:
         match self.topology:
             case "one server":
+                from scalers.shared.redis.commands import OneRedis
+
                 return OneRedis(self.servers[0], context)
             case "cluster":
+                from scalers.shared.redis.cluster import RedisCluster
+
                 return RedisCluster(self.servers, context)
             case "sentinel":
                 if not self.master:
                     missing = "sentinelMaster: missing; write the name of the master that the sentinels watch"
                     raise ConfigError(missing, field="sentinelMaster")
+                from scalers.shared.redis.sentinel import master_of
+
                 return master_of(self.sentinels, self.master, self.servers[0], context)
 
 

@@ -4,7 +4,9 @@ import asyncio
 from typing import Any
 
 from redis._parsers import _AsyncRESP2Parser  # no public name for what `parser_class` takes
-from redis.exceptions import InvalidResponse, RedisError
+from redis.exceptions import InvalidResponse
+
+from scalers.shared.redis.interface import NOT_REDIS
 
 _LONGEST_TEXT = 4096
 """Bytes; we ask for counts and for addresses, and errors are a line of text."""
@@ -16,13 +18,6 @@ _LINES_AT_ONCE = 500
 _DEEPEST = 8
 _LONGEST_ERROR = 1024
 """Bytes; protected mode has the longest of Redis' own errors, with 970."""
-NOT_REDIS = "the answer is not Redis'"
-"""Said in place of the bytes: they may be another service's, which the author of the trigger may not read."""
-
-
-def reason_of(answer: object) -> str:
-    """Word an unexpected answer: its error, never the text of another answer."""
-    return str(answer) if isinstance(answer, RedisError) else NOT_REDIS
 
 
 class BoundedReplies(_AsyncRESP2Parser):

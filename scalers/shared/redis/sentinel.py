@@ -7,8 +7,9 @@ from redis.exceptions import RedisError
 
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ScalerError
-from scalers.shared.redis.commands import OneRedis, RedisAsker, ask_all
-from scalers.shared.redis.server import RedisServer, client_for
+from scalers.shared.redis.commands import OneRedis, ask_all
+from scalers.shared.redis.interface import RedisAsker, RedisServer
+from scalers.shared.redis.server import client_for
 
 _OF_SENTINELS = 0.8
 """Of the time-out: the rest is the master's."""

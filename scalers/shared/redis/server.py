@@ -1,37 +1,15 @@
-"""One Redis server as one user, and the client for it with a connection pool of its own."""
+"""The client for one Redis server as one user, with a connection pool of its own."""
 
-from dataclasses import dataclass
-
-from pydantic import SecretStr
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from keda_py.sdk.advanced import ScalerContext, TlsSettings
+from keda_py.sdk.advanced import ScalerContext
 from scalers.shared.redis.connection import BoundedConnection, Locate
+from scalers.shared.redis.interface import RedisServer
 from scalers.shared.redis.replies import BoundedReplies
 
 _CONNECTIONS = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedisServer:
-    """One server as one user: triggers of a namespace with equal ones share a pool and a round trip."""
-
-    host: str
-    port: int
-    database: int
-    username: SecretStr
-    password: SecretStr
-    tls: TlsSettings | None
-    timeout: float
-    tries: int = 2
-    """A kept connection may be dead; a server that is down is for the next poll."""
-
-    @property
-    def address(self) -> str:
-        """`host:port`, for error texts."""
-        return f"{self.host}:{self.port}"
 
 
 def client_for(server: RedisServer, context: ScalerContext, locate: Locate | None = None) -> Redis:

@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from redis.exceptions import ResponseError
-
 from keda_py.sdk.advanced import ScalerContext, check_target
 from keda_py.sdk.scaler import Activation, Reading, Scaler, ScalerError
-from scalers.shared.redis.commands import Command
+from scalers.shared.redis.interface import Command, reason_of, refusal_of
 from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
-from scalers.shared.redis.replies import reason_of
 
 Mode = Literal["length", "pending", "lag"]
 
@@ -85,7 +82,7 @@ class StreamScaler(RedisKeyScaler[RedisStreamsMetadata]):
                 return self._number(answer)
 
     def _lag(self, answer: object) -> Reading | ScalerError | None:
-        if isinstance(answer, ResponseError) and "no such key" in str(answer):
+        if "no such key" in refusal_of(answer):
             return Reading(value=0.0, note="the stream is missing and counts as 0")
         if not isinstance(answer, list):
             return self._number(answer)

@@ -1,0 +1,55 @@
+"""The documentation site: it builds without a warning, asks no other host for anything, and knows every kind and command."""
+
+import importlib.util
+import re  # noqa: TID251 - constant patterns over our own files
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from keda_py.apis.kinds.crds import build_crds
+from keda_py.sdk.registry import trigger_types
+from tests.places import ROOT
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("mkdocs") is None,
+    reason="mkdocs-material is not installed: pip install -r .ci/locks/docs.lock",
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(ROOT / "docs" / "mkdocs.yml")]
+    built = subprocess.run(
+        [*command, "-d", str(folder)], capture_output=True, text=True, check=False, timeout=300, cwd=ROOT
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+def test_the_pages_load_nothing_from_other_hosts(site: Path) -> None:
+    loaded = re.compile(
+        r"<(?:script|img|iframe)[^>]+src=\"?https?://|<link[^>]+rel=\"?stylesheet[^>]+href=\"?https?://"
+    )
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 40
+    assert [page.name for page in pages if loaded.search(page.read_text(encoding="utf-8"))] == []
+
+
+def test_the_reference_knows_every_kind_trigger_type_and_command(site: Path) -> None:
+    kinds = (site / "reference" / "kinds.html").read_text(encoding="utf-8")
+    assert [kind for crd in build_crds() if f'id="{(kind := crd["spec"]["names"]["kind"]).lower()}"' not in kinds] == []
+    triggers = (site / "reference" / "triggers.html").read_text(encoding="utf-8")
+    assert [one for one in trigger_types() if f'id="{one}"' not in triggers] == []
+    commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert "keda-py-operator" in commands
+    assert "--kubeconfig" in commands
+    assert "keda_scaler_active" in (site / "reference" / "metrics.html").read_text(encoding="utf-8")
+
+
+def test_a_search_finds_what_the_pages_say(site: Path) -> None:
+    index = (site / "search" / "search_index.json").read_text(encoding="utf-8")
+    assert "cooldownPeriod" in index
+    assert "kube-green" in index
