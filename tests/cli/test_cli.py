@@ -144,7 +144,7 @@ def test_version_names_ours_and_kedas(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["--version"]) == 0
     text = capsys.readouterr().out
     assert "keda-py" in text
-    assert "2.20" in text
+    assert "2.21" in text
 
 
 def test_scalers_lists_types_with_their_keys(capsys: pytest.CaptureFixture[str]) -> None:
