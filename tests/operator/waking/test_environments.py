@@ -134,7 +134,7 @@ async def test_an_uninstall_leaves_no_slice_that_points_at_dead_wakers(world: Wo
         await until(world, 20, "12:06")
         await world.operator.stop()
         done = await release_all(world.client, [world.get(ENVIRONMENTS, "dev")], last=True)
-        assert [(one.member, one.told) for one in done] == [
+        assert [(one.member, one.outcome) for one in done] == [
             ("Deployment/web", "0 -> 2"),
             ("EndpointSlice/web-keda-py-waker", "is deleted: requests go to pods alone"),
         ]
