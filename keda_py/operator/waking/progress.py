@@ -12,8 +12,7 @@ from keda_py.core.waking.steps import Probe, Readiness
 from keda_py.operator.waking.probing import ask_waker
 
 AGAIN_SECONDS, SOON_SECONDS = 10.0, 0.25
-"""Between two probes of a waker that has answered, and while something is waited for. A dead waker leaves after two
-probes, or as soon as its own Service does not show it as ready any more."""
+"""Between two probes of a waker that has answered for a Service, and while something is waited for."""
 PATIENCE_SECONDS = 30.0
 """After so long what is waited for is looked at every AGAIN_SECONDS."""
 
@@ -73,6 +72,17 @@ class Progress:
             port = service.ports[0].port
             asked = (ask_waker(address, port, service.uid) for address in service.addresses.values())
             self.through = all(pod in pods for pod in await asyncio.gather(*asked))
+
+    def known(self, address: str) -> Probe | None:
+        """Return a probe that the waker of this address has answered rightly; None without one."""
+        return next((one for one, known in self._answers.items() if one.address == address and known.right), None)
+
+    def fail(self, address: str) -> bool:
+        """Take the waker of this address for dead until it answers again; return whether it was believed before."""
+        failed = [one for one, known in self._answers.items() if one.address == address and known.right]
+        for probe in failed:
+            self._answers[probe] = _Answer(False, self._answers[probe].at, failures=1)
+        return bool(failed)
 
     def readiness(self, now: float, wakers: int, *, known: bool) -> Readiness:
         return Readiness(

@@ -9,11 +9,13 @@ out again. Members are scaled to 0 once `sleep_obstacle` is "": the slices come 
 In: `wishes.py`, `caches.py`. Next: `environments/waking/settling.py`, which asks before members are put to sleep.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
 from keda_py.apis.environments.waking import NotWoken
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, texts_at
@@ -35,9 +37,13 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENDPOINT_SLICES, SERVICES, Obj, Selection
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.waking.caches import WakingCaches
+from keda_py.operator.waking.probing import ask_waker
 from keda_py.operator.waking.progress import AGAIN_SECONDS, SOON_SECONDS, Progress
 from keda_py.operator.waking.wishes import OwnerWish, Wishes
 
+ALIVE_SECONDS, ALIVE_PROBES = 2.0, 3
+"""Between two probes that a waker is alive, on a few of its Services: one that dies without a sign leaves all slices
+within five seconds, at a cost that does not grow with the Services."""
 FAILED_SECONDS = 5.0
 """Pause after a write that the API server refused."""
 MOST_PORTS_OF_NAMESPACE = 250
@@ -45,6 +51,8 @@ MOST_PORTS_OF_NAMESPACE = 250
 CROWDED_SECONDS = 60.0
 """Until a Service for which there was no port is looked at again."""
 _MOST_NAMED = 50
+_WAKER = "Waker"
+"""Kind of the keys of wakers in the work queue, by address."""
 
 Exists = Callable[[str], bool]
 """Whether an owner of this uid exists."""
@@ -189,9 +197,9 @@ class Waking:
         return sleep_obstacle(readiness, require=wish.spec.require_waker)
 
     async def _work(self, key: ObjectKey) -> None:
-        """Do the next steps for one Service; an error is logged and tried again."""
+        """Do the next steps for one Service, or look after one waker; an error is logged and tried again."""
         try:
-            await self._pass(key)
+            await (self._check_alive(key) if key.kind == _WAKER else self._pass(key))
         except (Conflict, AlreadyExists, NotFound) as error:
             # Our cache is behind, or another client has the name: its watch makes the Service due, or time does.
             log.debug("slice changed meanwhile", extra=key.log_fields | {"error": str(error)})
@@ -204,6 +212,22 @@ class Waking:
         except Exception:  # one bad object does not affect the other Services
             log.exception("service failed", extra=key.log_fields)
             self._add(key, AGAIN_SECONDS)
+
+    async def _check_alive(self, key: ObjectKey) -> None:
+        """Take a waker for dead that answers for none of some Services: one alone may just have lost its slice."""
+        if all(one.address != key.name for one in self.caches.ready_wakers):
+            return
+        self._add(key, ALIVE_SECONDS)
+        known = (progress.known(key.name) for progress in list(self._progress.values()))
+        probes = list(islice((one for one in known if one is not None), ALIVE_PROBES))
+        for _ in range(2):
+            pods = await asyncio.gather(*(ask_waker(one.address, one.port, one.service_uid) for one in probes))
+            if not probes or any(pod == one.pod for pod, one in zip(pods, probes, strict=True)):
+                return
+        log.warning("waker does not answer, taken out of all slices", extra={"waker": probes[0].pod})
+        for service, progress in self._progress.items():
+            if progress.fail(key.name):
+                self._add(service)
 
     async def _pass(self, key: ObjectKey) -> None:
         service = self.caches.service(key.namespace, key.name)
@@ -322,6 +346,8 @@ class Waking:
 
     def _on_wakers(self, old: Obj | None, new: Obj | None) -> None:
         """A waker came or went: all Services that lead to wakers are due, and all owners that wait for one."""
+        for address in {one.address for one in self.caches.ready_wakers}:
+            self._add(ObjectKey(_WAKER, "", address))
         for one in self.caches.all_slices():
             self._add(_key(one.namespace, one.service))
         for wish in self.wishes:

@@ -99,7 +99,7 @@ async def test_a_waker_that_goes_leaves_the_slice_and_the_last_one_takes_it_alon
         (live,) = our_slices(world)
         assert [one["addresses"] for one in live["endpoints"]] == [[wakers[0].address]]
         wakers[0].close()  # dead, and its node has not said so yet
-        await world.seconds(30)
+        await world.seconds(5)
         (live,) = our_slices(world)
         assert live["endpoints"] == []
         await world.apply(waker_slice([]))
