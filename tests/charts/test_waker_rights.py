@@ -10,7 +10,7 @@ from tests.builders import deployment, environment
 from tests.charts.installed import SHOP, installed
 from tests.charts.rendering import render
 from tests.charts.rights import given, noted
-from tests.operator.waking.stand_in import StandInWaker, service, waker_slice
+from tests.operator.waking.stand_in import StandInWaker, service, waker_address, waker_slice
 from tests.waiting import eventually
 
 VALUES = {"waker": {"enabled": True, "admissionPolicy": False}}
@@ -23,7 +23,7 @@ SECONDS = 120.0
 async def test_with_its_rights_alone_the_operator_leads_services_to_wakers_and_away(tmp_path: Path) -> None:
     with noted() as used:
         async with installed(tmp_path, **VALUES) as here, asyncio.TaskGroup() as tasks:
-            client, waker = here.scene.client, StandInWaker("keda-waker-0", "127.0.1.9")
+            client, waker = here.scene.client, StandInWaker("keda-waker-0", waker_address(9))
             await client.create(ENDPOINT_SLICES, waker_slice([waker]))
             following = await waker.start(client, tasks)
             always = {"selector": {"matchLabels": {"app": "web"}}, "grace": "0s"}

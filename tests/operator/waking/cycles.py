@@ -30,7 +30,14 @@ from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 from tests.operator.replicas import Replicas, blind, build_replicas
 from tests.operator.waking.proxy import ServiceProxy
-from tests.operator.waking.stand_in import SERVICE, StandInWaker, our_slices, service, waker_slice
+from tests.operator.waking.stand_in import (
+    SERVICE,
+    StandInWaker,
+    our_slices,
+    service,
+    waker_address,
+    waker_slice,
+)
 from tests.servers import LOOPBACK, free_port
 from tests.waiting import eventually
 from tests.worlds.stored import Stored
@@ -192,7 +199,7 @@ class Evening:
     async def add_waker(self) -> None:
         """Start a waker; it is ready once it follows the slices."""
         number = next(self._numbers)
-        pod = WakerPod(f"waker-{number}", f"127.0.2.{number % 250 + 1}")
+        pod = WakerPod(f"waker-{number}", waker_address(number % 250 + 1))
         pod.start(self.tasks, self.replicas.kubeconfig, self.operator_url, self.folder / "ca.crt")
         self.wakers.append(pod)
         self.all_wakers.append(pod)

@@ -1,6 +1,7 @@
 """Wakers for tests of the operator: they listen as the rules of slices say, answer probes, and ask for wakes."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,13 @@ from tests.worlds.stored import Stored
 from tests.worlds.world import World
 
 SERVICE, NAMESPACE = "keda-waker", "keda"
+_PROCESS = os.getpid()
 Ask = Callable[[Obj], Awaitable[None]]
+
+
+def waker_address(number: int) -> str:
+    """An address of this machine that no other process of the tests uses: each operator begins with the same port."""
+    return f"127.{100 + _PROCESS // 250 % 100}.{_PROCESS % 250}.{number}"
 
 
 @dataclass
@@ -94,7 +101,7 @@ def waker_slice(wakers: Sequence[StandInWaker]) -> Obj:
 @asynccontextmanager
 async def two_wakers(world: World | Replicas, *, deaf: bool = False) -> AsyncIterator[list[StandInWaker]]:
     """Two ready wakers, and the operator's namespace."""
-    wakers = [StandInWaker(f"waker-{n}", f"127.0.1.{n}", deaf) for n in (1, 2)]
+    wakers = [StandInWaker(f"waker-{n}", waker_address(n), deaf) for n in (1, 2)]
     await world.apply(a_namespace(NAMESPACE), waker_slice(wakers))
     failure: AssertionError | None = None
     async with asyncio.TaskGroup() as tasks:

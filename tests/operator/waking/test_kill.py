@@ -12,7 +12,15 @@ from tests.builders import a_namespace, deployment, environment
 from tests.http_server import HttpServer
 from tests.operator.environments.builders import LUNCH, status, until
 from tests.operator.environments.killing import Kills
-from tests.operator.waking.stand_in import NAMESPACE, SERVICE, StandInWaker, our_slices, service, waker_slice
+from tests.operator.waking.stand_in import (
+    NAMESPACE,
+    SERVICE,
+    StandInWaker,
+    our_slices,
+    service,
+    waker_address,
+    waker_slice,
+)
 from tests.worlds.world import World
 
 
@@ -26,7 +34,7 @@ class Wakers:
 
     async def add(self, world: World) -> None:
         await self.leave()
-        self.pods = [StandInWaker(f"waker-{n}", f"127.0.1.{n}") for n in (1, 2)]
+        self.pods = [StandInWaker(f"waker-{n}", waker_address(n)) for n in (1, 2)]
         await world.apply(a_namespace(NAMESPACE), waker_slice(self.pods))
         self._following = [await one.start(world.client, self._tasks) for one in self.pods]
 
