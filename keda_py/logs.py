@@ -53,9 +53,7 @@ def configure(level: int, encoder: Encoder, time_encoding: str, stream: TextIO |
 
 
 class JsonFormatter(logging.Formatter):
-    """Formatter of lines such as `{"level":"info","ts":"2026-11-21T05:56:00Z","logger":"...","msg":"...",
-    ...extras}`.
-    """
+    """Formatter of lines like `{"level":"info","ts":"2026-11-21T05:56:00Z","logger":"...","msg":"...", ...extras}`."""
 
     def __init__(self, encode_time: TimeEncoder) -> None:
         super().__init__()
@@ -75,9 +73,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class ConsoleFormatter(logging.Formatter):
-    """Formatter of lines such as `2026-11-21T05:56:00Z  INFO  keda_py.operator  message  {"extra": ...}`, in colour
-    on a terminal.
-    """
+    """Formatter of lines like `2026-11-21T05:56:00Z  INFO  keda_py.operator  message  {"extra": ...}`, coloured."""
 
     def __init__(self, encode_time: TimeEncoder, *, colour: bool) -> None:
         super().__init__()

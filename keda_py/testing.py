@@ -3,13 +3,22 @@ check.
 
 `shared_context()` provides what the operator does, on a FakeClock and with a real HTTP client; `check_scaler` checks
 that a scaler class keeps the SDK's contract; `as_secrets` wraps the texts of a `Trigger`'s `env` and `auth`.
+`read_once` does all of this for one reading, and `json_server` is the source that a test asks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import isfinite
+from threading import Thread
+from typing import Any
+
+import orjson
 
 from keda_py.clock import FakeClock
 from keda_py.core.metric_specs import ExternalMetric, ResourceMetric
+from keda_py.core.reading import Reading
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.operator_identity import IdentityRule
@@ -25,13 +34,16 @@ __all__ = [
     "EngineContext",
     "FakeClock",
     "IdentityRule",
+    "JsonServer",
     "Objects",
     "Trigger",
     "as_secrets",
     "check_scaler",
     "config_map",
     "endpoint_slice",
+    "json_server",
     "pod",
+    "read_once",
     "secret",
     "shared_context",
 ]
@@ -61,6 +73,73 @@ def endpoint_slice(service: str, addresses: Sequence[str], *, port: int, ready: 
         "endpoints": [{"addresses": [address], "conditions": {"ready": ready}} for address in addresses],
         "ports": [{"port": port}],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class JsonServer:
+    """HTTP server on loopback; `asked` grows by (path with query, headers) with each request."""
+
+    url: str
+    asked: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+
+
+@contextmanager
+def json_server(answers: Mapping[str, Any]) -> Iterator[JsonServer]:
+    """Serve JSON by path, in a thread, for tests with and without a loop; another path is answered with 404.
+
+    >>> import httpx
+    >>> with json_server({"/level": {"value": 7}}) as server:
+    ...     httpx.get(f"{server.url}/level").json(), [path for path, _ in server.asked]
+    ({'value': 7}, ['/level'])
+    """
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            described.asked.append((self.path, dict(self.headers)))
+            path = self.path.partition("?")[0]
+            self.send_response(200 if path in answers else 404)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(orjson.dumps(answers.get(path)))
+
+        do_POST = do_GET  # noqa: N815 - the name that the server's class looks up
+
+        def log_message(self, format: str, *arguments: Any) -> None:
+            """Keep the test's output free of a line for each request."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as serving:
+        described = JsonServer(f"http://127.0.0.1:{serving.server_port}")
+        thread = Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield described
+        finally:
+            serving.shutdown()
+            thread.join()
+
+
+async def read_once(
+    scaler_class: type[AnyScaler],
+    metadata: Mapping[str, str],
+    *,
+    auth: Mapping[str, str] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Reading:
+    """Check a scaler of this metadata as `check_scaler` does, then open it, read its first metric and close it.
+
+    Raises ScalerError, as the operator sees it, and AssertionError for a broken promise.
+    """
+    trigger = Trigger(type="test", metadata=metadata, env=as_secrets(env or {}), auth=as_secrets(auth or {}))
+    async with shared_context() as lent:
+        context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+        async with aclosing(context):
+            await check_scaler(scaler_class, trigger, context)
+            parsed = scaler_class.metadata_model.parse(trigger.metadata, trigger.env, trigger.auth)
+            async with aclosing(scaler_class(parsed, context)) as scaler:
+                await scaler.open()
+                (metric, *_) = [spec for spec in await scaler.specs() if isinstance(spec, ExternalMetric)]
+                return await scaler.read_metric(metric)
 
 
 async def check_scaler(scaler_class: type[AnyScaler], trigger: Trigger, context: EngineContext) -> None:

@@ -11,10 +11,10 @@ from scalers.shared.aws.aws import AwsServiceMetadata
 from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
 from scalers.shared.aws.cloudwatch_rules import check_metric, check_window
 
+# Periods are counted from here, as in Go: 1970 differs where a period does not divide a day.
 _FIRST_DAY = datetime.min.replace(tzinfo=UTC)
-"""Periods are counted from here, as in Go: 1970 differs where a period does not divide a day."""
+# Metrics in one question. CloudWatch takes 500, whose answer would take over 10 ms to parse.
 _MOST_METRICS = 50
-"""Metrics in one question. CloudWatch takes 500, whose answer would take over 10 ms to parse."""
 _MOST_POINTS = 100
 """Points of one metric; only the newest counts."""
 

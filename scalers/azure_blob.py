@@ -12,8 +12,8 @@ from scalers.shared.azure.storage_keys import AzureStorageMetadata, NamedAccount
 from scalers.shared.azure.storage_lists import INLINE_BYTES, count_blobs
 from scalers.shared.glob import pattern_of_glob
 
+# Blobs. Azure's own pages have 5 000, which take several megabytes.
 _SHORT_PAGE: Final = "500"
-"""Blobs. Azure's own pages have 5 000, which take several megabytes."""
 
 
 class AzureBlobMetadata(AzureStorageMetadata):

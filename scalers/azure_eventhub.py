@@ -27,8 +27,8 @@ from scalers.shared.azure.storage import (
 )
 
 _LARGEST: Final = 2**63 - 1
+# Seconds: as many connections as there are partitions, a few at once.
 _LONGEST_READING: Final = 30.0
-"""Seconds: as many connections as there are partitions, a few at once."""
 _EMPTY = SecretStr("")
 
 

@@ -4,7 +4,7 @@ from functools import cached_property
 
 from keda_py.core.cron.windows import CronWindow, check_expression, is_open, next_change
 from keda_py.core.cron.zones import load_zone, zone_remedy
-from keda_py.core.mistakes import Mistakes
+from keda_py.core.values.mistakes import Mistakes
 from keda_py.sdk.advanced import ScalerContext
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerError, TriggerMetadata
 

@@ -15,8 +15,8 @@ from scalers.shared.builds.job_lists import count_for_labels, repositories, unfi
 _PLAIN = sources(META, ENV)
 _PAGE: Final = 30
 _DEFAULT_LABELS: Final = ("self-hosted", "linux", "x64")
+# Seconds: as many questions as there are repositories and runs, each with a time of its own.
 _LONGEST_READING: Final = 60.0
-"""Seconds: as many questions as there are repositories and runs, each with a time of its own."""
 
 
 class GitHubRunnerMetadata(TriggerMetadata):

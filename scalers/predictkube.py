@@ -28,8 +28,8 @@ _STEP_SECONDS = 300.0
 _LONGEST_SPAN = 40
 """Characters."""
 _AT_A_TIME = 250
+# The longest duration in Go: 64 bits of nanoseconds.
 _LONGEST = timedelta(days=106_751)
-"""The longest duration in Go: 64 bits of nanoseconds."""
 _MICROSECONDS = {
     "w": 604_800e6,
     "d": 86_400e6,

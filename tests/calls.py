@@ -1,51 +1,23 @@
-"""Calls of functions, counted by the interpreter: nothing is patched, and every caller counts.
+"""Calls of Python functions, counted by the interpreter: nothing is patched, and every caller counts."""
 
-They are the same on every machine, however busy it is, and so a bound on them may be near, where one on seconds may not.
-"""
-
-import gc
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from types import CodeType, FrameType, FunctionType
-
-
-@dataclass
-class Calls:
-    """A count of calls, of those in `codes` or of all."""
-
-    codes: frozenset[CodeType]
-    count: int = 0
-
-    def note(self, frame: FrameType, event: str, _: object) -> None:
-        """Take an event of `sys.setprofile`."""
-        if self.codes:
-            self.count += event == "call" and frame.f_code in self.codes
-        else:
-            self.count += event in ("call", "c_call")
-
-
-@contextmanager
-def counted_calls(*functions: FunctionType) -> Iterator[Calls]:
-    """The calls of this thread inside the block: of these functions, or of all, those written in C included.
-
-    The collector of garbage rests meanwhile, since it may call what other tests have left behind.
-    """
-    calls = Calls(frozenset(function.__code__ for function in functions))
-    before, collects = sys.getprofile(), gc.isenabled()
-    gc.disable()
-    sys.setprofile(calls.note)
-    try:
-        yield calls
-    finally:
-        sys.setprofile(before)
-        if collects:
-            gc.enable()
+from collections.abc import Callable
+from types import FrameType, FunctionType
+from typing import Any
 
 
 def calls_of(work: Callable[[], object], *functions: FunctionType) -> int:
-    """How many calls `work` makes, counted as `counted_calls` does."""
-    with counted_calls(*functions) as calls:
+    """How many calls `work` makes on this thread: of these functions, or of all, those written in C included."""
+    calls, codes = 0, {function.__code__ for function in functions}
+
+    def count(frame: FrameType, event: str, _arg: Any) -> None:
+        nonlocal calls
+        calls += frame.f_code in codes and event == "call" if codes else event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
         work()
-    return calls.count
+    finally:
+        sys.setprofile(before)
+    return calls

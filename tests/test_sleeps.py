@@ -1,16 +1,10 @@
-"""No test sleeps and hopes, or measures seconds and hopes.
-
-Real time has a name that says why it passes, all else is an event or a bounded wait. Seconds of CPU are measured in
-`tests/costs.py` alone, whose bound is far away: where a bound is to be near, calls are counted.
-"""
+"""No test sleeps and hopes: real time has a name that says why it passes, all else is an event or a bounded wait."""
 
 import ast
 
 from tests.places import TESTS
 
 SLEEPS = ("asyncio.sleep", "time.sleep", "sleep")
-CLOCKS = ("process_time", "perf_counter", "getrusage", "thread_time")
-MEASURES = ("costs.py", "bench/", "test_sleeps.py")
 
 
 def bare_sleeps(source: str) -> list[int]:
@@ -32,13 +26,3 @@ def test_real_time_that_a_test_waits_for_has_a_name() -> None:
 def test_a_bare_sleep_would_be_found() -> None:
     lines = ("asyncio.sleep(0)", "asyncio.sleep(0.1)", "asyncio.sleep(2 * PAUSE)", "time.sleep(2)", "sleep(1 / 50)")
     assert bare_sleeps("\n".join(lines)) == [2, 4, 5]
-
-
-def test_no_test_measures_seconds_of_cpu_by_itself() -> None:
-    names = (path.relative_to(TESTS).as_posix() for path in TESTS.rglob("*.py"))
-    found = {
-        name: [clock for clock in CLOCKS if f"time.{clock}(" in text or f"resource.{clock}(" in text]
-        for name in names
-        if not name.startswith(MEASURES) and (text := (TESTS / name).read_text(encoding="utf-8"))
-    }
-    assert {name: clocks for name, clocks in found.items() if clocks} == {}

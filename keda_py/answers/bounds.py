@@ -20,14 +20,12 @@ MAX_BYTES = MIB
 SETTING = "KEDA_HTTP_MAX_RESPONSE_BYTES"
 _CPU_SECONDS = 2.0
 _OWN_MEMORY = 112 * MIB
+# Longest answers that the room holds; also the largest ratio of a parsed value's memory to its text.
 _TIMES = 16
-"""Longest answers that the room holds; also the largest ratio of a parsed value's memory to its text."""
 
 
 class AnswerBounds:
-    """Bounds of one operator; `max_bytes` is for one answer after decompression. Leaving it ends its worker
-    processes.
-    """
+    """Bounds of one operator; `max_bytes` is for one answer after decompression. Leaving it ends its workers."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes

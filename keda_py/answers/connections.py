@@ -10,16 +10,16 @@ from collections.abc import Callable, Hashable
 from functools import partial
 
 from keda_py.answers.ledger import ByteBudget, NoRoom
-from keda_py.answers.tenants import tenant
+from keda_py.answers.work_context import current_work
 
 SHARE, PER_HOST = 1000, 100
 """Connections of one namespace while the others have none: in all, and to one host."""
 PART_OF_DESCRIPTORS = 8
 """Divisor: one namespace gets at most this fraction of the descriptors of the process."""
+# Places of a ledger for each place that a single tenant can take: it must leave as much as twice its own.
 _ALONE = 3
-"""Places of a ledger for each place that a single tenant can take: it must leave as much as twice its own."""
+# Waiting requests; effectively unbounded, because each belongs to an object that is in memory anyway.
 _MANY = 1_000_000
-"""Waiting requests; effectively unbounded, because each belongs to an object that is in memory anyway."""
 
 
 def _ledger(alone: int) -> ByteBudget:
@@ -48,7 +48,7 @@ class Connections:
 
         It is counted for the current namespace. Raises NoRoom with a remedy in its text after so many seconds.
         """
-        namespace = tenant()
+        namespace = current_work().namespace
         deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         taken: list[ByteBudget] = []
         try:

@@ -7,27 +7,26 @@ allowed size in one step; a tenant's answers can therefore not block each other 
 for connections in the same way, one by one.
 """
 
-import asyncio
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from keda_py.answers.fairness import FairLine
+
 MIB = 1024 * 1024
 ROOM = 64 * MIB
+# Waiting answers of one tenant, alone and among many: each holds up to 256 KiB in socket buffers.
 MOST_WAITING, FEWEST_WAITING = 256, 8
-"""Waiting answers of one tenant, alone and among many: each holds up to 256 KiB in socket buffers."""
 
 
 class NoRoom(Exception):
     """Refusal because too many of a tenant's answers wait already, or have waited too long."""
 
 
-@dataclass(slots=True, eq=False)
-class _Wait:
+@dataclass(frozen=True, slots=True)
+class _Room:
     size: int
     growing: bool
-    granted: asyncio.Future[None]
 
 
 class ByteBudget:
@@ -37,7 +36,7 @@ class ByteBudget:
         self.room, self._most_waiting = room, most_waiting
         self._free = room
         self._held: dict[str, int] = {}
-        self._waiting: dict[str, deque[_Wait]] = {}
+        self._line = FairLine(self._admit, self._take_back, self.held_by)
 
     @property
     def held(self) -> int:
@@ -50,16 +49,13 @@ class ByteBudget:
 
     def waiting(self, tenant: str) -> int:
         """Return how many answers of the tenant wait for room."""
-        return len(self._waiting.get(tenant, ()))
+        return self._line.waiting_of(tenant)
 
     def try_take(self, tenant: str, size: int, *, growing: bool = False) -> bool:
         """Take `size` more bytes if there is room, and return whether there was; `growing`: the answer holds some
         already.
         """
-        fits = tenant not in self._waiting and self._fits(tenant, size, growing=growing)
-        if fits:
-            self._add(tenant, size)
-        return fits
+        return not self._line.waiting_of(tenant) and self._admit(tenant, _Room(size, growing))
 
     async def take(self, tenant: str, size: int, *, growing: bool = False) -> None:
         """Wait until `try_take` succeeds; the caller bounds the time, and gives back what it took.
@@ -68,30 +64,19 @@ class ByteBudget:
         """
         if self.try_take(tenant, size, growing=growing):
             return
-        queue = self._waiting.setdefault(tenant, deque())
-        if len(queue) >= max(FEWEST_WAITING, self._most_waiting // len(self._waiting)):
+        waiting, tenants = self._line.waiting_of(tenant), self._line.tenants
+        if waiting >= max(FEWEST_WAITING, self._most_waiting // (tenants if waiting else tenants + 1)):
             raise NoRoom
-        wait = _Wait(size, growing, asyncio.get_running_loop().create_future())
-        queue.appendleft(wait) if growing else queue.append(wait)
-        self._grant()
-        await self._await_grant(tenant, wait)
-
-    async def _await_grant(self, tenant: str, wait: _Wait) -> None:
-        try:
-            await wait.granted
-        except asyncio.CancelledError:
-            if wait.granted.cancelled():
-                self._leave_queue(tenant, wait)
-            else:  # granted in the moment of the cancellation
-                self.give_back(tenant, wait.size)
-            raise
+        await self._line.wait(tenant, _Room(size, growing), first=growing)
 
     def give_back(self, tenant: str, size: int) -> None:
         self._add(tenant, -size)
         if not self._held[tenant]:
             del self._held[tenant]
-        if self._waiting:
-            self._grant()
+        self._line.serve()
+
+    def _take_back(self, tenant: str, room: _Room) -> None:
+        self.give_back(tenant, room.size)
 
     @contextmanager
     def holding(self, tenant: str, size: int) -> Iterator[None]:
@@ -101,6 +86,12 @@ class ByteBudget:
             yield
         finally:
             self.give_back(tenant, size)
+
+    def _admit(self, tenant: str, room: _Room) -> bool:
+        fits = self._fits(tenant, room.size, growing=room.growing)
+        if fits:
+            self._add(tenant, room.size)
+        return fits
 
     def _fits(self, tenant: str, size: int, *, growing: bool) -> bool:
         # A tenant may hold what it leaves free for the next one. A new answer needs twice that (half the rate), so that
@@ -112,25 +103,3 @@ class ByteBudget:
     def _add(self, tenant: str, size: int) -> None:
         self._held[tenant] = self._held.get(tenant, 0) + size
         self._free -= size
-
-    def _grant(self) -> None:
-        """Grant waiting requests, of the tenants that hold least first; a tenant's own are FIFO, so large ones do not
-        starve.
-        """
-        for tenant in sorted(self._waiting, key=lambda tenant: self._held.get(tenant, 0)):
-            queue = self._waiting[tenant]
-            while queue and self._fits(tenant, queue[0].size, growing=queue[0].growing):
-                wait = queue.popleft()
-                if not wait.granted.done():
-                    self._add(tenant, wait.size)
-                    wait.granted.set_result(None)
-            if not queue:
-                del self._waiting[tenant]
-
-    def _leave_queue(self, tenant: str, wait: _Wait) -> None:
-        queue = self._waiting.get(tenant, deque())
-        if wait in queue:
-            queue.remove(wait)
-        if not queue:
-            self._waiting.pop(tenant, None)
-        self._grant()

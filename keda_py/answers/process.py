@@ -16,8 +16,8 @@ from keda_py.answers.worker import ANSWER, BROKEN, LAST, OUT_OF_MEMORY, QUESTION
 from keda_py.errors import AnswerTooCostly, ScalerError
 
 _LONGEST = 64 * 1024
+# Variables that the worker gets: some Pythons do not start without this one, and the rest may hold secrets.
 _FROM_ENVIRONMENT = ("LD_LIBRARY_PATH",)
-"""Variables that the worker gets: some Pythons do not start without this one, and the rest may hold secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,17 +77,17 @@ class WorkerProcess:
         """Run a job and return its value. Raises ScalerError: the function's own, or the reason for its failure."""
         self._leaving = True  # after any failure or cancellation its pipes are out of step
         try:
-            what, said = await self._exchange(question)
+            what, payload = await self._exchange(question)
         except (asyncio.IncompleteReadError, ConnectionError):
             await self.wait()
             raise self._why_it_ended(self._process.returncode or 0) from None
         self._leaving = bool(what & LAST)
         if what & ~LAST == REFUSED:
-            raise ScalerError(said.decode(errors="replace"))
+            raise ScalerError(payload.decode(errors="replace"))
         if what & ~LAST == BROKEN:
-            raise ScalerError(f"the answer cannot be read: unexpected {said.decode(errors='replace')}")
+            raise ScalerError(f"the answer cannot be read: unexpected {payload.decode(errors='replace')}")
         try:
-            return json.loads(said)
+            return json.loads(payload)
         except (ValueError, RecursionError):
             raise ScalerError("the answer cannot be read: the result of parsing it is not JSON") from None
 
@@ -119,6 +119,7 @@ class WorkerProcess:
         """End the process now; `wait` returns when it has ended."""
         self._leaving = True
         if self.running:
+            # SIGKILL: the worker runs foreign code on a tenant's text, and has nothing to tidy up.
             self._process.kill()
 
     async def wait(self) -> None:

@@ -28,8 +28,8 @@ OUT_OF_MEMORY = 77
 """Exit code of a worker that ran out of memory."""
 
 _NICENESS = 5
+# Bytes; a process that keeps more resident memory than this after a job is replaced.
 _KEEPS = 64 * 2**20
-"""Bytes; a process that keeps more resident memory than this after a job is replaced."""
 
 
 def serve(cpu_seconds: float, memory: int) -> None:
@@ -41,10 +41,10 @@ def serve(cpu_seconds: float, memory: int) -> None:
         while len(head := sys.stdin.buffer.read(QUESTION.size)) == QUESTION.size:
             call, text = map(sys.stdin.buffer.read, QUESTION.unpack(head))
             signal.setitimer(signal.ITIMER_PROF, cpu_seconds)  # its signal ends the process
-            what, said = _answer(call, text)
+            what, payload = _answer(call, text)
             signal.setitimer(signal.ITIMER_PROF, 0)
             last = LAST if _memory()[1] > _KEEPS else 0
-            answers.write(ANSWER.pack(what | last, len(said)) + said)
+            answers.write(ANSWER.pack(what | last, len(payload)) + payload)
             answers.flush()
     except MemoryError:
         os._exit(OUT_OF_MEMORY)

@@ -7,8 +7,8 @@ whose answers are slow to parse waits behind the others. Time-outs are the loop'
 import asyncio
 import math
 import sys
-from collections import deque
 
+from keda_py.answers.fairness import FairLine
 from keda_py.answers.process import ParseJob, ParseLimits, WorkerProcess
 from keda_py.errors import ScalerError
 
@@ -24,7 +24,7 @@ class Workers:
     def __init__(self, limits: ParseLimits, bytecode_folder: str | None = sys.pycache_prefix) -> None:
         """Make an empty pool; `bytecode_folder` has compiled modules, None if they are beside their sources."""
         self._limits, self._bytecode_folder = limits, bytecode_folder
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._line = FairLine(self._begin_turn, self._end_turn, self._used_by)
         self._working: dict[str, float] = {}
         self._used: dict[str, tuple[float, float]] = {}
         self._idle: list[WorkerProcess] = []
@@ -41,7 +41,7 @@ class Workers:
         begun = False
         try:
             async with asyncio.timeout(seconds):
-                await self._take_turn(tenant)
+                await self._line.wait(tenant, None)
                 begun = True
                 try:
                     return await self._ask(question)
@@ -83,39 +83,23 @@ class Workers:
         self._processes.add(process)
         return process
 
-    async def _take_turn(self, tenant: str) -> None:
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(tenant, deque()).append(turn)
-        self._give_turns()
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if not turn.cancelled():  # granted in the moment of the cancellation
-                self._end_turn(tenant)
-            raise
+    def _begin_turn(self, tenant: str, _: None = None) -> bool:
+        if len(self._working) >= AT_ONCE or tenant in self._working:
+            return False
+        self._working[tenant] = _now()
+        return True
 
-    def _end_turn(self, tenant: str) -> None:
-        now = asyncio.get_running_loop().time()
-        used = self._used_by(tenant, now) + now - self._working.pop(tenant)
-        self._used = {name: use for name, use in self._used.items() if self._used_by(name, now) > _FORGOTTEN}
-        self._used[tenant] = (used, now)
-        self._give_turns()
+    def _end_turn(self, tenant: str, _: None = None) -> None:
+        used = self._used_by(tenant) + _now() - self._working.pop(tenant)
+        self._used = {name: use for name, use in self._used.items() if self._used_by(name) > _FORGOTTEN}
+        self._used[tenant] = (used, _now())
+        self._line.serve()
 
-    def _give_turns(self) -> None:
-        now = asyncio.get_running_loop().time()
-        while len(self._working) < AT_ONCE:
-            ready = [tenant for tenant in self._waiting if tenant not in self._working]
-            if not ready:
-                return
-            tenant = min(ready, key=lambda name: self._used_by(name, now))
-            turn = self._waiting[tenant].popleft()
-            if not self._waiting[tenant]:
-                del self._waiting[tenant]
-            if not turn.done():  # otherwise the caller was cancelled
-                self._working[tenant] = now
-                turn.set_result(None)
-
-    def _used_by(self, tenant: str, now: float) -> float:
+    def _used_by(self, tenant: str) -> float:
         """Return the decayed sum of seconds that a tenant has used."""
-        used, at = self._used.get(tenant, (0.0, now))
-        return used * math.exp2((at - now) / _HALF_LIFE)
+        used, at = self._used.get(tenant, (0.0, 0.0))
+        return used * math.exp2((at - _now()) / _HALF_LIFE) if used else 0.0
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -27,15 +27,13 @@ _LONGEST_NUMBER = 400
 _DECIMAL = re2.compile(r"(?i)[+-]?(inf|infinity|([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?)|nan")
 _HEXADECIMAL = re2.compile(r"(?i)[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?[0-9]+")
 _PART = re2.compile(r"([0-9]{1,19}\.?[0-9]{0,19}|\.[0-9]{1,19})" "(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+# Characters. re2 scans the text from its beginning for each part, so that 100 000 parts would take a minute.
 _LONGEST_DURATION = 400
-"""Characters. re2 scans the text from its beginning for each part, so that 100 000 parts would take a minute."""
 _LONGEST_MICROSECONDS = Decimal(2**63 - 1) / 1000  # Go counts nanoseconds in an int64: about 292 years
 
 
 def parse_bool(text: str) -> bool:
-    """Parse Go's booleans: 1 t T TRUE true True, 0 f F FALSE false False. Raises ValueError for "yes", "" and all
-    others.
-    """
+    """Parse Go's booleans: 1 t T TRUE true True, 0 f F FALSE false False. Raises ValueError for "yes", "", others."""
     if text in _TRUE:
         return True
     if text in _FALSE:
@@ -44,9 +42,7 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_float(text: str) -> float:
-    """Parse Go's numbers: "1e3", ".5", "inf", "0x1p-2"; not "1_000" or " 1", which Python accepts. Raises
-    ValueError.
-    """
+    """Parse Go's numbers: "1e3", ".5", "inf", "0x1p-2"; not Python's "1_000" or " 1". Raises ValueError."""
     if len(text) > _LONGEST_NUMBER or not (_DECIMAL.fullmatch(text) or _HEXADECIMAL.fullmatch(text)):
         raise ValueError("is not a number; write digits with a decimal point, such as 5 or 0.25")
     lower = text.lower()
@@ -60,9 +56,7 @@ def parse_float(text: str) -> float:
 
 
 def parse_duration(text: str) -> timedelta:
-    """Parse Go's durations: "1m30s", "1.5h", "300ms", "-2s", "0"; to the microsecond. Raises ValueError, also for
-    "5".
-    """
+    """Parse Go durations: "1m30s", "1.5h", "300ms", "-2s", "0"; to the microsecond. Raises ValueError, also for "5"."""
     sign, unsigned = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     if unsigned == "0":
         return timedelta(0)

@@ -14,8 +14,8 @@ from keda_py.apis.scaled_object_status import ScaledObjectStatus
 from keda_py.apis.schema_marks import SchemaOf, rule
 from keda_py.apis.wire import AuthenticationRef, Count, Name, ObjectMeta, Positive, Wire
 
+# Triggers of one object: each is built, read and shown on its own, so their number bounds what one manifest costs.
 MOST_TRIGGERS = 500
-"""Triggers of one object, each of which is built, read and shown on its own."""
 
 FallbackBehavior = Literal[
     "static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower", "scalingModifiers"

@@ -33,9 +33,7 @@ Timestamp = Annotated[str, WithJsonSchema({"type": "string", "format": "date-tim
 
 
 class SchemaOf:
-    """Marker `Annotated[dict[str, Any], SchemaOf(Model)]`: the value is kept unparsed, the CRD describes it as the
-    model.
-    """
+    """Marker `Annotated[dict[str, Any], SchemaOf(Model)]`: the value stays unparsed, the CRD describes the model."""
 
     def __init__(self, model: type[BaseModel]) -> None:
         self._model = model

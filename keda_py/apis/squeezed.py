@@ -8,13 +8,13 @@ from typing import Any
 
 import orjson
 
+# Lengths in bytes between which a text is compressed. A short one gains little; a longer one was not written by us, and
+# compressing another client's megabyte would block the loop for a tenth of a second.
 SHORT, LONG = 1024, 16384
-"""Lengths in bytes between which a text is compressed. A short one gains little; a longer one was not written by us,
-and compressing another client's megabyte would block the loop for a tenth of a second."""
 _SQUEEZED = b"z"
 """Marker of compressed text; no JSON begins with it."""
+# zlib parameters: a window of 2 KiB and a state of 12 KB; its default allocates 256 KB for each text.
 _WINDOW, _EFFORT = -11, 3
-"""zlib parameters: a window of 2 KiB and a state of 12 KB; its default allocates 256 KB for each text."""
 
 
 def squeeze(text: bytes) -> bytes:

@@ -57,9 +57,7 @@ class ClusterResolver:
         self._subscribers: list[Callable[[ObjectKey, int], None]] = []
 
     def subscribe(self, notify: Callable[[ObjectKey, int], None]) -> None:
-        """Call `notify(key, trigger index)` on the loop when an object that the trigger was resolved from has
-        changed.
-        """
+        """Call `notify(key, trigger index)` on the loop when an object a trigger was resolved from has changed."""
         if not self._subscribers:
             self._follow()
         self._subscribers.append(notify)

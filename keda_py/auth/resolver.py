@@ -21,9 +21,7 @@ class Resolver(Protocol):
     """Finder of environment and authentication parameters of one trigger."""
 
     async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
-        """Resolve the current values. Raises ConfigError for errors of the user, KubeError if a value is unknown
-        now.
-        """
+        """Resolve the current values. Raises ConfigError for users' errors, KubeError if a value is unknown now."""
         ...
 
 

@@ -18,8 +18,8 @@ from keda_py.errors import ConfigError
 if TYPE_CHECKING:
     from dateutil.rrule import weekday
 
+# dateutil's numbers, written out: importing its constants would load dateutil with this file.
 _FREQUENCIES: Mapping[str, Literal[0, 1, 2, 3]] = {"YEARLY": 0, "MONTHLY": 1, "WEEKLY": 2, "DAILY": 3}
-"""dateutil's numbers for them; its constants would load it with this file."""
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 MOST_COUNTED_DAYS = 3_660
 MOST_VALUES = 60

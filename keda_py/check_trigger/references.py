@@ -70,13 +70,13 @@ async def with_references(subject: Obj, given: Sequence[Obj], namespace: str, fe
     left = [*references_in(subject, namespace)]
     for one in found.values():
         left += references_in(one, namespace)
-    asked: set[ObjectKey] = set()
+    requested: set[ObjectKey] = set()
     # References of fetched objects are followed too; the bound ends circles and manifests that name everything.
-    while left and len(asked) < _MOST:
+    while left and len(requested) < _MOST:
         reference = left.pop()
-        if reference.key in found or reference.key in asked:
+        if reference.key in found or reference.key in requested:
             continue
-        asked.add(reference.key)
+        requested.add(reference.key)
         live = await fetch(reference.resource, reference.namespace, reference.name)
         if live is not None:
             found[reference.key] = live | {"apiVersion": reference.resource.api_version, "kind": reference.key.kind}

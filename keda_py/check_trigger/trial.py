@@ -75,7 +75,7 @@ class TriggerTrial:
 async def try_triggers(spec: TriggersSpec, indexes: Sequence[int], objects: Iterable[Obj]) -> list[TriggerTrial]:
     """Build and read these triggers; `objects` are what they are built from. Raises KedaPyError."""
     async with _operator(spec.namespace, objects) as assembly:
-        readings, resolver = assembly.parts.readings, assembly.parts.resolver
+        readings, resolver = assembly.parts.shared.readings, assembly.parts.shared.resolver
         answers = []
         for index in indexes:
             alone = _only_trigger(spec, index)

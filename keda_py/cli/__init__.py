@@ -50,12 +50,12 @@ FOLDERS = {
 }
 """Subpackage of each command whose module is not in this package itself."""
 
+# Allocations before Python collects garbage, instead of 700: the modules of a command leave none, and collecting them
+# again and again took a tenth of its start.
 NEW_OBJECTS = 50_000
-"""Allocations before Python collects garbage, instead of 700: the modules of a command leave none, and collecting them
-again and again took a tenth of its start."""
 
+# Packages that only people at a terminal need: the image is installed from a lock without them (.ci/lock.py).
 NOT_IN_THE_IMAGE = ("argcomplete", "rich", "tzlocal")
-"""Packages that only people at a terminal need: the image is installed from a lock without them (.ci/lock.py)."""
 
 EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
 """Commands that are shown when none is given."""

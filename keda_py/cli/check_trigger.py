@@ -104,12 +104,12 @@ def _read(files: Sequence[str]) -> "list[Obj]":
     from keda_py.cli.manifests import read_texts
     from keda_py.validation.documents import read_documents
 
-    return [one.body for name, text in read_texts(files) for one in read_documents(text, name)]
+    return [document.body for name, text in read_texts(files) for document in read_documents(text, name)]
 
 
 def _choose(documents: "Sequence[Obj]", name: str) -> "Obj":
     """Return the object of that name, or the only one with triggers. Raises ConfigError."""
-    found = [one for one in documents if one.get("kind") in _KINDS]
+    found = [document for document in documents if document.get("kind") in _KINDS]
     chosen = [one for one in found if not name or one["metadata"]["name"] == name]
     if len(chosen) == 1:
         return chosen[0]

@@ -26,8 +26,8 @@ EXAMPLES = (
     ('eval "$(keda-py completion zsh)"', "in ~/.zshrc, after compinit"),
     ("keda-py completion fish > ~/.config/fish/completions/keda-py.fish", "once"),
 )
+# A cluster that answers later gives no names: a person waits at the prompt.
 LIVE_SECONDS = 2.0
-"""A cluster that answers later gives no names: a person waits at the prompt."""
 
 
 def run(arguments: list[str]) -> int:

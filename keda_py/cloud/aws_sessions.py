@@ -30,11 +30,11 @@ from keda_py.cloud.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdenti
 AWS_ERRORS = (BotoCoreError, ClientError, ResponseParserError, RecursionError, OSError, TimeoutError)
 """Errors that a call may raise; their texts name operation and endpoint, never a credential."""
 
+# Bytes. Answers are mostly a few counts or a credential, and they are parsed on the loop.
 LONGEST_ANSWER = 64 * 1024
-"""Bytes. Answers are mostly a few counts or a credential, and they are parsed on the loop."""
 
+# A refusal is shared this long: callers that waited for it would otherwise repeat the request one by one.
 FAILURE_SHARED_SECONDS = 1.0
-"""A refusal is shared this long: callers that waited for it would otherwise repeat the request one by one."""
 
 _SESSION_NAME = "keda-py"
 
@@ -173,11 +173,11 @@ def _read_token(path: str) -> str:
 
 
 def _shape(answer: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
-    given = answer["Credentials"]
-    expiry = given["Expiration"]
+    credentials = answer["Credentials"]
+    expiry = credentials["Expiration"]
     return {
-        "access_key": str(given["AccessKeyId"]),
-        "secret_key": str(given["SecretAccessKey"]),
-        "token": str(given["SessionToken"]),
+        "access_key": str(credentials["AccessKeyId"]),
+        "secret_key": str(credentials["SecretAccessKey"]),
+        "token": str(credentials["SessionToken"]),
         "expiry_time": expiry.isoformat() if hasattr(expiry, "isoformat") else str(expiry),
     }

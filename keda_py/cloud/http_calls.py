@@ -72,9 +72,7 @@ def bearer(token: SecretStr) -> Mapping[str, SecretStr]:
 
 
 async def ask(question: HttpCall, http: httpx.AsyncClient) -> HttpReply:
-    """Send a call and return its answer, whatever the status. Raises ScalerError without an answer, ConfigError for an
-    invalid address.
-    """
+    """Return the answer, of any status. Raises ScalerError without one, ConfigError for an invalid address."""
     try:
         response = await http.request(
             question.verb,

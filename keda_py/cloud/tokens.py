@@ -21,8 +21,8 @@ EARLY_SECONDS = 60.0
 EARLY_SHARE = 0.2
 """Before its end a token is renewed: by this many seconds or this share of its life, whichever is shorter."""
 LONGEST_LIFE = 24 * 3600.0
+# Characters. The longest known, Azure's with many groups, have 8 000.
 LONGEST_TOKEN = 16 * 1024
-"""Characters. The longest known, Azure's with many groups, have 8 000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

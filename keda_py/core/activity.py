@@ -6,15 +6,16 @@ last activity is the end of its window, a polled trigger's its last active readi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+SCALING_IN = "ScalingIn"
+"""Reason of a decision to leave scaling in to the HPA (`core/decision.py`)."""
 _MILLISECOND, _SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
+# Bound on the age of a stored activity: a status may say the year 1, or 9999. None counts as older, or as in the
+# future.
 _LONGEST = timedelta(days=366)
-"""Bound on the age of a stored activity: a status may say the year 1, or 9999. None counts as older, or as in the
-future.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +23,8 @@ class ActivityState:
     """`last` is in monotonic seconds, None: never active. `until` is the announced end of the schedule that was active,
     on both clocks.
 
-    `inherited` marks an object that was active when we took over: its cooldown begins at our first observation, because
-    no replica saw what happened in between (late is safe, early is not).
+    `inherited` marks an object whose cooldown begins at our next observation: one that was active when we took over,
+    because no replica saw what happened in between (late is safe, early is not), and one that its HPA scales in first.
     """
 
     active: bool = False
@@ -36,6 +37,9 @@ def restore_activity(status: Mapping[str, Any], now: datetime, monotonic: float)
     """Restore the state after a start or a take-over from the status."""
     conditions = status.get("conditions") or ()
     active = any(entry.get("type") == "Active" and entry.get("status") == "True" for entry in conditions)
+    # An object that its HPA was scaling in may have got there meanwhile: its cooldown begins at our first look.
+    own = status.get("kedaPy")
+    active = active or (isinstance(own, Mapping) and own.get("reason") == SCALING_IN)
     text = status.get("lastActiveTime")
     # The wire has whole seconds: "12:00:00Z" may have been 12:00:00.999, and no cooldown may end early.
     ago = min(max(now - datetime.fromisoformat(text) - _SECOND, -_SECOND), _LONGEST) if text else None
@@ -72,7 +76,7 @@ def note_activity(
 def renew_activity(state: ActivityState, now: datetime, monotonic: float) -> ActivityState:
     """Return the state of an active object after another active round at `now`; the end of its schedule stays."""
     until = (state.until[0], monotonic + (state.until[0] - now).total_seconds()) if state.until else None
-    return ActivityState(active=True, last=monotonic, until=until)
+    return replace(state, active=True, last=monotonic, until=until)
 
 
 def _to_millisecond(at: datetime) -> datetime:

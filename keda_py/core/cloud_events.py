@@ -91,16 +91,12 @@ class Origin:
 
 
 def reaches(event: CloudEvent, namespace: str) -> bool:
-    """Whether a source of this namespace may get an event: a cluster-wide source ("") gets all, others those of their
-    own.
-    """
+    """Whether a source of this namespace may get an event: a cluster-wide one ("") gets all, others their own."""
     return namespace in ("", event.namespace)
 
 
 def is_wanted(kind: CloudEventType, subscription: EventSubscription | None) -> bool:
-    """Whether the subscription includes the type: only the included types if there are any, else all but those
-    excluded.
-    """
+    """Whether the subscription includes the type: only the included types if any, else all but those excluded."""
     if subscription is None:
         return True
     if subscription.included_event_types:

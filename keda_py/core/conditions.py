@@ -36,6 +36,7 @@ CHECK_FAILED_ACTIVE = ConditionValue("Unknown", "UnknownState", "ScaledObject ch
 PAUSED_READY = ConditionValue("True", "ScaledObjectReady", "ScaledObject is paused")
 PAUSED = ConditionValue("True", "ScaledObjectPaused", "ScaledObject is paused")
 UNPAUSED = ConditionValue("False", "ScaledObjectUnpaused", "pause annotation removed for ScaledObject")
+PAUSE_OVER = ConditionValue("False", "ScaledObjectUnpaused", "the pause of ScaledObject has come to its end")
 FALLBACK = ConditionValue("True", "FallbackExists", "At least one trigger is falling back on this scaled object")
 NO_FALLBACK = ConditionValue("False", "NoFallbackFound", "No fallbacks are active on this scaled object")
 

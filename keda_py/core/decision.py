@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from keda_py.core.activity import SCALING_IN
 from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY, ConditionValue
 from keda_py.core.spec import ScalingSpec
 
@@ -28,6 +29,7 @@ class Reason(StrEnum):
     TRIGGERS_FAIL = "TriggersFail"
     SCALE_IN_PAUSED = "ScaleInPaused"
     CLUSTER_UNKNOWN = "ClusterUnknown"
+    SCALING_IN = SCALING_IN
     COOLING_DOWN = "CoolingDown"
     DEACTIVATED = "Deactivated"
     RAISED_TO_MIN = "RaisedToMin"
@@ -80,6 +82,7 @@ class Decision:
 
 def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
     """Return the decision of the first row of the table whose guard holds. `now` and every datetime are aware."""
+    # First of all: without a count neither direction is known, and "unknown" must not become 0.
     if seen.replicas is None:
         message = f"Error getting current replicas count for ScaleTarget: {seen.replicas_error}"
         broken = ConditionValue("False", "ErrorGettingCurrentReplicas", message)
@@ -127,18 +130,22 @@ def _decide_inactive(spec: ScalingSpec, seen: Observation, replicas: int, now: d
     if seen.failing and spec.fallback is None:
         return _keep(Reason.TRIGGERS_FAIL, seen, ready=BROKEN, active=NOT_ACTIVE)
     if replicas > idle if idle is not None else replicas > 0 and minimum == 0:
-        return _deactivate(spec, seen, now)
+        return _deactivate(spec, seen, replicas, now)
     if idle is None and replicas < minimum:
         raised = _keep(Reason.RAISED_TO_MIN, seen, active=NOT_ACTIVE)
         return replace(raised, action=ScaleTo(replicas=minimum, activates=None))
     return _keep(Reason.INACTIVE, seen, active=NOT_ACTIVE)
 
 
-def _deactivate(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
+def _deactivate(spec: ScalingSpec, seen: Observation, replicas: int, now: datetime) -> Decision:
     if spec.pause.scale_in:
         return _keep(Reason.SCALE_IN_PAUSED, seen, active=NOT_ACTIVE)
     if not seen.known:
         return _keep(Reason.CLUSTER_UNKNOWN, seen, active=NOT_ACTIVE)
+    if spec.after_scale_in and replicas > max(spec.min_replicas, 1):
+        # Its HPA scales in first. The cooldown begins with the first look that finds it done (`core/round.py`).
+        return replace(_keep(Reason.SCALING_IN, seen, active=NOT_ACTIVE), last_active=now)
+    # As in KEDA, `initialCooldownPeriod` counts only while the object has never been active.
     over = spec.created + spec.initial_cooldown if seen.last_active is None else seen.last_active + spec.cooldown
     if now < over:
         at = over if seen.changes_at is None else min(over, seen.changes_at)

@@ -20,8 +20,11 @@ from keda_py.core.formula.formula import FormulaError
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
 from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec
-from keda_py.core.values.quantity import counts_as_zero, to_milli
+from keda_py.core.values.own_annotations import ACTIVE_WHEN, MOST_PER_TRIGGER
+from keda_py.core.values.quantity import counts_as_zero, target_milli, to_milli
 from keda_py.errors import ScalerError
+
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,8 @@ def evaluate(
         changes_at=seen.changes_at,
         notes=tuple(f"{one.name}: {one.note}" for one in verdicts if one.note),
     )
+    if spec.needs_all:
+        return _require_all(verdicts, whole)
     if metrics.composite is None or not metrics.external:
         return whole
     return _compose(metrics.composite, verdicts, whole)
@@ -104,7 +109,13 @@ def _judge(
     if isinstance(outcome, ScalerError):
         return _judge_failure(spec, reading, outcome, health, workload)
     note = outcome.note or (f"{outcome.value:g} counts as 0" if counts_as_zero(outcome.value) else "")
-    return _Verdict(reading=reading, milli=to_milli(outcome.value), active=bool(outcome.active), note=note)
+    milli, index = to_milli(outcome.value), reading.metric.trigger_index
+    if index in spec.most_per_trigger:
+        # An HPA divides by the target as its manifest prints it: this is the largest value that asks for no more.
+        most = target_milli(reading.metric.target) * spec.most_per_trigger[index]
+        if milli > most:
+            milli, note = most, f"asks for {spec.most_per_trigger[index]} at most ({MOST_PER_TRIGGER})"
+    return _Verdict(reading=reading, milli=milli, active=bool(outcome.active), note=note)
 
 
 def _judge_failure(
@@ -123,6 +134,24 @@ def _judge_failure(
     except ScalerError as failed:
         return _Verdict(reading=reading, error=failed)
     return _Verdict(reading=reading, milli=milli, active=True, in_fallback=True, note="fallback")
+
+
+def _require_all(verdicts: Sequence[_Verdict], whole: Evaluation) -> Evaluation:
+    """Let the object be active only if each trigger is; else the HPA is told 0 of all, so that none scales alone.
+
+    While one cannot be read, nothing is known of all of them: there is no value, and the HPA keeps its count. A trigger
+    in fallback counts as active.
+    """
+    if whole.failing:
+        return replace(whole, values=(), active=False)
+    idle = [one.name for one in verdicts if not one.active]
+    if not idle:
+        return whole
+    values = tuple(MetricValue(name=one.name, milli=0) for one in verdicts)
+    notes = [*whole.notes]
+    if len(idle) < len(verdicts):
+        notes.append(f"{whole.active_metrics[0]}: waits for {', '.join(idle[:_MOST_NAMED])} ({ACTIVE_WHEN})")
+    return replace(whole, values=values, active=False, notes=tuple(notes))
 
 
 def _compose(composite: Composite, verdicts: Sequence[_Verdict], parts: Evaluation) -> Evaluation:

@@ -47,9 +47,7 @@ def read_health(status: Mapping[str, Any]) -> dict[str, FallbackState]:
 
 
 def has_valid_fallback(spec: TriggersSpec) -> bool:
-    """Whether there is a fallback that can be computed. As in KEDA, a target such as "2.5" in scalingModifiers disables
-    it.
-    """
+    """Whether a fallback can be computed. As in KEDA, a target such as "2.5" in scalingModifiers disables it."""
     if spec.fallback is None:
         return False
     return spec.modifiers is None or _positive_integer(spec.modifiers.target) is not None
@@ -66,9 +64,7 @@ def shows_fallback(spec: ScalingSpec, health: Mapping[str, FallbackState]) -> bo
 
 
 def leaves_to_formula(spec: ScalingSpec) -> bool:
-    """Whether a trigger beyond its threshold is nil in the formula, for its `??` to catch, instead of the fallback's
-    value.
-    """
+    """Whether a trigger beyond its threshold is nil in the formula, for its `??` to catch, not the fallback's value."""
     return spec.modifiers is not None and spec.fallback is not None and spec.fallback.behavior == "scalingModifiers"
 
 
@@ -95,6 +91,8 @@ def fallback_milli(spec: ScalingSpec, metric: NamedMetric, workload: TargetCount
         raise suppressed
     replicas = float(_wanted_replicas(spec.fallback, workload.replicas, suppressed))
     if _is_value(spec, metric):
+        # The HPA multiplies a Value by the ready pods: with none of them no value asks for any count, so the failure
+        # stays one.
         if not workload.ready_pods:
             raise ScalerError(f"error performing fallback: no ready pods to divide by; {suppressed}")
         replicas /= workload.ready_pods

@@ -13,8 +13,8 @@ from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
 
 COMPOSITE_METRIC = "composite-metric"
+# Characters. The HPA controller asks with the name in the path of a URL, of which servers read some 8 000 bytes.
 LONGEST_NAME = 2_000
-"""Characters. The HPA controller asks with the name in the path of a URL, of which servers read some 8 000 bytes."""
 _NORMALISED = str.maketrans(dict.fromkeys("/.:%()", "-"))
 
 

@@ -223,10 +223,10 @@ def read_held_back(status: Mapping[str, Any], work: Work, generation: int, now: 
     The object's user may have written it: so it lasts no longer than a hold of ours, and its deaths are not counted.
     """
     own = status.get("kedaPy")
-    said = own.get("heldBack") if isinstance(own, dict) else None
-    if not isinstance(said, dict) or said.get("generation") != generation:
+    stored = own.get("heldBack") if isinstance(own, dict) else None
+    if not isinstance(stored, dict) or stored.get("generation") != generation:
         return None
-    deaths, until = said.get("deaths"), said.get("until")
+    deaths, until = stored.get("deaths"), stored.get("until")
     if not isinstance(deaths, int) or not isinstance(until, str):
         return None
     deaths = min(max(deaths, 0), MOST_DEATHS)

@@ -56,10 +56,10 @@ class Round:
     @property
     def errors(self) -> tuple[ScalerError, ...]:
         """Errors of the metrics that could not be read."""
-        return tuple(one.outcome for one in self.readings if isinstance(one.outcome, ScalerError))
+        return tuple(reading.outcome for reading in self.readings if isinstance(reading.outcome, ScalerError))
 
     @property
     def changes_at(self) -> datetime | None:
         """The first change that is known in advance, aware."""
-        outcomes = (one.outcome for one in self.readings if isinstance(one.outcome, Reading))
-        return min((one.changes_at for one in outcomes if one.changes_at is not None), default=None)
+        outcomes = (reading.outcome for reading in self.readings if isinstance(reading.outcome, Reading))
+        return min((outcome.changes_at for outcome in outcomes if outcome.changes_at is not None), default=None)

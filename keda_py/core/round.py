@@ -12,7 +12,7 @@ from typing import Literal
 
 from keda_py.core.activity import ActivityState, last_active_before, note_activity
 from keda_py.core.conditions import ConditionValue
-from keda_py.core.decision import Decision, Keep, Observation, ScaleTo, await_turn, decide
+from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, await_turn, decide
 from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import FallbackState
 from keda_py.core.metric_names import MetricSet
@@ -167,13 +167,20 @@ def _activity_after(judgement: Judgement, settled: Settlement) -> ActivityState 
     if facts.activity and facts.activity.inherited and judgement.seen.failing:
         return facts.activity
     until = judgement.evaluation.changes_at
-    return note_activity(settled.last_active, now=facts.now, monotonic=facts.monotonic, until=until)
+    activity = note_activity(settled.last_active, now=facts.now, monotonic=facts.monotonic, until=until)
+    if judgement.spec.after_scale_in and judgement.decision.reason in _BEFORE_COOLDOWN:
+        return replace(activity, inherited=True)  # the cooldown begins at the first look that finds it scaled in
+    return activity
+
+
+_BEFORE_COOLDOWN = (Reason.ACTIVATED, Reason.ACTIVE, Reason.SCALING_IN)
 
 
 def _stands_until(judgement: Judgement) -> datetime | None:
     facts, decision = judgement.facts, judgement.decision
     # A failed reading counts towards its threshold, and a formula may use the time, so the next round must be taken.
     unforeseen = judgement.seen.failing or judgement.evaluation.in_fallback or facts.metrics.composite is not None
+    # An action may have failed or been overtaken, so that the next round has to see what became of it.
     if unforeseen or not isinstance(decision.action, Keep):
         return facts.now
     return None if decision.look_again_at is None else max(decision.look_again_at, facts.now)

@@ -5,7 +5,7 @@ found by `spec_rules.py`. Behaviour reference: sections 1.2 (annotations) and 2.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, Sca
 from keda_py.core.metric_specs import CPU, MEMORY
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.core.values.own_annotations import GROUP, NO_SCALING, read_bounded_pause, read_scaling
 from keda_py.core.values.pause import PauseSpec, parse_bool_annotation, read_pause
 from keda_py.errors import ConfigError
 
@@ -56,6 +57,8 @@ class TriggersSpec:
     polling_interval: timedelta
     modifiers: ScalingModifiers | None = None
     fallback: Fallback | None = None
+    needs_all: bool = False
+    """All triggers have to be active for the object to be."""
     key: ObjectKey = field(init=False, repr=False, compare=False)
     """Key of the object that this is the spec of."""
 
@@ -81,8 +84,18 @@ class ScalingSpec(TriggersSpec):
     restore_original: bool
     pause: PauseSpec
     force_activation: bool
+    after_scale_in: bool = False
+    """The cooldown begins once the HPA has scaled in to its minimum."""
+    most_per_trigger: Mapping[int, int] = field(default_factory=dict)
+    """Replicas that a trigger may ask for at most, by its index."""
+    paused_by_owner: bool = False
+    """Its own annotations stop all scaling, whatever lies over the manifest."""
+    pause_over: bool = False
+    """Its own pause had an end, which has come: its annotations are still there."""
     ruled_by: str = ""
     """The overlay above the manifest, in words; "" without one."""
+    ruled_until: str = ""
+    """The time at which that overlay changes, as Kubernetes writes it; "" if it is not known."""
     released_by: str = ""
     """The reason why the last overlay was removed, in words."""
 
@@ -105,6 +118,10 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
     hpa = advanced.horizontal_pod_autoscaler_config if advanced else None
     modifiers = advanced.scaling_modifiers if advanced else None
     target = spec.scale_target_ref
+    pause, own = read_pause(meta.annotations), NO_SCALING
+    if any(name.startswith(GROUP) for name in meta.annotations):  # on few of many objects
+        pause = read_bounded_pause(meta.annotations)
+        own = read_scaling(meta.annotations, spec.triggers, formula=modifiers is not None)
     return ScalingSpec(
         namespace=meta.namespace,
         name=meta.name,
@@ -131,9 +148,21 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
         restore_original=bool(advanced and advanced.restore_to_original_replica_count),
         modifiers=modifiers if modifiers and modifiers != ScalingModifiers() else None,
         fallback=spec.fallback,
-        pause=read_pause(meta.annotations),
+        pause=pause,
+        paused_by_owner=pause.stopped,
         force_activation=parse_bool_annotation(meta.annotations, FORCE_ACTIVATION),
+        needs_all=own.needs_all,
+        after_scale_in=own.after_scale_in,
+        most_per_trigger=own.most_per_trigger,
     )
+
+
+def without_ended_pause(spec: ScalingSpec, now: datetime) -> ScalingSpec:
+    """Return the spec as its owner's pause leaves it at `now`: from its end on all pause annotations are as absent."""
+    until = spec.pause.until
+    if until is None or now < until:
+        return spec
+    return replace(spec, pause=PauseSpec(), paused_by_owner=False, pause_over=True)
 
 
 def _or(value: int | None, default: int) -> int:

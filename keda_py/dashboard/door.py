@@ -45,16 +45,16 @@ class Door:
         response.headers.update(HEADERS)
 
     def _why_not(self, request: web.Request) -> str:
-        ours = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost")}
+        hosts = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost")}
         # DNS rebinding: a foreign name that resolves to 127.0.0.1 arrives with that name as its Host.
-        if request.host not in ours:
+        if request.host not in hosts:
             return "this is not its address"
         origin = request.headers.get("Origin")
         # Browsers send no Origin with the GET of a page, and always one with a POST.
         if origin != f"http://{request.host}" and (origin is not None or request.method == "POST"):
             return "only its own page may ask"
-        given = request.headers.get(TOKEN, "").encode(errors="replace")
+        token = request.headers.get(TOKEN, "").encode(errors="replace")
         # In constant time, since other programs on this machine could measure how much of a guess was right.
-        if request.path.startswith("/api/") and not compare_digest(given, self.token.encode()):
+        if request.path.startswith("/api/") and not compare_digest(token, self.token.encode()):
             return "the token is missing or wrong; open the address that `keda-py dashboard` printed last"
         return ""

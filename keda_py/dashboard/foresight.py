@@ -24,8 +24,8 @@ from keda_py.kube.resources import (
 from keda_py.replay.reading.cluster import files_of, with_kind
 
 READ = (SCALED_OBJECTS, ENVIRONMENTS, OVERRIDES, CALENDARS, CLUSTER_CALENDARS, SCALING_SCHEDULES)
+# Pause between two rounds, in multiples of the time that the last one took: at most a quarter of the time is used.
 REST = 3.0
-"""Pause between two rounds, in multiples of the time that the last one took: at most a quarter of the time is used."""
 PAUSE_SECONDS = 0.5
 MOST_FILES = 100
 

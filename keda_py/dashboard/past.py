@@ -11,8 +11,7 @@ from typing import Any
 
 from keda_py.apis.foreign import map_at, text_at
 from keda_py.core.environment.decision.state import Phase
-from keda_py.core.values.durations import parse_time
-from keda_py.core.values.times import write_time
+from keda_py.core.values.times import parse_time, write_time
 from keda_py.errors import ConfigError
 
 BEHIND = timedelta(days=1)

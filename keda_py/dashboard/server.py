@@ -13,8 +13,7 @@ from aiohttp import web
 
 from keda_py.apis.foreign import text_at
 from keda_py.clock import Clock
-from keda_py.core.values.durations import parse_time
-from keda_py.core.values.times import write_time
+from keda_py.core.values.times import parse_time, write_time
 from keda_py.dashboard.door import Door
 from keda_py.dashboard.foresight import READ, Foresight
 from keda_py.dashboard.state import state_of
@@ -42,8 +41,8 @@ from keda_py.terminal.foreign import printable_values
 
 WATCHED = (*READ, SCALED_JOBS, *MEMBERS)
 POLL_SECONDS = 25.0
+# Pause after a change, so that changes that come together are shown together.
 GATHER_SECONDS = 0.3
-"""Pause after a change, so that changes that come together are shown together."""
 MOST_BYTES = 4096
 PAGES = {
     "/": ("index.html", "text/html"),

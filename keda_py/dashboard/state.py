@@ -86,13 +86,13 @@ def state_of(
 ) -> Fields:
     """Build the state, sorted, with times in UTC; `workloads` are further possible members of Environments."""
     objects, environments = sorted(objects, key=_place), sorted(environments, key=_place)
-    scaled = [one for one in objects if text_at(one, "kind") != SCALED_JOBS.kind]
+    scaled = [obj for obj in objects if text_at(obj, "kind") != SCALED_JOBS.kind]
     details = EnvironmentDetails(environments, [*scaled, *workloads])
     return {
         "now": write_time(now),
         "environments": [{**_environment(one, forecasts, now), **details.of(one)} for one in environments],
-        "overrides": [_override(one) for one in sorted(overrides, key=_place)],
-        "objects": [_object(one, forecasts, now) for one in objects],
+        "overrides": [_override(override) for override in sorted(overrides, key=_place)],
+        "objects": [_object(obj, forecasts, now) for obj in objects],
         "unforeseen": [problem[:LONGEST_PROBLEM] for problem in islice(forecasts.problems, MOST_PROBLEMS)],
     }
 
@@ -104,20 +104,20 @@ def _place(live: Fields) -> tuple[str, str]:
 def _object(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
     recent = write_time(now - BEHIND)
     changes = read_history(map_at(live, "status"))
-    before = [one for one in changes if one["time"] < recent][-1:]  # what held when the day began
+    before = [change for change in changes if change["time"] < recent][-1:]  # what held when the day began
     line = line_of(live, Times(now=now)).fields()
     place = (str(line["kind"]), *_place(live))
     return {
         **line,
         "replicas": _replicas(changes),
-        "changes": [*before, *(one for one in changes if one["time"] >= recent)],
+        "changes": [*before, *(change for change in changes if change["time"] >= recent)],
         "past": past_of_object(live, changes, now),
         **_forecast_fields(place, forecasts, now),
     }
 
 
 def _replicas(changes: Iterable[Fields]) -> int | None:
-    counts = [map_at(one, "replicas").get("after") for one in changes]
+    counts = [map_at(change, "replicas").get("after") for change in changes]
     return counts[-1] if counts else None
 
 
@@ -131,7 +131,7 @@ def _forecast_fields(place: Place, forecasts: Forecasts, now: datetime) -> Field
         "planned": list(_planned(subject, now))[:MOST_SPANS],
         "upcoming": list(_upcoming(subject, now))[:MOST_MOVES],
         "windows": list(subject.notes),
-        "findings": [one.message for one in subject.findings],
+        "findings": [finding.message for finding in subject.findings],
         "assumes": list(subject.timeline.assumes),
     }
 
@@ -169,7 +169,7 @@ def _environment(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
 
 def _still_up(status: Mapping[str, Any]) -> str:
     """Return the condition's message about members that are still up; "" while its waves are falling asleep."""
-    asleep = [one for one in maps_at(status, "conditions") if one.get("type") == "Asleep"]
+    asleep = [condition for condition in maps_at(status, "conditions") if condition.get("type") == "Asleep"]
     sentences = [text_at(one, "message") for one in asleep if one.get("reason") == STILL_UP]
     return "" if map_at(status, "transition") else "".join(sentences[:1])
 

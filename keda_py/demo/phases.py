@@ -87,7 +87,7 @@ class Phases:
 def _writer_of(live: Obj) -> str:
     """Return the field manager that wrote the count last."""
     entries = maps_at(live["metadata"], "managedFields")
-    found = [one for one in entries if "f:replicas" in map_at(one, "fieldsV1", "f:spec")]
+    found = [entry for entry in entries if "f:replicas" in map_at(entry, "fieldsV1", "f:spec")]
     return max(((text_at(one, "time"), text_at(one, "manager")) for one in found), default=("", ""))[1]
 
 
@@ -106,7 +106,7 @@ def _phase_sentence(status: Obj) -> str:
 def _why(status: Obj, note: str) -> str:
     """Explain the phase: who contests a count, and while awake, which members are not ready."""
     because = text_at(status, "because")
-    conditions = {text_at(one, "type"): one for one in maps_at(status, "conditions")}
+    conditions = {text_at(condition, "type"): condition for condition in maps_at(status, "conditions")}
     if note == "contested":
         return f"{because}; {text_at(conditions.get('Contested'), 'message')}"
     ready = conditions.get("Ready")
@@ -116,7 +116,7 @@ def _why(status: Obj, note: str) -> str:
 
 
 def _note(status: Obj, name: str) -> str:
-    contested = [one for one in maps_at(status, "conditions") if one.get("type") == "Contested"]
+    contested = [condition for condition in maps_at(status, "conditions") if condition.get("type") == "Contested"]
     if any(one.get("status") == "True" for one in contested):
         return "contested"
     if text_at(status, "override", "name"):

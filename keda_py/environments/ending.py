@@ -27,6 +27,7 @@ from keda_py.environments.overriding import ENVIRONMENT, target_of
 from keda_py.environments.requests import NOT_INSTALLED
 from keda_py.environments.show import times_of
 from keda_py.environments.words import override_asked, time_of
+from keda_py.environments.zones import OverrideTimes, read_override_times
 from keda_py.errors import ConfigError, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import OVERRIDES, Obj
@@ -55,7 +56,7 @@ def end(kubeconfig: str, wish: Ending, choice: Choice, printing: Printing) -> in
 
 async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: str) -> PlannedAction:
     """Propose the Overrides that would end, and say what rules then. Raises ConfigError, KubeError."""
-    times = times_of(client)
+    times = await read_override_times(client, "" if choice.everywhere else namespace, times_of(client))
     if choice.is_single:
         meant = [await _of_one(client, namespace, replace(wish, name="".join(choice.names)), times)]
     elif choice.names:
@@ -73,8 +74,9 @@ async def propose(wish: Ending, choice: Choice, client: KubeClient, namespace: s
     )
 
 
-async def end_overrides(client: KubeClient, namespace: str, wish: Ending, times: Times) -> tuple[list[str], list[Obj]]:
+async def end_overrides(client: KubeClient, namespace: str, wish: Ending, reader: Times) -> tuple[list[str], list[Obj]]:
     """End Overrides; (sentences, the Overrides as they were). Raises ConfigError, KubeError."""
+    times = await read_override_times(client, namespace, reader)
     meant = await _of_one(client, namespace, wish, times)
     if wish.dry_run:
         return [*meant.tell(times, done=False), _DRY], [_body(one) for one in meant.ending]
@@ -90,30 +92,32 @@ class _OverridesToEnd:
     ending: Sequence[Override]
     known: Sequence[Override]
 
-    def tell(self, times: Times, *, done: bool, with_place: bool = False) -> Iterator[str]:
+    def tell(self, times: OverrideTimes, *, done: bool, with_place: bool = False) -> Iterator[str]:
         """Say what ends, or has ended, and what rules then."""
         place = f"{self.namespace}: " if with_place else ""
         return (f"{place}{line}" for line in _sentences(self.ending, self.known, times, done=done))
 
 
-async def _existing_overrides(client: KubeClient, namespace: str, times: Times) -> list[Override]:
+async def _existing_overrides(client: KubeClient, namespace: str, times: OverrideTimes) -> list[Override]:
     return [one for one in await _read(client, namespace) if not _is_over(one, times)]
 
 
-async def _of_one(client: KubeClient, namespace: str, wish: Ending, times: Times) -> _OverridesToEnd:
+async def _of_one(client: KubeClient, namespace: str, wish: Ending, times: OverrideTimes) -> _OverridesToEnd:
     known = await _existing_overrides(client, namespace, times)
     return _OverridesToEnd(namespace=namespace, ending=_named(known, wish, namespace, times), known=known)
 
 
-def _named(known: Sequence[Override], wish: Ending, namespace: str, times: Times) -> list[Override]:
+def _named(known: Sequence[Override], wish: Ending, namespace: str, times: OverrideTimes) -> list[Override]:
     meant = _matching(known, wish.name, namespace)
     if len(meant) > 1 and not wish.everything:
-        listed = "; ".join(f"{PREFIX}{_name(one)}: {override_asked(one, times)}" for one in meant[:_MOST_NAMED])
+        listed = "; ".join(f"{PREFIX}{_name(one)}: {override_asked(one, times.of(one))}" for one in meant[:_MOST_NAMED])
         raise ConfigError(f"{len(meant)} Overrides are meant, name one of them, or give --all: {listed}", field="NAME")
     return meant
 
 
-async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Choice, times: Times) -> _OverridesToEnd:
+async def _of_names(
+    client: KubeClient, namespace: str, wish: Ending, choice: Choice, times: OverrideTimes
+) -> _OverridesToEnd:
     """Find the Overrides of several names: one each, or with --all any number. Raises ConfigError with all mistakes."""
     known, found, wrong = await _existing_overrides(client, namespace, times), set[str](), list[str]()
     for name in choice.names:
@@ -126,7 +130,7 @@ async def _of_names(client: KubeClient, namespace: str, wish: Ending, choice: Ch
     return _OverridesToEnd(namespace=namespace, ending=[one for one in known if _name(one) in found], known=known)
 
 
-async def _of_many(client: KubeClient, namespace: str, choice: Choice, times: Times) -> list[_OverridesToEnd]:
+async def _of_many(client: KubeClient, namespace: str, choice: Choice, times: OverrideTimes) -> list[_OverridesToEnd]:
     """Find Overrides by namespace: all with `-A`; with `-l` those about Environments that have these labels."""
     known = await _existing_overrides(client, "" if choice.everywhere else namespace, times)
     labelled = None
@@ -155,7 +159,7 @@ def _is_about(one: Override, namespace: str, environments: Collection[tuple[str,
     return any(where == namespace and target.name in ("", name) for where, name in environments)
 
 
-async def _delete_all(meant: Sequence[_OverridesToEnd], times: Times, client: KubeClient) -> CommandResult:
+async def _delete_all(meant: Sequence[_OverridesToEnd], times: OverrideTimes, client: KubeClient) -> CommandResult:
     """Delete the Overrides; a refusal does not stop the others. Raises KubeError for a single one."""
     lines, ended, failed = list[str](), list[Obj](), list[str]()
     number = sum(len(each.ending) for each in meant)
@@ -179,9 +183,11 @@ def _body(one: Override) -> Obj:
     return one.model_dump(by_alias=True, exclude_defaults=True)
 
 
-def _sentences(meant: Sequence[Override], known: Sequence[Override], times: Times, *, done: bool) -> Iterator[str]:
+def _sentences(
+    meant: Sequence[Override], known: Sequence[Override], times: OverrideTimes, *, done: bool
+) -> Iterator[str]:
     for one in meant:
-        yield f"Override {_name(one)} {'is ended' if done else 'would end'}: {override_asked(one, times)}"
+        yield f"Override {_name(one)} {'is ended' if done else 'would end'}: {override_asked(one, times.of(one))}"
     kept = [one for one in known if one not in meant and _has_begun(one, times)]
     for target in sorted({_target(one) for one in meant if _has_begun(one, times)}, key=str):
         rules = [f"Override {_name(one)}" for one in kept if _target(one) == target]
@@ -238,14 +244,14 @@ def _name(one: Override) -> str:
     return one.metadata.name
 
 
-def _is_over(one: Override, times: Times) -> bool:
+def _is_over(one: Override, times: OverrideTimes) -> bool:
     ends = time_of(one.status.ends)
-    return one.status.phase == _ENDED or (ends is not None and ends <= times.now)
+    return one.status.phase == _ENDED or (ends is not None and ends <= times.reader.now)
 
 
-def _has_begun(one: Override, times: Times) -> bool:
+def _has_begun(one: Override, times: OverrideTimes) -> bool:
     starts = time_of(one.status.starts)
-    return starts is None or starts <= times.now
+    return starts is None or starts <= times.reader.now
 
 
 async def _delete(client: KubeClient, namespace: str, name: str) -> None:

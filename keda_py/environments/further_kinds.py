@@ -18,8 +18,8 @@ from keda_py.kube.scale import read_scale
 
 Key = tuple[str, str]
 """(kind, name)."""
+# Bounds on the requests for counts, at a time and in all: one page must not flood the API server.
 AT_ONCE, MOST_COUNTED = 20, 500
-"""Bounds on the requests for counts, at a time and in all: one page must not flood the API server."""
 
 
 async def list_further(client: KubeClient, spec: EnvironmentSpec) -> tuple[dict[Key, Obj], list[str]]:
@@ -43,7 +43,7 @@ async def list_further(client: KubeClient, spec: EnvironmentSpec) -> tuple[dict[
 
 def _is_member(spec: EnvironmentSpec, live: Obj) -> bool:
     """Whether it may be a member; an object that has a controller is scaled by that."""
-    owned = any(one.get("controller") is True for one in maps_at(live, "metadata", "ownerReferences"))
+    owned = any(reference.get("controller") is True for reference in maps_at(live, "metadata", "ownerReferences"))
     return not owned and spec.takes(texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations"))
 
 

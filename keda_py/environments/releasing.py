@@ -37,8 +37,8 @@ from keda_py.kube.transport import Request
 from keda_py.operator.controller.finalizer import remove_finalizer
 from keda_py.operator.environments.known.native_hpas import write_mark
 
+# Field manager of these writes: the operator takes them for a person's, not for its own.
 FIELD_MANAGER = "kubectl-keda_py"
-"""Field manager of these writes: the operator takes them for a person's, not for its own."""
 ATTEMPTS = 3
 _WORKLOADS = {kind.kind: kind.api_version for kind in (DEPLOYMENTS, STATEFUL_SETS)}
 _TAKEN = (Stage.FALLING, Stage.DOWN, Stage.RISING, Stage.PINNED)

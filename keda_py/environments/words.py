@@ -8,7 +8,7 @@ from keda_py.apis.environments.override import Override
 from keda_py.core.environment.decision.members import MemberReason
 from keda_py.core.environment.decision.state import Phase, Stage
 from keda_py.core.environment.decision.still_up import in_words
-from keda_py.core.values.durations import parse_optional_time
+from keda_py.core.values.times import parse_optional_time
 from keda_py.errors import ConfigError
 from keda_py.terminal.times import Times, rough_duration, spoken_duration
 

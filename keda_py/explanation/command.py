@@ -117,7 +117,7 @@ def _lines(sentences: Sequence[str], width: int, height: int | None) -> Text:
 async def _look_at_scaled(client: KubeClient, about: NamedObject, wanted: ExplainOptions) -> View:
     insight = await ask_insight(client, about)
     now = datetime.fromisoformat(insight["now"]["time"])
-    since = parse_since(wanted.since, now) if wanted.since else None
+    since = parse_since(wanted.since, now, user_zone()) if wanted.since else None
     if since is not None:
         changes = [one for one in insight["changes"] if datetime.fromisoformat(one["time"]) >= since]
         insight = {**insight, "changes": changes}
@@ -131,8 +131,9 @@ async def _look_at_scaled(client: KubeClient, about: NamedObject, wanted: Explai
 
 
 async def _look_back(client: KubeClient, wanted: ExplainOptions) -> View:
-    now = SystemClock().now()
-    night = night_of(await list_objects(client, wanted.namespace), parse_since(wanted.since, now), now)
+    times, rulers = times_of(client), await read_rulers(client, wanted.namespace)
+    since = parse_since(wanted.since, times.now, times.reader)
+    night = night_of(await list_objects(client, wanted.namespace), since, times, rulers)
     return View(
         page=lambda width, height: night_page(night, width, height),
         lines=night_lines(night),

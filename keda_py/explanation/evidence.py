@@ -130,8 +130,8 @@ def who_set_the_count(live: Obj) -> ByHand | None:
 
 def _time_of(event: Obj) -> datetime | None:
     series = event.get("series") or {}
-    given = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
-    return next((at for text in given if (at := _parsed(text)) is not None), None)
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return next((at for text in times if (at := _parsed(text)) is not None), None)
 
 
 def _parsed(text: object) -> datetime | None:

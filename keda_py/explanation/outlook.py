@@ -209,18 +209,30 @@ def _own_sleep(scene: Scene) -> _OwnForecast:
 
 
 def _timed_sleep(scene: Scene) -> _OwnForecast:
-    busy = [_name(one) for one in scene.polled if one.get("active") or one.get("fallback")]
-    is_cooling = scene.last.get("reason") == Reason.COOLING_DOWN
-    goes = _count_in_words(scene.lowest)
-    if not is_cooling and not any(is_open(window, scene.now) for window in scene.windows):
-        what = f"{_listed(busy)} {_has(busy)} nothing to do" if busy else "there is nothing to do"
-        return _OwnForecast(f"{goes} once {what} for {spoken_duration(scene.spec.cooldown)}", depends=True)
+    reason, goes = scene.last.get("reason"), _count_in_words(scene.lowest)
+    # What a source says decides about all triggers together, also while a window is open.
+    is_unknown = scene.spec.needs_all and bool(scene.wakers)
+    if reason == Reason.SCALING_IN:
+        left, floor = spoken_duration(scene.spec.cooldown), max(scene.spec.min_replicas, 1)
+        return _OwnForecast(f"{goes} {left} after its HPA has scaled it in to {floor}", depends=True)
+    if reason != Reason.COOLING_DOWN and (is_unknown or not any(is_open(one, scene.now) for one in scene.windows)):
+        return _OwnForecast(f"{goes} once {_idle(scene)} for {spoken_duration(scene.spec.cooldown)}", depends=True)
     found = scene.find(scene.plan, below=scene.lowest + 1)
     if found.step is None:
         return _OwnForecast("does not sleep: a window is always open" if found.is_known else "")
     if found.step.ruled:
         return _OwnForecast("")
     return _OwnForecast(f"{goes} {_at(scene, found.step)}{_unless(scene)}", at=found.step.at)
+
+
+def _idle(scene: Scene) -> str:
+    """Describe what has to last for the cooldown before it sleeps."""
+    busy = [_name(one) for one in scene.polled if one.get("active") or one.get("fallback")]
+    if scene.spec.needs_all:
+        what = "one of its triggers has not been active"
+    else:
+        what = f"{_listed(busy)} {_has(busy)} nothing to do" if busy else "there is nothing to do"
+    return f"{what}, and its HPA has scaled it in," if scene.spec.after_scale_in else what
 
 
 def _count_in_words(count: int) -> str:
@@ -241,6 +253,8 @@ def _unless(scene: Scene) -> str:
 
 def _coming_up(scene: Scene, count: int) -> Iterator[str]:
     soon = f"as soon as {_listed(scene.wakers, 'or')} is active" if scene.wakers else ""
+    if scene.wakers and scene.spec.needs_all:
+        soon = "as soon as all of its triggers are active"
     if scene.spec.pause.scale_out:
         yield "does not wake: scaling out is paused by annotation"
         return

@@ -12,6 +12,7 @@ from rich.text import Text
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
 from keda_py.core.meaning.causes import active_in_words
+from keda_py.core.values.own_annotations import PAUSED_UNTIL
 from keda_py.explanation.evidence import NOTHING, Evidence
 from keda_py.explanation.outlook import foretell, scene_of
 from keda_py.explanation.zones import zone_of, zone_of_plan
@@ -37,6 +38,7 @@ _MEANINGS = {
     Reason.TRIGGERS_FAIL: "stays as it is: triggers fail and there is no fallback",
     Reason.SCALE_IN_PAUSED: "should sleep, but scaling in is paused by annotation",
     Reason.CLUSTER_UNKNOWN: "should sleep, but the cluster has been out of sight for too long",
+    Reason.SCALING_IN: "nothing to do; its HPA scales in first, then the cooldown begins",
     Reason.COOLING_DOWN: "nothing to do; cooling down",
     Reason.DEACTIVATED: "went to sleep",
     Reason.RAISED_TO_MIN: "was raised",
@@ -46,6 +48,7 @@ _JOB_MEANINGS = {
     JobReason.CLUSTER_UNKNOWN: "no Jobs are created: the cluster has been out of sight for too long",
     JobReason.CREATE_FAILED: "Jobs were refused by the API server",
     JobReason.CREATED: "created Jobs",
+    JobReason.NAMESPACE_FULL: "no Jobs are created: all ScaledJobs of the namespace have as many as they may together",
     JobReason.SOME_TRIGGERS_FAIL: "goes by the triggers that answer; others fail",
     JobReason.ENOUGH: "there are enough Jobs for what waits, or as many as there may be",
     JobReason.TRIGGERS_FAIL: "creates no Jobs: triggers fail",
@@ -121,12 +124,18 @@ def headline(insight: Mapping[str, Any], times: Times) -> str:
     last = insight.get("last")
     if paused and "nextPoll" not in insight["now"]:
         wrong = f"not scaled: {troubles[0].get('message', '')}; besides it is " if troubles else ""
-        return f"{wrong}{f'{ruler}; {_RULED}' if ruler else _PAUSED}"
+        return f"{wrong}{f'{ruler}; {_RULED}' if ruler else _paused(paused[0], times)}"
     if "nextPoll" not in insight["now"]:
         return f"not scaled: {troubles[0].get('message', '')}" if troubles else "not looked at yet"
     if last is None:
         return "not looked at yet"
     return f"{_count(last)}, {last['reason']}: {_meaning(last, times)}{f'; {ruler}' if ruler else ''}"
+
+
+def _paused(condition: Mapping[str, Any], times: Times) -> str:
+    """Describe a pause by annotation, with its end if it has one."""
+    until = str(condition.get("message", "")).partition(": until ")[2]
+    return f"paused by annotation {PAUSED_UNTIL}, until {times.localised(until)}; {_RULED}" if until else _PAUSED
 
 
 def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Iterator[str]:

@@ -14,6 +14,7 @@ from keda_py.environments.words import change_of
 from keda_py.environments.zones import CalendarZones, list_zones
 from keda_py.errors import ConfigError, Forbidden
 from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import SCALED_OBJECTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,11 @@ class Rulers:
             return None
         goes, at = change_of(environment.status) or ("", None)
         return Ruler(goes=goes, at=at, zone=self.zones.of(environment))
+
+    def zone_of(self, live: Obj) -> ZoneInfo | None:
+        """Return the zone of a ScaledObject's Environment; None without one, and for a ScaledJob."""
+        ruler = self.of(live) if live.get("kind", SCALED_OBJECTS.kind) == SCALED_OBJECTS.kind else None
+        return ruler.zone if ruler is not None else None
 
 
 NONE = Rulers()

@@ -26,7 +26,7 @@ def zone_of(manifest: Mapping[str, Any] | None) -> ZoneInfo | None:
 
 def zone_of_rule(live: Mapping[str, Any], sources: Sequence[ManifestSource]) -> ZoneInfo | None:
     """Return the zone of an Override's Environment, or of a ScalingSchedule's hours or first Calendar, or None."""
-    bodies = {(one.body["kind"], name_of(one.body)): one.body for one in sources}
+    bodies = {(source.body["kind"], name_of(source.body)): source.body for source in sources}
     spec = map_at(live, "spec")
     name = text_at(spec, "target", "name") if text_at(spec, "target", "kind") == "Environment" else ""
     is_override = text_at(live, "kind") == "Override"
@@ -54,8 +54,8 @@ def zone_of_plan(plan: NamespacePlan) -> ZoneInfo | None:
     for environment in plan.environments:
         if environment.calendar is not None:
             return environment.calendar.zone
-    for one in plan.objects:
-        schedule = schedule_of(plan.schedules, one.spec.name, one.spec.labels)
+    for obj in plan.objects:
+        schedule = schedule_of(plan.schedules, obj.spec.name, obj.spec.labels)
         if schedule is not None:
             return next((period.calendar.zone for period in schedule.periods), None)
     return None

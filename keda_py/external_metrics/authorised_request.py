@@ -12,10 +12,10 @@ from keda_py.core.values.selectors import LabelSelector
 from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.caller import Caller
 
+# Cached selectors, and their longest text: HPAs repeat short ones, and parsing one costs 10 us. 4 MB at most.
 REMEMBERED, LONGEST_REMEMBERED = 4096, 256
-"""Cached selectors, and their longest text: HPAs repeat short ones, and parsing one costs 10 us. 4 MB at most."""
+# Characters; parsing a selector of 8 KB would block the event loop for 15 ms.
 LONGEST = 4096
-"""Characters; parsing a selector of 8 KB would block the event loop for 15 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

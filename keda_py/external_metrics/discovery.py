@@ -174,11 +174,11 @@ def document_for(path: str, accept: str) -> Document:
     if path == "/apis":
         for wanted in accept.split(","):
             kind, *parameters = (part.strip() for part in wanted.split(";"))
-            given = dict(part.partition("=")[::2] for part in parameters)
-            if kind == "application/json" and given.get("as") != "APIGroupDiscoveryList":
+            values = dict(part.partition("=")[::2] for part in parameters)
+            if kind == "application/json" and values.get("as") != "APIGroupDiscoveryList":
                 break
-            if kind == "application/json" and given.get("v") in _AGGREGATED:
-                return _AGGREGATED[given["v"]]
+            if kind == "application/json" and values.get("v") in _AGGREGATED:
+                return _AGGREGATED[values["v"]]
     return DOCUMENTS[path]
 
 

@@ -18,8 +18,8 @@ from keda_py.external_metrics.discovery import GROUP_VERSION
 from keda_py.external_metrics.query import QueryError
 from keda_py.serving.statuses import bad_request, internal_error
 
+# Rendered answers, reused within their second (their timestamp's resolution). 1 MB at most.
 REMEMBERED = 1024
-"""Rendered answers, reused within their second (their timestamp's resolution). 1 MB at most."""
 
 
 class Questions(Protocol):
@@ -42,12 +42,12 @@ class ExternalMetrics:
 
     async def answer(self, question: AuthorisedRequest) -> ApiResponse:
         """Return an ExternalMetricValueList. Raises StatusError, with KEDA's text if no ScaledObject is named."""
-        asked = question.selection
-        if asked.problem:
-            raise bad_request(f"{asked.problem}; write labelSelector={NAME_LABEL}=NAME")
-        if not asked.scaled_object:
+        selection = question.selection
+        if selection.problem:
+            raise bad_request(f"{selection.problem}; write labelSelector={NAME_LABEL}=NAME")
+        if not selection.scaled_object:
             raise internal_error("scaledObject name is not specified")
-        wanted = question.namespace, question.metric, asked.scaled_object
+        wanted = question.namespace, question.metric, selection.scaled_object
         # Answered here if the readings are still shared or cached: without a task switch, and with the rendered body.
         values = self._query.cached_answer(*wanted)
         if values is None:

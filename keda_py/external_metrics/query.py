@@ -24,10 +24,10 @@ from keda_py.errors import ConfigError, KedaPyError, ScalerError
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSet
 
+# KEDA's prefix, from gRPC: it appears in the HPA's conditions, and people search for it.
 PREFIX = "rpc error: code = Unknown desc = error when getting metric values "
-"""KEDA's prefix, from gRPC: it appears in the HPA's conditions, and people search for it."""
+# The HPA controller works on few HPAs at once, so a namespace whose formulas wait must not block it for long.
 TURN_SECONDS = 2.0
-"""The HPA controller works on few HPAs at once, so a namespace whose formulas wait must not block it for long."""
 _NO_TURN = "formulas of this namespace take more than a tenth of the time; make them simpler or poll less often"
 
 
@@ -59,6 +59,13 @@ class _CachedValues:
         return self.spec is spec and all(map(is_, self.readings, readings))
 
 
+def _asked_for(evaluation: Evaluation, spec: ScalingSpec, metric: str) -> tuple[MetricValue, ...]:
+    """Return the values of the metric that was asked for, where all were read: the HPA adds up what it is told."""
+    if not spec.needs_all:
+        return evaluation.values
+    return tuple(value for value in evaluation.values if value.name.lower() == metric.lower())
+
+
 class Query:
     """Answers of the HPA's requests. `specs` finds the spec of an object whose scalers are not built yet."""
 
@@ -70,9 +77,7 @@ class Query:
         self._cached: WeakKeyDictionary[ScalerSet, dict[str, _CachedValues]] = WeakKeyDictionary()
 
     def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
-        """Return the values computed earlier from the very readings that `answer` would use; None if it has to be
-        called.
-        """
+        """Return the values computed before from the readings that `answer` would use; None if it has to be called."""
         key = ObjectKey(ScalingSpec.kind, namespace, scaled_object)
         built = self._readings.built(key)
         by_metric = self._cached.get(built) if built is not None else None
@@ -95,10 +100,11 @@ class Query:
             raise QueryError(f"{PREFIX}{error}") from None
         if evaluation.refuses:
             raise QueryError(f"{PREFIX}metric:{metric} encountered error")
+        values = _asked_for(evaluation, spec, metric)
         # Not cached: a fallback's value depends on the target's replicas, and a formula may use the time.
         if not seen.errors and metrics.composite is None:
-            self._remember(key, metric, _CachedValues(spec=spec, readings=seen.readings, values=evaluation.values))
-        return evaluation.values
+            self._remember(key, metric, _CachedValues(spec=spec, readings=seen.readings, values=values))
+        return values
 
     def _remember(self, key: ObjectKey, metric: str, values: _CachedValues) -> None:
         built = self._readings.built(key)

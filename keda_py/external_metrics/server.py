@@ -26,8 +26,8 @@ from keda_py.serving.statuses import StatusError, internal_error, method_not_all
 
 log = logging.getLogger(__name__)
 
+# Longest time that an HPA's sync waits; a trigger's own time-out is 3 s.
 ANSWER_SECONDS = 10.0
-"""Longest time that an HPA's sync waits; a trigger's own time-out is 3 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,8 +28,8 @@ from keda_py.serving.statuses import bad_request, unavailable
 
 log = logging.getLogger(__name__)
 
+# Shorter than our own time limit, so that our answer can name the upstream as the slow part.
 LONGEST_SECONDS = 8.0
-"""Shorter than our own time limit, so that our answer can name the upstream as the slow part."""
 CONNECTIONS = 16
 AT_ONCE = 128
 """Requests under way, including those that wait for a connection."""
@@ -62,6 +62,7 @@ class Upstream:
         self._peer = peer
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=CONNECTIONS),
+            # No state between requests: a cookie that the upstream sets for one caller must not go with the next.
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(),
@@ -74,9 +75,7 @@ class Upstream:
         await self._session.close()
 
     async def ask(self, namespace: str, metric: str, selector: str) -> ApiResponse:
-        """Return the upstream's answer, a list or its refusal. Raises StatusError 503 without one, 400 for a bad
-        name.
-        """
+        """Return its answer, a list or its refusal. Raises StatusError 503 without one, 400 for a bad name."""
         url = self._url(namespace, metric, selector)
         # A slow upstream must not pile up requests in this process; HPAs ask again within seconds.
         if self._asking >= AT_ONCE:
@@ -108,8 +107,8 @@ class Upstream:
                 headers = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": "keda-py", "Via": _VIA}
                 if authorization := await self._peer.authorization():
                     headers["Authorization"] = authorization
-                asked = self._session.get(url, headers=headers, ssl=self._peer.trust(), allow_redirects=False)
-                async with asked as response:
+                request = self._session.get(url, headers=headers, ssl=self._peer.trust(), allow_redirects=False)
+                async with request as response:
                     return _passed_on(response, await _read(response))
         except TimeoutError:
             raise UpstreamError(f"did not answer within {self._seconds:g} s") from None

@@ -21,7 +21,7 @@ import orjson
 
 from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
-from keda_py.answers.tenants import tenant
+from keda_py.answers.work_context import current_work
 from keda_py.clock import Clock
 from keda_py.errors import NotLeading, ReadOnly, TooManyRequests, Unauthorized, Unavailable
 from keda_py.kube.refusals import error_from_answer
@@ -30,8 +30,8 @@ from keda_py.kube.transport import CONNECT_SECONDS, Request, Transport
 
 REQUEST_SECONDS = 30.0
 PAGE_SIZE = 500
+# Requests at once for one namespace; each takes a connection. Measured: a burst of 1 000 was no faster with 100.
 SHARE = 32
-"""Requests at once for one namespace; each takes a connection. Measured: a burst of 1 000 was no faster with 100."""
 ATTEMPTS = 5
 RETRY_AFTER_CAP = 30.0
 # A page of 500 objects of etcd's largest size (1.5 MiB) would be 750 MiB; real pages stay far below a third of that.
@@ -64,12 +64,23 @@ class Exchange:
     seconds: float
 
 
-class KubeClient:
-    """Async context manager. `observe` is called once per exchange with the API server, retries included.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLimits:
+    """Limits of a client's requests.
 
     `share` bounds the requests under way for one namespace; watches are not counted. `write_seconds` bounds everything
     but GET: a leader sets it below lease duration minus renew deadline, so that no write of its own is still on its way
-    when another replica takes over. `remedy` tells which right is missing after a 403, by the resource's metrics label.
+    when another replica takes over.
+    """
+
+    write_seconds: float = REQUEST_SECONDS
+    share: int = SHARE
+
+
+class KubeClient:
+    """Async context manager. `observe` is called once per exchange with the API server, retries included.
+
+    `remedy` tells which right is missing after a 403, by the resource's metrics label.
     """
 
     def __init__(
@@ -78,16 +89,15 @@ class KubeClient:
         kubeconfig: str = "",
         *,
         observe: Callable[[Exchange], None] = lambda _: None,
-        write_seconds: float = REQUEST_SECONDS,
-        share: int = SHARE,
+        limits: RequestLimits = RequestLimits(),
         remedy: Callable[[str], str] = lambda _: "",
     ) -> None:
         self.clock = clock
         self._transport = Transport(kubeconfig)
         self._observe = observe
-        self._write_seconds = write_seconds
+        self._write_seconds = limits.write_seconds
         self._remedy = remedy
-        self._requests = Connections(share)
+        self._requests = Connections(limits.share)
         self._may_write: Callable[[], bool] = lambda: True
         self._sending: Callable[[], AbstractContextManager[None]] = nullcontext
         self._writes = True
@@ -128,9 +138,7 @@ class KubeClient:
         return self._transport.url
 
     async def authorization(self) -> str:
-        """Return our Authorization header, re-read because tokens rotate; "" without credentials. Raises
-        Unavailable.
-        """
+        """Return our Authorization header, re-read as tokens rotate; "" without credentials. Raises Unavailable."""
         return await self._transport.authorization()
 
     async def get(self, path: ObjectPath) -> Obj:
@@ -182,9 +190,7 @@ class KubeClient:
         return await self.send(Request(method="DELETE", path=path.path, body=body, resource=path.label))
 
     async def send(self, request: Request) -> Obj:
-        """Send a request and return its answer, which must be a JSON object. Raises Unavailable for any other
-        answer.
-        """
+        """Send a request and return its answer, which must be a JSON object. Raises Unavailable for another."""
         body = await self.raw(request)
         try:
             answer = orjson.loads(body)
@@ -215,7 +221,7 @@ class KubeClient:
         Requests of the operator itself have no namespace and never wait: the Lease has to be renewed whatever tenants
         do.
         """
-        if not tenant():
+        if not current_work().namespace:
             yield
             return
         try:

@@ -18,8 +18,8 @@ from keda_py.kube.transport import Request
 
 REFRESH_SECONDS = 10.0
 MISSING_REMEMBERED = 256
+# Characters: a group is a DNS name (253), a version a DNS label (63), with a slash between them.
 LONGEST_VERSION = 253 + 1 + 63
-"""Characters: a group is a DNS name (253), a version a DNS label (63), with a slash between them."""
 SCALE_API_VERSION = "autoscaling/v1"
 
 
@@ -98,9 +98,7 @@ class Discovery:
         return known.kinds[kind]
 
     async def resource(self, name: str) -> Resource:
-        """Return the resource of a plural name: `secrets`, or `endpointslices.discovery.k8s.io` in its preferred
-        version.
-        """
+        """Find a resource by plural name: `secrets`, or `endpointslices.discovery.k8s.io` in the preferred version."""
         plural, _, group = name.partition(".")
         api_version = await self._preferred_version(group) if group else "v1"
         known = self._remember(api_version)

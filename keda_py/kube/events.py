@@ -12,6 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
@@ -29,7 +30,9 @@ EventType = Literal["Normal", "Warning"]
 
 CONTROLLER = "keda-operator"
 NOTE_BYTES = 1024
+# The API server's bounds: on a note, and on an action, a reason and the name of a reporting instance.
 WORD_CHARACTERS = 128
+# A name has at most 253 characters: these, a dot, and 16 random hexadecimal digits.
 NAME_CHARACTERS = 236
 SERIES_SECONDS = 360.0
 SERIES_WRITE_SECONDS = 10.0
@@ -111,7 +114,7 @@ class EventRecorder:
         metadata = regarding["metadata"]
         about = metadata.get("uid") or f"{metadata.get('namespace', '')}/{metadata['name']}"
         key = (about, event_type, action, reason, note)
-        now = self._clock.monotonic()
+        now, seen = self._clock.monotonic(), self._clock.now()
         series = self._series.get(key)
         if series is None or now - series.last_seen > SERIES_SECONDS:
             if self._allowed(about, now):
@@ -119,8 +122,10 @@ class EventRecorder:
             else:
                 self._drop(key, "too many for one object")
             return
-        series.count, series.last_seen, series.last_seen_wire = series.count + 1, now, self._wire_now()
+        series.count, series.last_seen, series.last_seen_wire = series.count + 1, now, _wire_time(seen)
         self._series.move_to_end(key)
+        # The first repeat is written at once, so that `kubectl describe` shows that it is one; later ones are
+        # collected.
         due = series.written == 1 or now - series.last_write >= SERIES_WRITE_SECONDS
         if due and not series.queued and self._allowed(about, now):
             self._enqueue(key, series)
@@ -271,7 +276,7 @@ class EventRecorder:
                 "name": _unique_name(metadata["name"]),
                 "namespace": metadata.get("namespace") or "default",
             },
-            "eventTime": self._wire_now(),
+            "eventTime": _wire_time(self._clock.now()),
             "reportingController": self._controller,
             "reportingInstance": self._instance[:WORD_CHARACTERS],
             "action": action[:WORD_CHARACTERS],
@@ -281,12 +286,13 @@ class EventRecorder:
             "type": event_type,
         }
 
-    def _wire_now(self) -> str:
-        return self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
 
 def _path(body: Obj) -> ObjectPath:
     return EVENTS.named(body["metadata"]["namespace"], body["metadata"]["name"])
+
+
+def _wire_time(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _wire_series(series: _Series) -> Obj:

@@ -25,8 +25,8 @@ from keda_py.errors import (
 QUOTED_CHARACTERS = 200
 RETRY_AFTER_DEFAULT = 1.0
 
+# Text in the authoriser's 403; quotas and admission webhooks answer with this code too, and need other remedies.
 _NO_RIGHT = re2.compile(r'cannot \S+ resource "')
-"""Text in the authoriser's 403; quotas and admission webhooks answer with this code too, and need other remedies."""
 
 _CLASSES: dict[int, type[KubeError]] = {
     401: Unauthorized,

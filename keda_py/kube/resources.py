@@ -144,13 +144,6 @@ SUBJECT_ACCESS_REVIEWS = Resource(
     plural="subjectaccessreviews",
     namespaced=False,
 )
-SELF_SUBJECT_ACCESS_REVIEWS = Resource(
-    group="authorization.k8s.io",
-    version="v1",
-    kind="SelfSubjectAccessReview",
-    plural="selfsubjectaccessreviews",
-    namespaced=False,
-)
 
 
 def resource_of(kind: KindRow) -> Resource:

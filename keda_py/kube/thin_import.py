@@ -15,8 +15,8 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import Any
 
+# Major versions. Add one only after `tests/kube/test_thin_import.py` has passed with it.
 TESTED = range(34, 37)
-"""Major versions. Add one only after `tests/kube/test_thin_import.py` has passed with it."""
 
 _LIBRARY = "kubernetes_asyncio"
 _DEFERRED = (_LIBRARY, f"{_LIBRARY}.client", f"{_LIBRARY}.client.models")
@@ -26,9 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def import_thinly() -> bool:
-    """Load only the library's configuration part. Return False if the library is loaded whole, now or on next
-    import.
-    """
+    """Load only the library's configuration part. Return False if the library is loaded whole, now or later."""
     if _LIBRARY in sys.modules:
         return False
     try:

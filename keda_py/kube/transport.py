@@ -70,9 +70,7 @@ class Transport:
 
     @asynccontextmanager
     async def exchange(self, request: Request, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a request and yield the answer, body unread. Raises Unavailable, also for errors while the body is
-        read.
-        """
+        """Send a request and yield the answer, body unread. Raises Unavailable, also while the body is read."""
         access = await self._current()
         access.in_flight += 1
         try:

@@ -37,6 +37,7 @@ _CLUSTER_ROLES: dict[str, list[Obj]] = {
     ],
 }
 HPA_CONTROLLER = "system:controller:horizontal-pod-autoscaler"
+# For metrics alone, which the controller reads as a client; it works on the store directly.
 _HPA_RULES = [
     {"apiGroups": ["metrics.k8s.io"], "resources": ["pods"], "verbs": ["list"]},
     {
@@ -45,7 +46,6 @@ _HPA_RULES = [
         "verbs": ["get", "list"],
     },
 ]
-"""For metrics alone, which the controller reads as a client; it works on the store directly."""
 _CLUSTER_BINDINGS = {
     "cluster-admin": (MASTERS,),
     "system:basic-user": ("system:authenticated",),

@@ -61,12 +61,12 @@ def _check_version(written: str) -> Iterator[Finding]:
 
 
 def _check_definitions(installation: Installation) -> Iterator[Finding]:
-    ours = {f"{resource.plural}.{resource.group}" for resource in KEDAS}
+    expected = {f"{resource.plural}.{resource.group}" for resource in KEDAS}
     there = {name_of(body): body for body in installation.of(CUSTOM_RESOURCE_DEFINITIONS)}
-    for name in sorted(ours & there.keys()):
+    for name in sorted(expected & there.keys()):
         yield from _check_owner(there[name])
         yield from _check_status(there[name])
-    missing = sorted(ours - there.keys())
+    missing = sorted(expected - there.keys())
     if installation.live and missing and "CustomResourceDefinition" not in installation.unread:
         message = f"not there: {', '.join(missing)}"
         yield Finding(severity=Severity.FINE, object="CustomResourceDefinitions", message=message, remedy=_APPLY)

@@ -56,8 +56,8 @@ def _is_program(deployment: Obj) -> bool:
 
 def _check_program(deployment: Obj) -> Iterator[Finding]:
     name, namespace = name_of(deployment), namespace_of(deployment)
-    given = _flags_of(deployment)
-    included = [word.strip() for word in given.get(_INCLUDE, "deployments").split(",") if word.strip()]
+    flags = _flags_of(deployment)
+    included = [word.strip() for word in flags.get(_INCLUDE, "deployments").split(",") if word.strip()]
     here = [word for word in included if word in DOWNSCALER_RESOURCES]
     yield Finding(
         severity=Severity.FINE,
@@ -69,8 +69,8 @@ def _check_program(deployment: Obj) -> Iterator[Finding]:
     )
     for word in sorted(set(included) - set(DOWNSCALER_RESOURCES)):
         yield _changes(deployment, f"includes {word}, which keda-py does not put down", "keep the program for them")
-    for flag in sorted(given.keys() - _KNOWN):
-        message = f"says --{flag}={given[flag]}, which keda-py has no setting for"
+    for flag in sorted(flags.keys() - _KNOWN):
+        message = f"says --{flag}={flags[flag]}, which keda-py has no setting for"
         yield _changes(deployment, message, f"write {_instead(flag)}")
 
 

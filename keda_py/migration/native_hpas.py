@@ -96,9 +96,9 @@ def _is_at_zero(hpa: Obj, installation: Installation) -> bool:
 
 def _is_of(scaled_object: Obj, hpa: Obj) -> bool:
     """Whether both scale one workload."""
-    ours, theirs = (map_at(one, "spec", "scaleTargetRef") for one in (scaled_object, hpa))
-    kinds = [text_at(one, "kind") or DEPLOYMENTS.kind for one in (ours, theirs)]
-    names = [text_at(one, "name") for one in (ours, theirs)]
+    scaled, hpa_target = (map_at(one, "spec", "scaleTargetRef") for one in (scaled_object, hpa))
+    kinds = [text_at(one, "kind") or DEPLOYMENTS.kind for one in (scaled, hpa_target)]
+    names = [text_at(one, "name") for one in (scaled, hpa_target)]
     return namespace_of(scaled_object) == namespace_of(hpa) and kinds[0] == kinds[1] and names[0] == names[1]
 
 

@@ -28,7 +28,7 @@ def check_time_limits(installation: Installation) -> Iterator[Finding]:
     limit, without = question_time_of(installation), list[str]()
     for resource in [resource_of(kind) for kind in KINDS if kind.has_triggers]:
         for body in installation.of(resource):
-            unlimited = [one for one in maps_at(body, "spec", "triggers") if _has_no_limit(one)]
+            unlimited = [trigger for trigger in maps_at(body, "spec", "triggers") if _has_no_limit(trigger)]
             without += [title_of(body)] if unlimited else []
             yield from _long_queries(body, unlimited, limit)
     if without:

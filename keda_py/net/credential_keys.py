@@ -67,8 +67,8 @@ def sharing_key(tenant: str, what: What, *credential: Secret) -> SharingKey:
 def check_sharing_key(key: object, where: str) -> None:
     """Check the type of a key from a plug-in that no type checker has seen. Raises ConfigError."""
     if not isinstance(key, CredentialKey | OpenKey):
-        made = "make it with keda_py.sdk.advanced.sharing_key, which takes the namespace and the credential"
-        raise ConfigError(f"{where} is a {type(key).__name__}: {made}", field=where)
+        remedy = "make it with keda_py.sdk.advanced.sharing_key, which takes the namespace and the credential"
+        raise ConfigError(f"{where} is a {type(key).__name__}: {remedy}", field=where)
 
 
 def _is_empty(part: Secret) -> bool:

@@ -105,9 +105,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityRule:
-    """Addresses that the installation allows: `hosts` are names, or `*.suffix` for all names below one, in lower
-    case.
-    """
+    """Addresses that the installation allows: `hosts` are names, or `*.suffix` for names below one, in lower case."""
 
     hosts: tuple[str, ...] = ()
     anywhere: bool = False

@@ -24,9 +24,7 @@ class Proxies:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Read the environment; upper-case names take precedence. Raises ConfigError if an address is not an HTTP
-        proxy.
-        """
+        """Read the environment; upper-case names come first. Raises ConfigError if an address is not an HTTP proxy."""
         exceptions = _variable(environment, "NO_PROXY").lower().split(",")
         return cls(
             http=_proxy_url(environment, "HTTP_PROXY"),
@@ -70,9 +68,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _matches(item: str, host: str, port: int | None) -> bool:
-    """Match an item of NO_PROXY: "*", an address, a network, or a domain (".example.com": subdomains only); with
-    `:port`.
-    """
+    """Match one of NO_PROXY: "*", an address, network or domain (".example.com": subdomains only); or `:port`."""
     if item == "*":
         return True
     if "/" in item:

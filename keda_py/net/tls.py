@@ -51,9 +51,7 @@ _WITHOUT_CERTIFICATE: WeakSet[ssl.SSLContext] = WeakSet()
 
 
 def may_present_certificate(context: ssl.SSLContext) -> bool:
-    """Return whether a context may have a client certificate; for one not made by `TlsContexts` that is unknown:
-    True.
-    """
+    """Return whether a context may have a client certificate; unknown, so True, if not made by `TlsContexts`."""
     return context not in _WITHOUT_CERTIFICATE
 
 
@@ -89,9 +87,7 @@ class TlsContexts:
         return context.get_ca_certs(binary_form=True)
 
     def trusts_directories(self, context: ssl.SSLContext) -> bool:
-        """Return whether a context was made here and verifies servers, so that it trusts the authorities of
-        `ca_dirs`.
-        """
+        """Return whether a context was made here and verifies servers, by the authorities of `ca_dirs`."""
         return context in self._verifying
 
     def pinned(self, certificate: bytes) -> ssl.SSLContext:

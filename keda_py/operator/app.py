@@ -80,7 +80,7 @@ async def run_operator(
 
 def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Part]:
     """Yield the parts that run from start to end, whether this replica leads or not."""
-    yield Watchdog(assembly.parts.instruments.process, trigger_types_by_module(), process).run
+    yield Watchdog(assembly.parts.shared.instruments.process, trigger_types_by_module(), process).run
     for component in assembly.components:
         yield from component.background
     if process.alone:
@@ -94,7 +94,7 @@ async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedel
     await asyncio.wait([working])
     await asyncio.sleep(delay.total_seconds())
     await assembly.serving.aclose()
-    await assembly.parts.readings.aclose()
+    await assembly.parts.shared.readings.aclose()
 
 
 async def _work(assembly: Assembly, started: Started) -> None:
@@ -118,7 +118,7 @@ async def _work(assembly: Assembly, started: Started) -> None:
 async def _follow(assembly: Assembly) -> None:
     """Keep what every active replica has to know, until cancelled."""
     on_steps = [tell for component in assembly.components for tell in component.on_clock_step]
-    clock = partial(watch_clock, assembly.parts.clock, on_steps)
+    clock = partial(watch_clock, assembly.parts.shared.clock, on_steps)
     await _together((clock, *(run for component in assembly.components for run in component.follow)))
 
 

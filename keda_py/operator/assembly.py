@@ -8,7 +8,6 @@ its `Component` says what runs and when. Another package is one more function fr
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -82,14 +81,14 @@ class Assembly:
             background=(parts.caches.run, parts.reader.run, self.admission.events.run, self.admission.run)
         )
         events = Component(
-            follow=(parts.events.run, self.cloud_events.run),
+            follow=(parts.shared.events.run, self.cloud_events.run),
             lead=(self.authentications.run,),
             on_lead=(self.cloud_events.take_over,),
         )
         serving = Component(
             background=(self.serving.run, self.rights.election.watch, self.standby_reader.run),
-            announce=(partial(self.serving.register, parts.client),),
-            lead=(partial(self.serving.guard, parts.client),),
+            announce=(partial(self.serving.register, parts.shared.client),),
+            lead=(partial(self.serving.guard, parts.shared.client),),
         )
         downscaler = (self.downscaler.component,) if self.downscaler is not None else ()
         first = (shared, events, self.environments.component, *downscaler, serving, *self.packages)
@@ -110,7 +109,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         (jobs.controller if key.kind == SCALED_JOBS.kind else objects.controller).on_reading(key)
 
     readings, overlays = readings_of(around, sources, rights.owns, on_reading), SpecOverlays()
-    shared, specs = _shared(around, sources, readings, rights), overlays.over(AS_WRITTEN)
+    shared, specs = _shared(around, sources, readings, rights), overlays.over(AS_WRITTEN, around.clock.now)
     parts = scaled_object_parts_of(shared, sources.caches, sources.discovery, sources.reader, specs)
     objects = assemble_scaled_objects(parts, settings.scaling.scaled_object_workers, rights.shares)
     overlays.subscribe(objects.controller.on_overlay)
@@ -147,9 +146,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
 def _shared(around: OperatorInputs, sources: Sources, readings: Readings, rights: Rights) -> Dependencies:
     """What every kind works with. All writes go through a client that refuses what is not ours to write."""
     settings = around.settings
-    # Only a share that shrinks has to wait for the writes that are under way.
-    counted = sending if settings.leadership.shards else nullcontext
-    writer = around.client.guarded(partial(may_write, rights.leads), counted)
+    writer = around.client.guarded(partial(may_write, rights.leads), sending)
     # Our part of the cluster's budget: each slot has the same, also while it is vacant.
     activations = settings.scaling.activations_per_second / max(settings.leadership.shards, 1)
     return Dependencies(
@@ -179,7 +176,7 @@ def _authentications(parts: ScaledObjectDependencies, jobs: ScaledJobParts) -> A
 
 def _cloud_events(around: OperatorInputs, parts: ScaledObjectDependencies, rights: Rights) -> CloudEventSources:
     cluster = around.settings.cluster
-    destinations = Destinations(around.http, cluster, parts.resolver)
+    destinations = Destinations(around.http, cluster, parts.shared.resolver)
     return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere, tells=rights.leads)
 
 
@@ -212,7 +209,7 @@ log = logging.getLogger(__name__)
 
 async def shut_down(assembly: Assembly) -> None:
     """Write what is left if we may, then let the next replica lead; no replica waits for slow receivers of events."""
-    rights, events = assembly.rights, assembly.parts.events
+    rights, events = assembly.rights, assembly.parts.shared.events
     seconds = FLUSH_SECONDS if rights.is_alone else HANDOVER_SECONDS
     try:
         async with asyncio.timeout(seconds):

@@ -73,8 +73,8 @@ def correct_api_service(service: tuple[str, str], live: Obj | None, ca: bytes) -
     spec = live["spec"]
     backend = spec.get("service") or {}
     if (backend.get("namespace"), backend.get("name")) != service:
-        found, ours = f"{backend.get('namespace')}/{backend.get('name')}", "/".join(service)
-        message = f"spec.service is {found}: {spec.get('group')} is served by another Service; set it to {ours}"
+        found, own = f"{backend.get('namespace')}/{backend.get('name')}", "/".join(service)
+        message = f"spec.service is {found}: {spec.get('group')} is served by another Service; set it to {own}"
         raise ConfigError(message, field="spec.service")
     bundle = b64encode(ca).decode()
     if spec.get("caBundle") == bundle and not spec.get("insecureSkipTLSVerify"):
@@ -87,7 +87,7 @@ def correct_webhooks(live: Obj | None, ca: bytes) -> Obj | None:
     """With our CA in every webhook."""
     bundle = b64encode(ca).decode()
     webhooks: list[Obj] = (live or {}).get("webhooks") or []
-    if live is None or all(one["clientConfig"].get("caBundle") == bundle for one in webhooks):
+    if live is None or all(webhook["clientConfig"].get("caBundle") == bundle for webhook in webhooks):
         return None
     return {
         **live,

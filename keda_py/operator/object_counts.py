@@ -66,8 +66,8 @@ def _namespace(live: Obj) -> str:
 
 def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts) -> None:
     """Show on our own metrics how many objects there are, and how many of them are due."""
-    counts = ObjectCounts(parts.instruments, trigger_types())
-    caches, process = parts.caches, parts.instruments.process
+    counts = ObjectCounts(parts.shared.instruments, trigger_types())
+    caches, process = parts.caches, parts.shared.instruments.process
     counts.count("scaled_object", caches.scaled_objects)
     counts.count("scaled_job", jobs.caches.scaled_jobs)
     counts.count("trigger_authentication", caches.authentications)
@@ -78,14 +78,14 @@ def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[Obje
     def exists(namespace: str) -> bool:
         return caches.holds(namespace) or jobs.caches.scaled_jobs.holds(namespace)
 
-    parts.instruments.admission.limit_namespaces(exists)
-    process.show(parts.instruments.admission.sweep)
-    process.show(lambda: parts.instruments.cloud_events.sweep(exists))
-    process.show_waiting_activations(lambda: parts.activations.waiting)
+    parts.shared.instruments.admission.limit_namespaces(exists)
+    process.show(parts.shared.instruments.admission.sweep)
+    process.show(lambda: parts.shared.instruments.cloud_events.sweep(exists))
+    process.show_waiting_activations(lambda: parts.shared.activations.waiting)
     process.show_queue("scaledobject", lambda: scaled_objects.queue.depth)
     process.show_queue("scaledjob", lambda: jobs.controller.queue.depth)
     for kind in (SCALED_OBJECTS.kind, SCALED_JOBS.kind):
-        process.show_held_back(kind.lower(), partial(parts.quarantine.count, kind))
+        process.show_held_back(kind.lower(), partial(parts.shared.quarantine.count, kind))
 
 
 def show_shards(

@@ -13,7 +13,7 @@ from keda_py import __version__
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
 from keda_py.clock import Clock
-from keda_py.kube.client import REQUEST_SECONDS, SHARE, KubeClient
+from keda_py.kube.client import REQUEST_SECONDS, SHARE, KubeClient, RequestLimits
 from keda_py.kube.leases.lease_record import LeaseSpec
 from keda_py.kube.leases.slots import shortest_write
 from keda_py.net.http import HttpClientSpec, Proxies, http_client
@@ -93,8 +93,7 @@ def open_client(settings: Settings, clock: Clock, instruments: OperatorMetrics) 
         clock,
         settings.cluster.kubeconfig,
         observe=observe,
-        write_seconds=write_seconds,
-        share=share,
+        limits=RequestLimits(write_seconds=write_seconds, share=share),
         remedy=remedy_for,
     )
 

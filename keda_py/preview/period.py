@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from keda_py.apis.foreign import map_at, maps_at, text_at
 from keda_py.core.cron.zones import load_zone
-from keda_py.core.values.durations import parse_time
+from keda_py.core.values.times import parse_time
 from keda_py.errors import ConfigError
 from keda_py.replay.days import midnight
 from keda_py.replay.reading.manifests import ManifestSource

@@ -12,12 +12,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from keda_py.answers.work_context import working
 from keda_py.clock import Clock
 from keda_py.core.reading import Outcome
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.guard import guard
-from keda_py.readings.http_requests import asking_for
 from keda_py.readings.journal import Journal
 from keda_py.readings.tracked_metrics import TrackedMetric, check_reading, measure, measure_renewed
 
@@ -177,7 +177,7 @@ class MeterBatch:
 
 
 async def _ask_all(meters: Sequence[TrackedMetric]) -> Sequence[object]:
-    with asking_for(meters[0]):
+    with working(meters[0].key.namespace, metric=meters[0]):
         answers = tuple(await meters[0].scaler.read_batch([meter.scaler for meter in meters]))
     if len(answers) != len(meters):
         raise ScalerError(f"{len(meters)} triggers at once: {len(answers)} answers")

@@ -36,8 +36,10 @@ class BuiltObject:
     unfollow: Callable[[], None]
 
     def meters_of(self, metric_name: str) -> Sequence[TrackedMetric]:
-        """Return the meters that answer for a metric, in any case; under a formula that is all of them."""
-        if self.scalers.spec.modifiers is not None:
+        """Return the meters that answer for a metric, in any case: all of them under a formula, or where all triggers
+        have to be active.
+        """
+        if self.scalers.spec.modifiers is not None or self.scalers.spec.needs_all:
             return self.meters
         wanted = metric_name.lower()
         return [meter for meter in self.meters if meter.metric.name.lower() == wanted]

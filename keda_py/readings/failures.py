@@ -45,9 +45,7 @@ class Failures:
         self._counted.pop(key, None)
 
     def clear(self, kind: str) -> None:
-        """Drop the counts of a kind, to begin again from the status, where another replica may have counted
-        meanwhile.
-        """
+        """Drop the counts of a kind, to begin again from the status, where another replica may have counted."""
         for key in [key for key in self._counted if key.kind == kind]:
             del self._counted[key]
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import httpx
 
-from keda_py.answers.servers import LastServer, noting
+from keda_py.answers.work_context import LastServer, working
 from keda_py.errors import ConfigError, KubeError, ScalerError, forget_frames
 from keda_py.sdk.http_failures import failure_of
 
@@ -31,7 +31,7 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
     """
     asked = LastServer()
     try:
-        with noting() as asked:
+        with working(server=asked):
             async with asyncio.timeout(timeout):
                 return await call
     except (ConfigError, ScalerError) as error:
@@ -40,7 +40,7 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
         raise
     except TimeoutError as error:
         forget_frames(error)
-        server = f" from {asked.server}" if asked.server else ""
+        server = f" from {asked.name}" if asked.name else ""
         raise ScalerError(f"{what}: no answer within {timeout:g} s{server}") from None
     except asyncio.CancelledError:
         # A plug-in may cancel itself or its helpers; only a cancellation from outside may pass.
@@ -59,7 +59,7 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
     except ConnectionError as error:
         forget_frames(error)
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise ScalerError(f"{what}: {asked.server or 'the server'}: {reason}") from None
+        raise ScalerError(f"{what}: {asked.name or 'the server'}: {reason}") from None
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must harm no other scaler
         place = _place(error)
         forget_frames(error)

@@ -20,15 +20,15 @@ MAGIC = b"kedapyJ1"
 HEADER, SLOT = 64, 352
 SLOTS = 4096
 """Entries under way or held back at once; further work runs unrecorded."""
+# Slots that one namespace may have, so that it leaves room for others; and slots reserved for single steps of work
+# without a slot: steps of one process nest, but not deeper than that.
 SLOTS_OF_NAMESPACE, SPARE_SLOTS = 256, 16
-"""Slots that one namespace may have, so that it leaves room for others; and slots reserved for single steps of work
-without a slot: steps of one process nest, but not deeper than that."""
 SIZE = HEADER + SLOTS * SLOT
 ON_CPU = 3
 """Index of the header's 32-bit cell with the group whose step is running."""
 
+# Entries store a kind by its index here, so a new kind is appended.
 KINDS = tuple(kind.name for kind in TABLE if kind.has_triggers)
-"""Entries store a kind by its index here, so a new kind is appended."""
 LONGEST_NAMESPACE, LONGEST_NAME = 63, 253
 _MARKS = frozenset(Mark)
 _MARK_AND_GROUP = Struct("<BxxxI")

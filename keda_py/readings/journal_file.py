@@ -87,10 +87,13 @@ def _open_file(stack: ExitStack, folder: int, name: str) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     digest = blake2b(name.encode(), digest_size=8).hexdigest()
     for number in range(PROCESSES):
+        # Hashed, so that a name of any length and content makes a file name.
         path = f"{digest}-{number}.journal"
         file = os.open(path, flags, 0o600, dir_fd=folder)
         stack.callback(os.close, file)
         about = os.fstat(file)
+        # A volume may be open to others: their link or pipe under our name would have us write into a file of their
+        # choice.
         if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_nlink != 1:
             raise OSError(f"{path} is not a regular file of this user; remove it")
         try:

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.core.metric_specs import MetricSpec
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.sdk.contract import Scaler
@@ -99,7 +99,7 @@ class Pushes:
         if self._followed[scalers] or not scaler.listens_at_zero_only:
             both = ((Scaler.watch, self._hear), (Scaler.watch_specs, self._hear_specs))
             hearers = [hear for method, hear in both if _overrides(scaler, method)]
-            with acting_for(scalers.spec.namespace):  # a task copies this context for its whole life
+            with working(scalers.spec.namespace):  # a task copies this context for its whole life
                 listening = [self._spawn(self._listen(scalers, index, partial(hear, scaler))) for hear in hearers]
             self._tasks[scalers, index] = listening
 
@@ -127,16 +127,31 @@ class Pushes:
     async def _hear(self, scaler: AnyScaler, scalers: ScalerSet, index: int) -> bool:
         """Read the trigger at each "active" until the stream ends; False where the scaler is only polled.
 
-        "Not active" is ignored: the polls decide how soon a workload may stop.
+        "Not active" is ignored: the polls decide how soon a workload may stop. What comes during the pause between two
+        readings is one more reading, however often it is said: a source that repeats its state five times a second
+        (KEDA's HTTP add-on) would fill the connection, and new work would wait behind minutes of old news.
         """
         if (stream := scaler.watch()) is None:
             return False
-        async with _closed_at_end(stream):
-            async for active in stream:
-                if active:
-                    await self._pushed(scalers, index)
-                    await asyncio.sleep(PAUSE)
+        news: asyncio.Queue[bool] = asyncio.Queue()
+        reader = self._spawn(self._read_on(news, scalers, index))
+        try:
+            async with _closed_at_end(stream):
+                async for active in stream:
+                    if active and news.empty():
+                        news.put_nowait(True)
+        except asyncio.CancelledError:
+            reader.cancel()
+            raise
+        finally:
+            news.put_nowait(False)  # the reader ends once it has read what was told before
         return True
+
+    async def _read_on(self, news: asyncio.Queue[bool], scalers: ScalerSet, index: int) -> None:
+        """Read the trigger at each True, with a pause after each, until False."""
+        while await news.get():
+            await self._pushed(scalers, index)
+            await asyncio.sleep(PAUSE)
 
     async def _hear_specs(self, scaler: AnyScaler, scalers: ScalerSet, index: int) -> bool:
         """Take the newest metrics of a trigger, one a second, until the stream ends; False without such a stream."""

@@ -202,9 +202,7 @@ class Readings:
         return 0.0 if self.has_news(key, known) else self.next_phase(key, now)
 
     def next_phase(self, key: ObjectKey, at: float) -> float:
-        """Return the monotonic time of the next poll after a reading at `at`: on the key's grid, within a polling
-        interval.
-        """
+        """The monotonic time of the next poll after a reading at `at`: on the key's grid, within a polling interval."""
         return self._get(key).grid.next_after(at)
 
     async def forget(self, key: ObjectKey) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.auth.resolver import Resolved, Resolver
 from keda_py.core.metric_names import MetricSet, name_metrics, restate_metrics
 from keda_py.core.metric_specs import MetricSpec
@@ -29,8 +29,8 @@ from keda_py.sdk.scaler_context import MetricType, ScalerContext
 
 log = logging.getLogger(__name__)
 
+# Seconds added to a scaler's time-out: its own error tells best what it waited for, so the engine's comes later.
 GRACE_SECONDS = 0.25
-"""Seconds added to a scaler's time-out: its own error tells best what it waited for, so the engine's comes later."""
 
 BuildScaler = Callable[[Trigger, ScalerContext], AnyScaler]
 
@@ -68,7 +68,7 @@ class ScalerSource:
         )
         given = Trigger(type=trigger.type, metadata=trigger.metadata, env=resolved.env, auth=resolved.auth)
         what = f"opening scaler {trigger.type}"
-        with acting_for(spec.namespace):
+        with working(spec.namespace):
             scaler, seconds = await guard(self._build(given, context), self.timeout, what=what)
             return await guard(self._open(scaler, context, resolved), seconds, what=what)
 
@@ -90,13 +90,14 @@ class ScalerSource:
                 activation=float(scaler.activation),
                 timeout=scaler.longest_wait + scaler.timeout + GRACE_SECONDS,
             )
+        # A cancellation, too: a half-open scaler may hold a connection that nothing else would close.
         except BaseException:
             await _close(scaler, context)
             raise
 
     async def resolve(self, spec: TriggersSpec, index: int) -> Resolved:
         """Resolve environment and authentication of a trigger. Raises ConfigError or ScalerError."""
-        with acting_for(spec.namespace):
+        with working(spec.namespace):
             return await guard(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
 
 
@@ -197,6 +198,8 @@ class ScalerSet:
             if failed not in (None, old.scaler):
                 return True
             try:
+                # With equal parameters a new scaler would fail just as this one did, and cost a second request to a
+                # dead source.
                 if await self._source.resolve(self.spec, index) == old.resolved:
                     return False
                 self._opened[index] = await self._source.open(self.spec, index)
@@ -245,6 +248,7 @@ async def build_set(spec: TriggersSpec, source: ScalerSource) -> ScalerSet:
                 group.create_task(_attempt(spec, index, source, outcomes))
         opened = _all_open([outcomes[index] for index in range(len(spec.triggers))])
         metrics = name_metrics(spec, await _specs(spec, opened, source.timeout))
+    # Those that did open have connections, and without a set no caller could close them.
     except BaseException:
         for outcome in outcomes.values():
             if isinstance(outcome, OpenScaler):

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from time import monotonic as real_time
 
-from keda_py.clock import SystemClock
+from keda_py.answers.work_context import working
 from keda_py.core.metric_names import NamedMetric
 from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.reading import MetricReading, Outcome, Reading, Round
@@ -18,12 +19,8 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.guard import guard, shorten
-from keda_py.readings.http_requests import asking_for
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.sdk.registry import AnyScaler
-
-_REAL_TIME = SystemClock()
-"""Latencies are real time, not that of decisions; uvloop's own time advances in steps of a millisecond."""
 
 SHARED_SECONDS = 2.0
 """A reading younger than this is shared by the poll and the HPA's request."""
@@ -48,6 +45,7 @@ class TrackedMetric:
     due_at: float = -math.inf
     flight: asyncio.Future[MetricReading] | None = None
     began: float = 0.0
+    """Real time: a latency is not measured by the clock of decisions, and uvloop's time advances in milliseconds."""
     asked: bool = False
     joined: SharingKey | None = None
     """Key of the batch that it belongs to."""
@@ -125,6 +123,8 @@ class TrackedMetric:
     def is_due(self, now: float) -> bool:
         """Return whether its object would be polled now; False if the engine has stopped polling the object."""
         idle = self.flight is None and not self.retired
+        # An object that was not polled for one and a half intervals is paused, held back or another replica's: a batch
+        # must not go on reading it for no caller.
         return idle and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
 
     def under_way(self, now: float) -> asyncio.Future[MetricReading] | None:
@@ -137,7 +137,7 @@ class TrackedMetric:
     def begin(self, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         """Start a flight, for a poll or, with `asked`, for the HPA; later callers share its future."""
         self.flight = asyncio.get_running_loop().create_future()
-        self.began, self.asked = _REAL_TIME.monotonic(), asked
+        self.began, self.asked = real_time(), asked
         return self.flight
 
     def complete(self, outcome: Outcome, at: datetime, now: float) -> MetricReading:
@@ -146,7 +146,7 @@ class TrackedMetric:
             metric=self.metric,
             outcome=self._with_activity(outcome),
             taken_at=at,
-            seconds=_REAL_TIME.monotonic() - self.began,
+            seconds=real_time() - self.began,
             asked=self.asked,
         )
         # Stored before the future is resolved: its callbacks look at the meter.
@@ -167,9 +167,7 @@ class TrackedMetric:
 
 
 def known_to_poll(meters: Sequence[TrackedMetric], now: float) -> list[MetricReading | None]:
-    """Return the readings that a poll need not repeat: young ones, and cached ones while the HPA asks about other
-    triggers.
-    """
+    """Return the readings that a poll need not repeat: young ones, and cached ones while the HPA asks about others."""
     asked_about = any(meter.has_found_work_for_hpa(now) for meter in meters)
     return [
         meter.last if asked_about and meter.keeps_cached_value(now) else None if meter.flight else meter.shared(now)
@@ -205,6 +203,7 @@ def round_of(meters: Sequence[TrackedMetric], now: float) -> Round | None:
 
 async def gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:
     """Wait for flights without owning them: cancelling the caller does not cancel the reads."""
+    # `asyncio.wait` does not cancel what it waits for, as `gather` of asyncio would: other callers share the flights.
     if waiting := [flight for flight in flights if not flight.done()]:
         await asyncio.wait(waiting)
     return tuple(flight.result() for flight in flights)
@@ -280,5 +279,5 @@ async def _ask(meter: TrackedMetric, scaler: AnyScaler, timeout: float) -> Outco
 
 
 async def _read(meter: TrackedMetric, scaler: AnyScaler) -> object:
-    with asking_for(meter):
+    with working(meter.key.namespace, metric=meter):
         return await scaler.read_metric(meter.metric.spec)

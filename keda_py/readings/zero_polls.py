@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.batching import Engine
@@ -20,11 +20,10 @@ from keda_py.readings.guard import guard
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.readings.tracked_metrics import check_reading
 
-DEFAULT_INTERVAL = 0.4
+# A source gets these requests for at most a tenth of the time: a pause is nine times as long as the answer took.
 SHARE_OF_TIME = 10
-"""A source gets these requests for at most a tenth of the time: a pause is nine times as long as the answer took."""
+# Requests to all sources together: above 40 sources each is asked less often. Namespaces have equal shares.
 MOST_A_SECOND = 100
-"""Requests to all sources together: above 40 sources each is asked less often. Namespaces have equal shares."""
 PUSH_PAUSE, FIRST_PAUSE, LONGEST_PAUSE = 1.0, 1.0, 60.0
 """Seconds until the next request: for a trigger that seemed active; for a source that fails, growing each time.
 
@@ -138,7 +137,7 @@ class ZeroPolls:
         timeout = max(scalers.timeout(index) for scalers, index in members)
         asking = guard(self._read(members), timeout, what=f"{len(members)} triggers at zero")
         try:
-            with self._engine.clock.busy(), acting_for(first.spec.namespace):
+            with self._engine.clock.busy(), working(first.spec.namespace):
                 answers = await self._engine.journal.run([scalers.work for scalers, _ in members], asking)
                 self._note(source, members, answers)
         except (ScalerError, ConfigError) as error:
@@ -164,6 +163,7 @@ class ZeroPolls:
             if isinstance(reading, ScalerError):
                 source.members[member] = now + LONGEST_PAUSE
             elif reading.value > scalers.activation(index) if reading.active is None else reading.active:
+                # Not asked again at once: until its workload is up, the trigger would seem active each time.
                 source.members[member] = now + PUSH_PAUSE
                 self._engine.spawn(self._push(scalers, index))
 

@@ -8,23 +8,24 @@ import heapq
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from keda_py.core.environment.decision.members import OverlayAsleep, OverlayHold, OverlayReplicas
+from keda_py.core.environment.decision.members import Overlay, OverlayAsleep, OverlayHold, OverlayReplicas
 from keda_py.core.environment.overrides import Overrides
 from keda_py.core.environment.scaling.overlays import overlay_of, paused_by_owner
-from keda_py.core.environment.scaling.schedules import in_force, schedule_of
+from keda_py.core.environment.scaling.schedules import BoundsSpec, in_force, schedule_of
 from keda_py.core.environment.spec import owner_of
 from keda_py.core.meaning.causes import by_schedule
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.own_annotations import PAUSED_UNTIL
 from keda_py.replay.environments import EnvironmentReplay
 from keda_py.replay.objects import ScaledObjectReplay
 from keda_py.replay.plan import CurrentState, NamespacePlan
 from keda_py.replay.subjects import Governed, Member, first_count, targets_of
 from keda_py.replay.timeline import Step
 
+# How long before its period a replay begins, the longest cooldown on top: a window of then is still felt in it.
 WARM_UP, LONGEST_WARM_UP = timedelta(hours=6), timedelta(days=31)
-"""How long before its period a replay begins, the longest cooldown on top: a window of then is still felt in it."""
+# Rounds of decisions at one instant; it bounds Environments and objects that undo each other for ever.
 _MOST_ROUNDS = 1_000
-"""Rounds of decisions at one instant; it bounds Environments and objects that undo each other for ever."""
 
 
 class NamespaceReplay:
@@ -48,19 +49,18 @@ class NamespaceReplay:
             EnvironmentReplay(each, self._overrides, self.start, resumes=plan.now is not None)
             for each in plan.environments
         ]
-        self._owners = self._find_owners()
+        self._owners = self._find_owners(self.start)
         self._heap: list[tuple[datetime, int]] = []
         self._queued: dict[int, datetime] = {}
         self._lays_at: datetime | None = self.start
 
-    def _find_owners(self) -> dict[str, int]:
-        """Map each member to the position of the Environment that has it."""
+    def _find_owners(self, now: datetime) -> dict[str, int]:
+        """Map each member to the position of the Environment that has it; a workload is one by its ScaledObject."""
         specs = [each.spec for each in self.environments]
-        marks = {
-            each.key: (each.replay.written.labels, each.replay.written.annotations)
-            for each in self.objects
-            if not paused_by_owner(each.replay.written)
-        } | {each.key: (each.plan.labels, each.plan.annotations) for each in self.members}
+        scaling = [one for one in self.objects if not paused_by_owner(one.written_at(now))]
+        marks = {one.key: (one.replay.written.labels, one.replay.written.annotations) for one in scaling}
+        scaled = {f"{one.replay.written.target.kind}/{one.replay.written.target.name}" for one in scaling}
+        marks |= {one.key: (one.plan.labels, one.plan.annotations) for one in self.members if one.key not in scaled}
         owners = {key: owner_of(specs, *mark) for key, mark in marks.items()}
         return {key: specs.index(owner) for key, owner in owners.items() if owner is not None}
 
@@ -116,6 +116,9 @@ class NamespaceReplay:
         if self._lays_at is not None and self._lays_at <= now:
             due |= self._lay(now)
         deciding = {number for number, each in enumerate(self.environments) if each.due and each.due <= now}
+        if any(one.replay.written.pause.until == now for one in self.objects):
+            # A ScaledObject whose pause ends is a member from now on, and its workload is none.
+            self._owners, deciding = self._find_owners(now), set(range(len(self.environments)))
         # What an Environment does to its members may ask it for another decision at once, as a watch event does.
         for _ in range(_MOST_ROUNDS):
             again = {number for number in deciding if self._decide(number, now, due)}
@@ -133,7 +136,14 @@ class NamespaceReplay:
         for index, governed in enumerate(self.objects):
             written = governed.replay.written
             schedule = schedule_of(self._schedules, written.name, written.labels)
-            before, because = (governed.bounds, governed.overlay), ""
+            before: tuple[BoundsSpec | None, Overlay | None] | None = (governed.bounds, governed.overlay)
+            because = ""
+            resumes = written.pause.until
+            if resumes is not None and resumes > now:
+                changes.append(resumes)
+            elif resumes is not None and not governed.resumed:
+                governed.resumed, because = True, f"with the end of its pause ({PAUSED_UNTIL})"
+                before = None
             if schedule is not None:
                 force = forces[schedule.uid]
                 governed.bounds, changed = force.bounds, governed.bounds != force.bounds
@@ -146,7 +156,7 @@ class NamespaceReplay:
                 governed.overlay = overlay
                 changes.append(verdict.changes_at)
             if governed.laid is None or before != (governed.bounds, governed.overlay):
-                governed.relay(because)
+                governed.relay(because, now)
                 concerned.add(index)
         self._lays_at = min((at for at in changes if at is not None), default=None)
         return concerned
@@ -178,7 +188,7 @@ class NamespaceReplay:
             overlay = action if isinstance(action, OverlayAsleep | OverlayHold | OverlayReplicas) else None
             if overlay != governed.overlay:
                 governed.overlay = overlay
-                governed.relay(environment.because)
+                governed.relay(environment.because, now)
                 due.add(at)
         for key, member in members.items():
             each = decided[key]

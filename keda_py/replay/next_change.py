@@ -14,8 +14,8 @@ from keda_py.replay.timeline import Step
 
 AHEAD = timedelta(days=400)
 """How far ahead a change is looked for; as far as calendars answer."""
+# Instants of a namespace that are gone through: a schedule of every minute is not followed further.
 MOST_INSTANTS = 2_000
-"""Instants of a namespace that are gone through: a schedule of every minute is not followed further."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,5 +42,5 @@ def next_step(plan: NamespacePlan, key: str, now: datetime, wanted: Callable[[St
 
 def kept_active(plan: NamespacePlan) -> NamespacePlan:
     """Keep all triggers active, so that each step follows from an Environment or a schedule alone."""
-    objects = [replace(one, spec=replace(one.spec, force_activation=True)) for one in plan.objects]
+    objects = [replace(obj, spec=replace(obj.spec, force_activation=True)) for obj in plan.objects]
     return replace(plan, objects=tuple(objects))

@@ -22,10 +22,10 @@ from keda_py.replay.plan import CurrentState
 from keda_py.replay.timeline import Step
 from keda_py.replay.triggers import Triggers, read_triggers
 
+# Most steps of one object. One that changes more often does not settle, and has no steps after them.
 FEWEST_STEPS, STEPS_A_DAY = 400, 48
-"""Most steps of one object. One that changes more often does not settle, and has no steps after them."""
+# Readings of windows that one step may cost, on the average: a bound on the time that a preview takes.
 READINGS_A_STEP = 50
-"""Readings of windows that one step may cost, on the average: a bound on the time that a preview takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.environment.scaling.overlays import lay_over
 from keda_py.core.environment.scaling.schedules import BoundsSpec, lay_bounds_over
 from keda_py.core.environment.spec import EnvironmentSpec
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import ScalingSpec, without_ended_pause
 from keda_py.replay.objects import LayeredSpec, ScaledObjectReplay
 from keda_py.replay.plan import MemberPlan
 from keda_py.replay.timeline import Step
@@ -23,11 +23,17 @@ class Governed:
     bounds: BoundsSpec | None = None
     overlay: Overlay | None = None
     laid: LayeredSpec | None = None
+    resumed: bool = False
+    """Its own pause had an end that has come."""
 
-    def relay(self, because: str) -> None:
+    def relay(self, because: str, now: datetime) -> None:
         """Lay bounds and overlay over the written spec anew; `because` says what changed."""
-        scheduled = lay_bounds_over(self.replay.written, self.bounds)
+        scheduled = lay_bounds_over(self.written_at(now), self.bounds)
         self.laid = LayeredSpec(lay_over(scheduled, self.overlay), because)
+
+    def written_at(self, now: datetime) -> ScalingSpec:
+        """Return the spec as it is written; without a pause of its owner that is over."""
+        return without_ended_pause(self.replay.written, now)
 
     def seen(self, spec: EnvironmentSpec, *, asleep: bool) -> MemberSeen:
         """As its Environment sees it: pods are ready at once."""

@@ -102,14 +102,14 @@ def _left_out(found: ClusterAccounts, period: StatementPeriod) -> Iterator[str]:
 
 def _idle(rows: Sequence[Saved]) -> Iterator[str]:
     """Explain why no figure is above 0."""
-    if not any(one.asleep for one in rows):
+    if not any(row.asleep for row in rows):
         yield "nothing has slept in this time: expect the first figures when something does"
 
 
 def _lacking(rows: Sequence[Saved]) -> Iterator[str]:
     """Say for how many objects CPU and memory are known."""
-    cpu = len(rows) - sum(one.lack_cpu for one in rows)
-    memory = len(rows) - sum(one.lack_memory for one in rows)
+    cpu = len(rows) - sum(row.lack_cpu for row in rows)
+    memory = len(rows) - sum(row.lack_memory for row in rows)
     why = "others have no requests that are known"
     if cpu == memory < len(rows):
         yield f"CPU and memory are those of {cpu} of {len(rows)} objects: {why}"
@@ -145,7 +145,7 @@ def document(found: ClusterAccounts, period: StatementPeriod, prices: Prices) ->
 
 
 def _rows(accounts: Sequence[Account], period: StatementPeriod) -> list[tuple[Account, Saved]]:
-    return [(one, saved) for one in accounts if (saved := saved_of(one, period)) is not None]
+    return [(account, saved) for account in accounts if (saved := saved_of(account, period)) is not None]
 
 
 def _waste(found: ClusterAccounts, period: StatementPeriod) -> list[Waste]:

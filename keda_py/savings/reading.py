@@ -93,7 +93,7 @@ def _account(body: Obj, workloads: Workloads, environments: Sequence[Environment
     if ledger is None:
         return None
     workload = workloads.get((spec.target.kind, spec.namespace, spec.target.name))
-    here = [one for one in environments if one.namespace == spec.namespace]
+    here = [environment for environment in environments if environment.namespace == spec.namespace]
     owner = owner_of(here, spec.labels, spec.annotations)
     return Account(
         namespace=spec.namespace,
@@ -136,8 +136,8 @@ def _failing(spec: ScalingSpec, body: Obj) -> Iterator[str]:
 def read_overrides(overrides: Iterable[Obj], environments: Iterable[Obj]) -> list[tuple[str, OverrideSpec]]:
     """List the Overrides whose times are known, with their namespaces."""
     only: dict[str, str] = {}
-    for one in _environments(environments):
-        only[one.namespace] = "" if one.namespace in only else one.name
+    for environment in _environments(environments):
+        only[environment.namespace] = "" if environment.namespace in only else environment.name
     return list(_overrides(overrides, only))
 
 
@@ -172,7 +172,7 @@ def request_of(workload: Obj | None) -> ResourceRequest:
 
 def _sum_of(requests: Iterable[Amounts], resource: str) -> float | None:
     try:
-        return sum(parse_milli(one[resource]) for one in requests) / 1000
+        return sum(parse_milli(request[resource]) for request in requests) / 1000
     except (ConfigError, KeyError):
         return None
 

@@ -76,8 +76,8 @@ def _mistyped(value: Any, schema: Schema, path: str) -> Cause | None:
         fits = fits or (wanted == "integer" and isinstance(value, float) and value.is_integer())
     if fits:
         return None
-    given = type_name(value)
-    return causes.mistyped(path, given, f'{path} in body must be of type {wanted}: "{given}"')
+    actual = type_name(value)
+    return causes.mistyped(path, actual, f'{path} in body must be of type {wanted}: "{actual}"')
 
 
 def type_name(value: Any) -> str:

@@ -16,7 +16,7 @@ import httpx
 from keda_py.answers.bounds import AnswerBounds, size_of
 from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
-from keda_py.answers.servers import note
+from keda_py.answers.work_context import note_server
 from keda_py.clock import Clock
 from keda_py.core.documents.json_values import INLINE_BYTES, required_at
 from keda_py.errors import Forbidden, ScalerError
@@ -197,7 +197,7 @@ class EngineContext:
     @asynccontextmanager
     async def connection(self, server: str = "") -> AsyncIterator[None]:
         """Hold one of the namespace's share; wait half as long as a question may take, since it may be tried twice."""
-        note(server)
+        note_server(server)
         try:
             give_back = await self.shared_context.connections.take(None, self.http_timeout / 2)
         except NoRoom as error:

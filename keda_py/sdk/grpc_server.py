@@ -32,8 +32,8 @@ from keda_py.sdk.offline import shared_context
 from keda_py.sdk.registry import AnyScaler
 
 _MOST_SCALERS = 10_000
+# KEDA asks for value and activity one after the other: that is one reading.
 _SHARED_SECONDS = 1.0
-"""KEDA asks for value and activity one after the other: that is one reading."""
 _FROM_ENV = "FromEnv"
 
 

@@ -74,12 +74,12 @@ class TypePage:
     @property
     def parameters(self) -> tuple[tuple[Key, str], ...]:
         """The keys that only a TriggerAuthentication gives."""
-        return tuple(one for one in self.keys if one[0].order == (AUTH,))
+        return tuple(key for key in self.keys if key[0].order == (AUTH,))
 
     @property
     def settings(self) -> tuple[tuple[Key, str], ...]:
         """The keys that the trigger's metadata gives, itself or by a variable's name."""
-        return tuple(one for one in self.keys if one[0].order != (AUTH,))
+        return tuple(key for key in self.keys if key[0].order != (AUTH,))
 
 
 def page_of(trigger_type: str) -> TypePage:

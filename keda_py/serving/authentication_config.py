@@ -23,9 +23,7 @@ CHECK_SECONDS = 5.0
 
 
 class AuthenticationConfig:
-    """Follows the ConfigMap and the file. `trust` is the current state; before the first read it trusts no
-    certificate.
-    """
+    """Follows the ConfigMap and the file. `trust` is the current state; before the first read it trusts none."""
 
     def __init__(self, client: KubeClient, tls: ServerTls, client_ca_file: str = "") -> None:
         self._tls, self._file = tls, Path(client_ca_file) if client_ca_file else None

@@ -18,8 +18,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 AUTHORITY_VALID_FOR = timedelta(days=3650)
 LEAF_VALID_FOR = timedelta(days=365)
+# Certificates begin this much earlier, because clients' clocks may be behind ours.
 SKEW = timedelta(minutes=5)
-"""Certificates begin this much earlier, because clients' clocks may be behind ours."""
 
 SigningKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 _LONGEST_COMMON_NAME = 64

@@ -30,9 +30,7 @@ REMEMBERED = 64
 
 
 class Peers:
-    """Peers by the certificates of `tls`. `name` is the DNS name that all replicas serve under; `clock` is real
-    time.
-    """
+    """Peers by the certificates of `tls`. `name` is the DNS name all replicas serve under; `clock` is real time."""
 
     def __init__(self, tls: ServerTls, name: str, clock: Clock) -> None:
         self._tls, self.name, self._clock = tls, name, clock

@@ -6,23 +6,84 @@ review is a no. Rule: a caller who may read all metrics costs one review, not on
 
 import asyncio
 import hashlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, Obj, Resource
 from keda_py.kube.transport import Request
-from keda_py.serving.answer_cache import Recent
 from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, RequestAttributes
 
 REMEMBER_SECONDS = 10.0
 REMEMBERED = 2048
 REVIEW_SECONDS = 5.0
+# Reviews of one kind under way: unknown clients with invalid tokens must not overload the API server.
 AT_ONCE = 16
-"""Reviews of one kind under way: unknown clients with invalid tokens must not overload the API server."""
 LONGEST_TOKEN = 16 * 1024
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+# A cache for requests to the API server that every request to us would repeat: each is made once, however many callers
+# wait for it. Times are the loop's. An error is not cached, only shared by the callers that wait for it.
+class Recent(Generic[K, V]):
+    """Cache of at most `size` answers, each for `seconds`; the least recently used is dropped first."""
+
+    def __init__(self, seconds: float, size: int) -> None:
+        self._seconds, self._size = seconds, size
+        self._known: OrderedDict[K, tuple[float, V]] = OrderedDict()
+        self._asked: dict[K, asyncio.Future[V]] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def peek(self, key: K) -> V | None:
+        """Return the answer if it is cached and fresh."""
+        found = self._known.get(key)
+        if found is None or found[0] <= asyncio.get_running_loop().time():
+            return None
+        self._known.move_to_end(key)
+        return found[1]
+
+    async def get(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
+        """Return the cached answer, or await `ask()`. Raises what `ask` raises."""
+        while True:
+            if (found := self.peek(key)) is not None:
+                return found
+            if (pending := self._asked.get(key)) is None:
+                return await self._ask(key, ask)
+            try:
+                return await asyncio.shield(pending)
+            except asyncio.CancelledError:
+                if not pending.cancelled():
+                    raise  # this caller was cancelled, not the one whose request it waits for
+
+    async def _ask(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
+        loop = asyncio.get_running_loop()
+        waiting = self._asked[key] = loop.create_future()
+        try:
+            answer = await ask()
+        except Exception as error:
+            waiting.set_exception(error)
+            waiting.exception()  # mark it as retrieved: perhaps no other caller waits
+            raise
+        else:
+            waiting.set_result(answer)
+            self._remember(key, (loop.time() + self._seconds, answer))
+            return answer
+        finally:
+            del self._asked[key]
+            waiting.cancel()  # no effect unless we were cancelled: then a waiting caller asks itself
+
+    def _remember(self, key: K, entry: tuple[float, V]) -> None:
+        self._known[key] = entry
+        self._known.move_to_end(key)
+        while len(self._known) > self._size:
+            self._known.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +114,7 @@ class TokenReviews:
         return None if found is ANONYMOUS else found
 
     async def _ask(self, token: str) -> Caller:
-        """Review a token without audiences, so that the API server requires its own. ANONYMOUS stands for an invalid
-        token.
-        """
+        """Review a token without audiences, which means the API server's own. ANONYMOUS stands for an invalid token."""
         async with self._at_once:
             status = await _review(self._client, TOKEN_REVIEWS, {"token": token})
         user = status.get("user") or {}

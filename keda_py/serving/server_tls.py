@@ -16,8 +16,8 @@ from keda_py.errors import ConfigError
 from keda_py.net.tls import minimum_version, restrict_ciphers
 from keda_py.serving.certificates import ServingCertificate
 
+# TLS 1.2 without CBC, unless ciphers are configured; every client of ours that knows TLS 1.2 has one of these.
 _AUTHENTICATED_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""TLS 1.2 without CBC, unless ciphers are configured; every client of ours that knows TLS 1.2 has one of these."""
 
 
 class ServerTls:
@@ -109,9 +109,7 @@ class ServerTls:
         return context
 
     def _accept_peers(self, context: ssl.SSLContext) -> None:
-        """Accept client certificates of our own authority, which replicas have; `peers.py` decides what those may
-        do.
-        """
+        """Accept client certificates of our own authority, which replicas have; `peers.py` decides what they may."""
         if self._certificate is not None and self._certificate.ca:
             with contextlib.suppress(ssl.SSLError, ValueError):  # without a readable CA there are no peers
                 context.load_verify_locations(cadata=self._certificate.ca.decode())

@@ -65,8 +65,8 @@ def read_options(group: type[T], flags: Flags, env: Mapping[str, str], wrong: li
 
 def _parsed_value(known: Option, flags: Flags, env: Mapping[str, str]) -> tuple[object, ...]:
     """Return the parsed value, () without flag and variable; a parsed value may be None."""
-    if given := flags.get(known.flag):
-        parsed = tuple(_parse(known, f"--{known.flag}", text) for text in given)
+    if values := flags.get(known.flag):
+        parsed = tuple(_parse(known, f"--{known.flag}", text) for text in values)
         return (parsed,) if known.repeatable else parsed[-1:]
     if known.env and (text := env.get(known.env, "")):
         return (_parse(known, known.env, text),)

@@ -5,17 +5,18 @@ that the HPA allows, at the maximum as well. A wait from zero lasts from the val
 A flap is a scale-up that follows a scale-down within ten minutes.
 """
 
+import math
 from dataclasses import dataclass
 
 from keda_py.core.hpa.controller import choose_tolerance
-from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.hpa.walk import RescaleDecision
 from keda_py.core.round import Judgement
+from keda_py.core.values.quantity import target_milli
 from keda_py.replay.engine.world import Cause, World
 
 FLAP_SECONDS = 600.0
+# Changes that a timeline keeps, a bound on memory; the figures count all.
 MOST_CHANGES = 100_000
-"""Changes that a timeline keeps, a bound on memory; the figures count all."""
 POD_READY = "PodReady"
 
 
@@ -71,6 +72,7 @@ class Recording:
         self._wakes = self._flaps = self._scalings = 0
         self._per_pod: list[bool] = []
         self._targets: list[float] = []
+        self._most: list[float] = []
         self._subject: object = None
 
     def changed(self, at: float, world: World, cause: Cause) -> None:
@@ -131,8 +133,13 @@ class Recording:
             self._targets = [subject.metrics.composite.target * allowed]
             self._per_pod = [kind != "Value"]
             return
-        metrics = subject.metrics.external
-        self._targets = [target_milli(metric.target) / 1000 * allowed for metric in metrics]
+        metrics, most = subject.metrics.external, subject.spec.most_per_trigger
+        targets = [target_milli(metric.target) / 1000 for metric in metrics]
+        self._targets = [target * allowed for target in targets]
+        # A trigger with a maximum of its own is not short of the pods that it may not ask for.
+        self._most = [
+            target * most.get(metric.trigger_index, math.inf) for target, metric in zip(targets, metrics, strict=True)
+        ]
         self._per_pod = [metric.metric_type != "Value" for metric in metrics]
 
     def _is_short(self, world: World, ready: int) -> bool:
@@ -141,10 +148,14 @@ class Recording:
             load = world.composite
             enough = self._targets[0] * (ready if self._per_pod[0] or not ready else 1)
             return load is not None and load > max(enough, world.subject.metrics.composite.activation)
+        if world.subject.spec.needs_all and not all(meters.active):
+            return False
         for index, target in enumerate(self._targets):
             if meters.active[index]:
                 value = meters.value(index)
-                if value is not None and value > target * (ready if self._per_pod[index] or not ready else 1):
+                if value is not None and min(value, self._most[index]) > target * (
+                    ready if self._per_pod[index] or not ready else 1
+                ):
                     return True
         return False
 

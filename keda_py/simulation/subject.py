@@ -58,9 +58,9 @@ def _build_with_placeholders(trigger: Trigger, context: EngineContext) -> AnySca
     """Build a scaler whose credentials are not known: each parameter that it misses gets a placeholder."""
     auth: dict[str, SecretStr] = {}
     for _ in range(_MOST_PLACEHOLDERS):
-        given = Trigger(type=trigger.type, metadata=trigger.metadata, env=trigger.env, auth=auth)
+        authenticated = Trigger(type=trigger.type, metadata=trigger.metadata, env=trigger.env, auth=auth)
         try:
-            return registry.build(given, context)
+            return registry.build(authenticated, context)
         except ConfigError as error:
             if not error.field or error.field in auth or error.field in trigger.metadata:
                 raise

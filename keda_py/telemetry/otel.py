@@ -31,8 +31,9 @@ METER = "keda-open-telemetry-metrics"
 LAST_EXPORT_SECONDS = 2.0
 """Time limit of the last export, at shutdown."""
 
+# Sets of attributes (trigger and status code) with --enable-high-cardinality-metrics-labels. Later ones are recorded
+# without their trigger, because each set is kept until the process ends.
 MOST_TIMED = 20_000
-"""Sets of attributes (trigger and status code) with --enable-high-cardinality-metrics-labels."""
 
 log = logging.getLogger(__name__)
 
@@ -126,8 +127,8 @@ def _reader(complaints: _Complaints) -> PeriodicExportingMetricReader:
 
 def _resource() -> Resource:
     """Return our resource attributes; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence."""
-    ours = {"service.name": "keda-operator", "service.version": __version__}
-    return Resource.create(ours).merge(OTELResourceDetector().detect())
+    defaults = {"service.name": "keda-operator", "service.version": __version__}
+    return Resource.create(defaults).merge(OTELResourceDetector().detect())
 
 
 def _show(metrics: OperatorMetrics, meter: Meter) -> None:

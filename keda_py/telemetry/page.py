@@ -14,8 +14,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from keda_py.serving.ports.gate import Crowded, Gate
 
+# A rendered page is reused for this time, or for ten times as long as its rendering took.
 RENDER_SECONDS = 0.1
-"""A rendered page is reused for this time, or for ten times as long as its rendering took."""
 TAKE_SECONDS = 5.0
 AT_ONCE, WAITING = 4, 64
 PIECE_BYTES = 32 * 1024

@@ -9,14 +9,15 @@ from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics
 
+from keda_py.answers.work_context import current_work
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import MetricReading
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.net.http.observation import HttpExchange
-from keda_py.readings.http_requests import asked_for
 from keda_py.readings.scaler_set import ScalerSet
+from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.telemetry.admission_metrics import AdmissionMetrics
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 from keda_py.telemetry.environment_metrics import EnvironmentMetrics
@@ -31,8 +32,8 @@ _SERIES = ("namespace", "metric", "scaledObject", "scaler", "triggerIndex", "typ
 _OBJECT = ("namespace", "scaledObject")
 _LOOP = ("namespace", "type", "resource")
 _HTTP = ("namespace", "scaled_resource", "scaler", "trigger_name", "metric_name", "status_code")
+# Scope of series that end with a generation: a new one may have a minReplicaCount, and then never sleeps.
 _SLEEP = ("sleep",)
-"""Scope of series that end with a generation: a new one may have a minReplicaCount, and then never sleeps."""
 _STATUSES = frozenset(HTTPStatus)
 _EMPTY = ("namespace", "scaledResource", "triggerName", "metricName", "resourceType", "ignoreNullValues")
 
@@ -112,9 +113,7 @@ class OperatorMetrics:
         self._series.keep(key, ())
 
     def record_reading(self, key: ObjectKey, scalers: ScalerSet, reading: MetricReading) -> None:
-        """Record a completed reading, good or failed. (KEDA's detail counters have only failures of the HPA's
-        requests.)
-        """
+        """Record a completed reading, good or failed. (KEDA's detail counters have only the HPA's failures.)"""
         labels = _series_labels(key, scalers, reading.metric.trigger_index, reading.metric.name)
         of = self._series.of
         of(key, self._latency, labels, labels).set(reading.seconds)
@@ -171,8 +170,8 @@ class OperatorMetrics:
 
     def record_http(self, exchange: HttpExchange) -> None:
         """Record an HTTP request of the trigger that is being read."""
-        meter = asked_for()
-        if meter is None:
+        meter = current_work().metric
+        if not isinstance(meter, TrackedMetric):
             return
         metric, code = meter.metric, _code(exchange.status)
         kind = meter.scalers.spec.triggers[metric.trigger_index].type

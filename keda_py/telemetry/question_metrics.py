@@ -17,8 +17,8 @@ from keda_py.clock import SystemClock
 from keda_py.core.evaluation import MetricValue
 from keda_py.external_metrics.metric_values import Questions
 
+# uvloop's time advances once per iteration, which takes longer than most answers.
 _REAL_TIME = SystemClock()
-"""uvloop's time advances once per iteration, which takes longer than most answers."""
 
 _SIDES = ("client", "server")
 _CALL = ("grpc_type", "grpc_service", "grpc_method")

@@ -38,9 +38,9 @@ _Known: TypeAlias = tuple["Parent[Any]", Labels, Scope]
 
 LONGEST_LABEL = 253
 """Characters; no name in Kubernetes is longer."""
+# Lines of the page for one object: 500 triggers, the maximum, have 3 000 if each gets two kinds of answers; with
+# detailed HTTP metrics each has more.
 MOST_LINES, MOST_DETAILED_LINES = 4_000, 20_000
-"""Lines of the page for one object: 500 triggers, the maximum, have 3 000 if each gets two kinds of answers; with
-detailed HTTP metrics each has more."""
 _HISTOGRAM_LINES = len(Histogram.DEFAULT_BUCKETS) + 2
 
 log = logging.getLogger(__name__)

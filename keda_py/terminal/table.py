@@ -13,8 +13,8 @@ from keda_py.terminal.wrapping import cells_of, cut, wrap
 
 LEAST = 24
 """Cells that a column of prose keeps before other columns are left out."""
+# Cells that a name keeps when it is cut: the namespace's beginning and the object's end can still be told apart.
 LEAST_NAME = 20
-"""Cells that a name keeps when it is cut: the namespace's beginning and the object's end can still be told apart."""
 SHORTEST = 16
 """Cells that prose and names keep if even that does not fit."""
 GAP = "  "

@@ -47,12 +47,12 @@ class Times:
 
     def both(self, at: datetime) -> str:
         """Write `2026-11-20 19:30:00 KST, 11:30:00 CET`; `2026-11-20 19:30:00 KST` for a reader there."""
-        said = f"{self.stamp(at)} {_name(at, self.first)}"
+        text = f"{self.stamp(at)} {_name(at, self.first)}"
         if self.second is None:
-            return said
+            return text
         local, beside = at.astimezone(self.first), at.astimezone(self.second)
         day = "" if local.date() == beside.date() else f"{beside:%Y-%m-%d} "
-        return f"{said}, {day}{beside:%H:%M:%S} {_name(at, self.second)}"
+        return f"{text}, {day}{beside:%H:%M:%S} {_name(at, self.second)}"
 
     def spoken(self, at: datetime) -> str:
         """Write `19:35 KST (10:35 UTC)`, `tomorrow 19:35 KST (10:35 UTC)`, `Mon 23 Nov 19:35 KST (10:35 UTC)`."""
@@ -65,12 +65,12 @@ class Times:
         return f"{before}at {self._hours(at)}"
 
     def _hours(self, at: datetime) -> str:
-        said = f"{_hour(at.astimezone(self.first))} {_name(at, self.first)}"
+        text = f"{_hour(at.astimezone(self.first))} {_name(at, self.first)}"
         if self.second is None:
-            return said
+            return text
         beside = at.astimezone(self.second)
         day = "" if beside.date() == at.astimezone(self.first).date() else f"{beside:%a} "
-        return f"{said} ({day}{_hour(beside)} {_name(at, self.second)})"
+        return f"{text} ({day}{_hour(beside)} {_name(at, self.second)})"
 
     def _day(self, at: datetime) -> str:
         """Name the day of an instant; empty for today."""

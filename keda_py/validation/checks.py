@@ -90,7 +90,7 @@ class Validation:
     @property
     def objects(self) -> int:
         """How many objects are checked."""
-        return sum(is_ours(one) or self._is_checked_hpa(one.body) for one in self._documents)
+        return sum(is_ours(document) or self._is_checked_hpa(document.body) for document in self._documents)
 
     def _is_checked_hpa(self, body: Mapping[str, Any]) -> bool:
         return self._kubernetes is not None and is_hpa(body)

@@ -15,8 +15,8 @@ from keda_py.schema.defaults import apply_defaults
 from keda_py.schema.schemas import Schema, property_schema, prune
 from keda_py.schema.validation import check_structure, is_within
 
+# A value that is put in may need others below it; the schemas are less deep than this.
 _ROUNDS = 8
-"""A value that is put in may need others below it; the schemas are less deep than this."""
 _SHORT: dict[str, Any] = {"object": {}, "array": [], "string": "x", "integer": 1, "number": 1, "boolean": False}
 
 

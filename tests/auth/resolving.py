@@ -44,7 +44,7 @@ async def resolve(
         is_cluster_wide = reference.get("kind", "").startswith("Cluster")
         informer = caches.cluster_authentications if is_cluster_wide else caches.authentications
         await eventually(lambda: informer.get("" if is_cluster_wide else namespace, reference["name"]))
-    found = await parts.resolver.resolve(spec, 0)
+    found = await parts.shared.resolver.resolve(spec, 0)
     shown = {repr(text) for text in (*found.env.values(), *found.auth.values())}
     assert shown <= {repr(SecretStr("any")), repr(EMPTY)}, "a value that is not wrapped"
     return ResolvedTexts(env=plain(found.env), auth=plain(found.auth), pod_identity=found.pod_identity)

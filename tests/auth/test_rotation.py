@@ -78,6 +78,10 @@ async def is_kind(world: World, kind: str, value: tuple[str, str]) -> bool:
     return world.condition(kind, "app") == value
 
 
+WITHIN = 2.0
+"""Seconds from a change to the scaler that uses it."""
+
+
 @pytest.fixture
 async def two_apps(world: World, guarded_redis: int) -> World:
     """Create "app", which cannot log in and will not poll again for an hour, and "other", which can."""
@@ -95,7 +99,7 @@ async def two_apps(world: World, guarded_redis: int) -> World:
 async def openings(world: World) -> dict[str, object]:
     """Return the built scalers, by object."""
     sets = {
-        name: world.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", name))
+        name: world.operator.assembly.parts.shared.readings.built(ObjectKey("ScaledObject", "default", name))
         for name in ("app", "other")
     }
     return {name: built.scalers[0] for name, built in sets.items() if built}
@@ -126,11 +130,13 @@ async def test_what_could_not_be_built_is_tried_again_when_its_parameters_change
     async with two_apps.operator.running():
         await eventually(lambda: is_kind(two_apps, "Ready", ("False", "ScaledObjectCheckFailed")))
         await eventually(
-            lambda: two_apps.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", "other"))
+            lambda: two_apps.operator.assembly.parts.shared.readings.built(
+                ObjectKey("ScaledObject", "default", "other")
+            )
         )
         before = await openings(two_apps)
         await give_right_password(two_apps, how)
-        await eventually(lambda: is_kind(two_apps, "Ready", READY))
+        await eventually(lambda: is_kind(two_apps, "Ready", READY), WITHIN)
         assert (await openings(two_apps))["other"] is before["other"]
 
 
@@ -161,7 +167,7 @@ async def test_a_change_renews_the_scalers_that_use_it_and_no_others(two_apps: W
         async def is_renewed() -> bool:
             return (await openings(two_apps))["app"] is not before["app"]
 
-        await eventually(is_renewed)
+        await eventually(is_renewed, WITHIN)
         assert (await openings(two_apps))["other"] is before["other"]
 
 
@@ -177,7 +183,7 @@ async def test_a_secret_that_comes_late_is_waited_for(world: World, guarded_redi
     async with world.operator.running() as operator:
         await eventually(lambda: is_kind(world, "Ready", ("False", "ScaledObjectCheckFailed")))
         await world.apply(secret("redis", address=f"127.0.0.1:{guarded_redis}", password="old"))
-        await eventually(lambda: is_kind(world, "Ready", READY))
+        await eventually(lambda: is_kind(world, "Ready", READY), WITHIN)
         assert operator.parts.reader.watches.open == 1
         await world.delete(SCALED_OBJECTS, "app")
         await eventually(lambda: operator.parts.reader.watches.open == 0)
@@ -192,7 +198,7 @@ async def test_the_status_of_an_authentication_is_no_change_of_it(world: World, 
     )
     async with world.operator.running() as operator:
         told: list[object] = []
-        operator.parts.resolver.subscribe(lambda key, index: told.append((key, index)))
+        operator.parts.shared.resolver.subscribe(lambda key, index: told.append((key, index)))
         await eventually(lambda: is_kind(world, "Ready", READY))
 
         async def is_listed() -> bool:
@@ -217,8 +223,8 @@ async def test_a_scaledjob_by_the_name_of_a_scaledobject_is_told_and_forgotten_b
     )
     object_key, job_key = (ObjectKey(kind, "default", "app") for kind in ("ScaledObject", "ScaledJob"))
     async with world.operator.running() as operator:
-        readings, told = operator.parts.readings, set[object]()
-        operator.parts.resolver.subscribe(lambda key, _: told.add(key))
+        readings, told = operator.parts.shared.readings, set[object]()
+        operator.parts.shared.resolver.subscribe(lambda key, _: told.add(key))
         await eventually(lambda: readings.built(object_key) and readings.built(job_key))
         await world.patch(SECRETS, {"stringData": {"password": "new"}}, "redis")
         await eventually(lambda: told == {object_key, job_key})
@@ -240,7 +246,7 @@ async def test_a_bound_token_is_replaced_before_it_ends(tmp_path: Path) -> None:
         )
         async with world.operator.running() as operator:
             told: list[object] = []
-            operator.parts.resolver.subscribe(lambda key, index: told.append((key, index)))
+            operator.parts.shared.resolver.subscribe(lambda key, index: told.append((key, index)))
             before = (await resolve(world, redis_trigger("token"))).auth["password"]
             await clock.advance(0.7 * 3600)
             assert told == []

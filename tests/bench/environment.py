@@ -14,8 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from keda_py.clock import SystemClock
-from keda_py.core.values.durations import parse_time
-from keda_py.core.values.times import write_time
+from keda_py.core.values.times import parse_time, write_time
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, OVERRIDES, PODS, Obj

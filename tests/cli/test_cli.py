@@ -1,4 +1,5 @@
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -167,12 +168,15 @@ def test_an_unknown_trigger_type_gets_the_nearest_one(capsys: pytest.CaptureFixt
     assert "nearest: cron" in capsys.readouterr().err
 
 
-def test_help_comes_in_a_blink_since_it_imports_next_to_nothing() -> None:
-    command = [sys.executable, "-X", "importtime", *PROCESS[1:], "--help"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
-    imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
-    assert not {"asyncio", "pydantic", "aiohttp", "keda_py.operator"} & imported
-    assert len(imported) < 150
+def test_help_comes_in_a_blink() -> None:
+    def seconds() -> float:
+        """Of CPU: what other programs take of the machine does not count."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*PROCESS, "--help"], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(seconds() for _ in range(3)) < 0.3
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ IN = {"autoscaling.keda.sh/paused-scale-in": "true"}
 OUT = {"autoscaling.keda.sh/paused-scale-out": "true"}
 FORCE = {"autoscaling.keda.sh/force-activation": "true"}
 
+STEPWISE = {"keda-py.dev/cooldown": "after-scale-in"}
+
 ROWS = [
     # name, spec, observation, reason, replicas to scale to (None: keep), Ready, Active
     ("unreadable replicas", spec_of(), seen(None, replicas_error="gone"), Reason.REPLICAS_UNKNOWN, None, None, None),
@@ -64,6 +66,14 @@ ROWS = [
     ("I3 never active goes down at once", spec_of(), seen(2), Reason.DEACTIVATED, 0, READY, NOT_ACTIVE),
     ("I3 to zero", spec_of(), seen(7, last_active=LONG_AGO), Reason.DEACTIVATED, 0, READY, NOT_ACTIVE),
     ("I3 to idle", spec_of(minReplicaCount=4, idleReplicaCount=1), seen(7, last_active=LONG_AGO), Reason.DEACTIVATED, 1, READY, NOT_ACTIVE),
+    ("I3 the HPA scales in first", spec_of(STEPWISE), seen(2, last_active=LONG_AGO), Reason.SCALING_IN, None, READY, NOT_ACTIVE),
+    ("I3 the HPA scales in to min first", spec_of(STEPWISE, minReplicaCount=4, idleReplicaCount=0), seen(5, last_active=LONG_AGO), Reason.SCALING_IN, None, READY, NOT_ACTIVE),
+    ("I3 from min to idle", spec_of(STEPWISE, minReplicaCount=4, idleReplicaCount=0), seen(4, last_active=LONG_AGO), Reason.DEACTIVATED, 0, READY, NOT_ACTIVE),
+    ("I3 from one to zero", spec_of(STEPWISE), seen(1, last_active=LONG_AGO), Reason.DEACTIVATED, 0, READY, NOT_ACTIVE),
+    ("I3 cooling down at one", spec_of(STEPWISE), seen(1, last_active=JUST_NOW), Reason.COOLING_DOWN, None, READY, COOLDOWN),
+    ("I3 scale-in paused before the HPA is left to it", spec_of(STEPWISE | IN), seen(5, last_active=LONG_AGO), Reason.SCALE_IN_PAUSED, None, READY, NOT_ACTIVE),
+    ("I2 failing while the HPA scales in", spec_of(STEPWISE), seen(5, failing=True), Reason.TRIGGERS_FAIL, None, BROKEN, NOT_ACTIVE),
+    ("A4 active above one", spec_of(STEPWISE), seen(5, active=True), Reason.ACTIVE, None, READY, ACTIVE),
     ("I4 raised to min", spec_of(minReplicaCount=4), seen(2), Reason.RAISED_TO_MIN, 4, READY, NOT_ACTIVE),
     ("I5 at zero", spec_of(), seen(0), Reason.INACTIVE, None, READY, NOT_ACTIVE),
     ("I5 at idle", spec_of(minReplicaCount=4, idleReplicaCount=1), seen(1), Reason.INACTIVE, None, READY, NOT_ACTIVE),

@@ -7,8 +7,7 @@ from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.scene import Scene, has_condition, has_replicas
 from tests.e2e.source import Source
 
-LATE_SECONDS = 30.0
-"""For a busy machine: far less than the five minutes that a workload stays up by default."""
+LATE_SECONDS = 4.0
 
 
 def now() -> float:

@@ -7,9 +7,8 @@ from keda_py.clock import SystemClock
 from tests.builders import cron, deployment, scaled_object
 from tests.e2e.scene import Scene
 
-SOON = timedelta(seconds=15)
-LATE_SECONDS = 30.0
-"""For a busy machine: a tenth of the polling interval."""
+SOON = timedelta(seconds=8)
+LATE_SECONDS = 3.0
 
 
 def boundary() -> datetime:

@@ -23,8 +23,8 @@ QUICK_LEASE = {
     "KEDA_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE": "2s",
     "KEDA_OPERATOR_LEADER_ELECTION_RETRY_PERIOD": "500ms",
 }
-DELAY = 6
-"""Seconds: enough to be seen as not ready before they are over."""
+DELAY = 4
+"""Seconds: enough to be seen as not ready in the first half of them."""
 ALIKE = 5
 SAMPLE = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="([^"]*)"')
@@ -40,7 +40,7 @@ async def test_at_sigterm_it_is_gone_in_no_time_or_after_a_delay_in_which_it_is_
     await source.asked()
     at = asyncio.get_running_loop().time()
     assert await asyncio.to_thread(operator.end, signal.SIGTERM) == 0
-    assert asyncio.get_running_loop().time() - at < 30  # not for as long as the poll waits, a minute
+    assert asyncio.get_running_loop().time() - at < 5  # not for as long as the poll waits
     await asyncio.to_thread(operator.start, f"--shutdown-delay={DELAY}s")
     source.value = 1
     live = await scene.until(SCALED_OBJECTS, has_condition("Active", "True"))
@@ -58,9 +58,9 @@ async def test_at_sigterm_it_is_gone_in_no_time_or_after_a_delay_in_which_it_is_
             async def unready() -> bool:
                 return await status(session, operator.readyz) == 503
 
-            await eventually(unready, DELAY)
+            await eventually(unready, DELAY / 2)
         assert leaving.result() == 0
-        assert DELAY <= loop.time() - at < DELAY + 30
+        assert DELAY <= loop.time() - at < DELAY + 5
     live = await scene.get(SCALED_OBJECTS)
     last = datetime.fromisoformat(live["status"]["lastActiveTime"])
     assert last > began

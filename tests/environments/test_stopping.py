@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from keda_py.clock import Clock, SystemClock
-from keda_py.environments.stopping import stopped
+from keda_py.environments.release import stopped
 from keda_py.errors import Conflict, Forbidden, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import Obj, ObjectPath

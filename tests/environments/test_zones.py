@@ -1,6 +1,6 @@
 """Times of Environments: in the zone of their Calendar, and beside it in the reader's."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -8,11 +8,15 @@ import pytest
 
 from keda_py.clock import FakeClock
 from keda_py.core.environment.overrides import OverrideState
+from keda_py.environments.ending import Ending, end_overrides
 from keda_py.environments.overriding import Wish, request
 from keda_py.environments.show import look_at_all, look_at_one
-from keda_py.kube.resources import ENVIRONMENTS
+from keda_py.explanation.night import night_lines, night_of, night_page
+from keda_py.explanation.requests import list_objects
+from keda_py.explanation.rulers import read_rulers
+from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
 from keda_py.terminal.times import Times
-from tests.builders import calendar, environment
+from tests.builders import calendar, cron, environment, metrics_api, override, scaled_object
 from tests.environments.builders import NOW
 from tests.worlds.world import open_world
 
@@ -62,3 +66,48 @@ async def test_env_tells_the_times_of_its_calendar_also_of_one_that_it_only_name
         table, _ = await look_at_all(world.client, "default", times, 200)
         assert "kept awake by Override x until 03:30 KST (Fri 19:30 CET)" in table.plain
         assert "kept awake by Override x until 18:30 UTC (19:30 CET)" in table.plain
+
+
+async def test_end_tells_the_time_of_an_override_in_the_zone_of_its_calendar_and_of_the_reader(tmp_path: Path) -> None:
+    seoul = {"timeZone": "Asia/Seoul", "hours": [{"days": "Mon-Fri", "from": "08:30", "to": "19:30"}]}
+    async with open_world(tmp_path, clock=FakeClock(NOW)) as world:
+        until = {"state": "Awake", "until": "2026-11-20T18:30:00Z"}
+        dev, web = {"kind": "Environment", "name": "seoul"}, {"kind": "Deployment", "name": "web"}
+        await world.create(environment("seoul", calendar=seoul), override("x", target=dev, **until))
+        await world.create(override("only", **until), override("lone", target=web, **until))
+        for name in ("x", "only", "lone"):
+            status = {"phase": "Active", "ends": "2026-11-20T18:30:00Z"}
+            await world.client.patch(OVERRIDES.named("default", name, "status"), {"status": status})
+        wish = Ending(everything=True, dry_run=True)
+        told, _ = await end_overrides(world.client, "default", wish, Times(now=NOW, reader=CET))
+        both = "until 03:30 KST (Fri 19:30 CET)"
+        assert [both in line for line in told if line.startswith("Override")] == [False, True, True]
+        assert "Deployment web kept awake until 19:30 CET" in told[0]
+
+
+async def test_a_night_of_all_objects_is_told_in_the_zone_of_each_and_of_the_reader(tmp_path: Path) -> None:
+    office = cron("30 8 * * *", "30 19 * * *", timezone="Asia/Seoul")
+    seoul = {"timeZone": "Asia/Seoul", "hours": [{"days": "Mon-Fri", "from": "08:30", "to": "19:30"}]}
+    queue = metrics_api("http://queue")
+    async with open_world(tmp_path, clock=FakeClock(NOW)) as world:
+        await world.create(scaled_object(office, name="own"), scaled_object(queue, name="none"))
+        member = scaled_object(queue, name="member")
+        member["metadata"]["labels"] = {"team": "a"}
+        await world.create(member)
+        await world.create(environment("seoul", calendar=seoul, selector={"matchLabels": {"team": "a"}}))
+        for name in ("own", "none", "member"):
+            changed = {"time": "2026-11-20T16:30:00Z", "reason": "Deactivated", "replicas": {"before": 1, "after": 0}}
+            status = {"status": {"kedaPyHistory": [changed]}}
+            await world.client.patch(SCALED_OBJECTS.named("default", name, "status"), status)
+        rulers, times = await read_rulers(world.client, ""), Times(now=NOW, reader=CET)
+        night = night_of(await list_objects(world.client, ""), NOW - timedelta(hours=1), times, rulers)
+        head, _, *rows = night_page(night, 200).plain.splitlines()
+        assert head.split()[:5] == ["Time", "(CET)", "In", "its", "zone"]
+        assert [("17:30:00" in row, "2026-11-21 01:30:00 KST" in row) for row in rows] == [
+            (True, "own" in row or "member" in row) for row in rows
+        ]
+        assert [line.partition("  ")[0] for line in night_lines(night)] == [
+            "2026-11-21 01:30:00 KST, 2026-11-20 17:30:00 CET",
+            "2026-11-20 17:30:00 CET",
+            "2026-11-21 01:30:00 KST, 2026-11-20 17:30:00 CET",
+        ]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.clock import SteppedClock, SystemClock
 from keda_py.errors import (
     AlreadyExists,
@@ -26,7 +26,7 @@ from keda_py.errors import (
     Unauthorized,
     Unavailable,
 )
-from keda_py.kube.client import Exchange, KubeClient, PatchKind
+from keda_py.kube.client import Exchange, KubeClient, PatchKind, RequestLimits
 from keda_py.kube.resources import DEPLOYMENTS, PODS, Selection
 from keda_py.kube.transport import Request, keep_alive
 from tests.kube.faulty_server import (
@@ -143,7 +143,7 @@ async def test_a_server_that_never_answers_is_unavailable_after_the_time_out(
 
 async def test_a_write_of_a_leader_has_its_own_bound(server: FaultyServer, kubeconfig: str) -> None:
     server.answer(f"PUT {WEB.path}", hangs)
-    async with KubeClient(SystemClock(), kubeconfig, write_seconds=0.1) as client:
+    async with KubeClient(SystemClock(), kubeconfig, limits=RequestLimits(write_seconds=0.1)) as client:
         with pytest.raises(Unavailable, match=r"no answer in 0.1 s"):
             await client.update(WEB, thing("web", 7))
 
@@ -308,7 +308,7 @@ async def asking(client: KubeClient, namespace: str, count: int) -> AsyncIterato
     """Keep this many requests for a namespace under way until the block ends."""
 
     async def ask() -> None:
-        with acting_for(namespace):
+        with working(namespace):
             await client.get(WEB)
 
     async with asyncio.TaskGroup() as tasks:
@@ -329,10 +329,10 @@ async def test_requests_for_a_namespace_that_has_its_share_wait_for_its_own_and_
     async with KubeClient(SystemClock(), kubeconfig, share=2) as client, asking(client, "hostile", 10):
         await eventually(lambda: len(server.seen) == 2)
         for namespace in ("shop", ""):
-            with acting_for(namespace):
+            with working(namespace):
                 assert (await client.get(free))["metadata"]["name"] == "free"
         with (
-            acting_for("hostile"),
+            working("hostile"),
             pytest.raises(Unavailable, match="no answer in|too many for this namespace at once"),
         ):
             await client.send(Request(method="GET", path=free.path, timeout=0.05))

@@ -28,9 +28,8 @@ from keda_py.errors import ConfigError
 from keda_py.net.keys.pem import MOST_BLOCKS, blocks
 from keda_py.net.keys.private_keys import plain_private_key, rs256
 from keda_py.net.tls import TlsContexts, TlsSettings
-from tests.calls import calls_of
 from tests.certificates import Authority
-from tests.costs import least_cpu_of, thorough, within
+from tests.costs import thorough, within
 from tests.hostile.attacks.keys import (
     AES_256_CBC,
     PBES2,
@@ -126,17 +125,16 @@ def test_a_key_of_15_636_bits_signs_nothing() -> None:
 
 def test_a_key_of_more_bits_than_a_handshake_has_time_for_is_refused() -> None:
     text = rsa_of(2**4423 - 1, 2**1279 - 1, 65537)
-    with within(), pytest.raises(ConfigError, match="key: has 5702 bits: give an RSA key of at most 4096 bits"):
+    with within(0.1), pytest.raises(ConfigError, match="key: has 5702 bits: give an RSA key of at most 4096 bits"):
         plain_private_key(text)
 
 
 def test_that_primes_are_prime_is_not_asked() -> None:
-    """It would take 0.3 s of the event loop for 4 096 bits, a hundred times what signing takes."""
+    """It would take 0.3 s of the event loop for 4 096 bits."""
     key = rsa.generate_private_key(65537, 4096)
     text = written(key)
-    asking = least_cpu_of(lambda: load_pem_private_key(text.encode(), None))
-    assert least_cpu_of(lambda: rs256(text, b"message", "key")) < asking / 3
-    signature = rs256(text, b"message", "key")
+    with within(0.1):
+        signature = rs256(text, b"message", "key")
     key.public_key().verify(signature, b"message", PKCS1v15(), hashes.SHA256())
 
 
@@ -148,12 +146,12 @@ def test_keys_that_are_computed_with_while_they_are_read_are_refused_before(kind
         (by_pbkdf2(content, 1), "hidden"),
         (by_scrypt(content, 2), "hidden"),
     ):
-        with within(), pytest.raises(ConfigError, match="keys of this kind are not read"):
+        with within(0.1), pytest.raises(ConfigError, match="keys of this kind are not read"):
             plain_private_key(text, password)
 
 
 def test_a_key_that_is_too_large_for_any_that_is_read_is_refused_by_its_size() -> None:
-    with within(), pytest.raises(ConfigError, match="key: is too large"):
+    with within(0.1), pytest.raises(ConfigError, match="key: is too large"):
         plain_private_key(pem(OPEN, bytes(7000)))
 
 
@@ -169,7 +167,7 @@ def test_a_kind_that_is_not_in_the_list_is_refused_by_its_label(label: str) -> N
     ids=["even", "long public exponent", "one prime"],
 )
 def test_numbers_that_are_no_rsa_key_are_refused(p: int, q: int, e: int) -> None:
-    with within(), pytest.raises(ConfigError):
+    with within(0.1), pytest.raises(ConfigError):
         plain_private_key(rsa_of(p, q, e))
 
 
@@ -213,7 +211,7 @@ def test_a_wrong_password_or_none_is_an_error_that_shows_neither() -> None:
 
 def test_scrypt_that_costs_more_than_openssls_is_refused() -> None:
     text = by_scrypt(b"", 2**20)
-    with within(), pytest.raises(ConfigError, match="scrypt takes more than 131072"):
+    with within(0.1), pytest.raises(ConfigError, match="scrypt takes more than 131072"):
         plain_private_key(text, "hidden")
 
 
@@ -229,11 +227,11 @@ def test_only_the_key_is_loaded_that_was_looked_at() -> None:
 
 def test_a_chain_and_authorities_are_counted_before_they_are_loaded() -> None:
     pair, authority = Authority().leaf("shop"), Authority().cert
-    with within(), pytest.raises(ConfigError, match="cert: holds 11 certificates, at most 10"):
+    with within(0.2), pytest.raises(ConfigError, match="cert: holds 11 certificates, at most 10"):
         TlsContexts().get(TlsSettings(cert=pair.cert * 11, key=pair.key), "shop")
-    with within(), pytest.raises(ConfigError, match="ca: holds 257 certificates, at most 256"):
+    with within(0.3), pytest.raises(ConfigError, match="ca: holds 257 certificates, at most 256"):
         TlsContexts().get(TlsSettings(ca=authority * 257), "shop")
-    with within(), pytest.raises(ConfigError, match="ca: is over 524288 characters"):
+    with within(0.3), pytest.raises(ConfigError, match="ca: is over 524288 characters"):
         TlsContexts().get(TlsSettings(ca=authority * 1000), "shop")
 
 
@@ -254,8 +252,8 @@ def test_blocks_that_never_end_are_looked_for_once(text: str) -> None:
 @pytest.mark.parametrize("label", ["", "CERTIFICATE"])
 def test_a_text_of_nothing_but_blocks_is_walked_through_once(label: str) -> None:
     text = f"-----BEGIN {label}-----\n-----END {label}-----\n" * 8_000
-    assert calls_of(lambda: list(blocks(text))) < 15 * MOST_BLOCKS
-    assert len(list(blocks(text))) == MOST_BLOCKS
+    with within(0.05):
+        assert len(list(blocks(text))) == MOST_BLOCKS
 
 
 @thorough
@@ -265,5 +263,5 @@ def test_a_text_of_nothing_but_blocks_is_walked_through_once(label: str) -> None
 def test_whatever_stands_in_a_key_it_is_read_or_refused(piece: bytes, where: int, label: str) -> None:
     own = {OPEN: plain(small_rsa()), SEALED: next(blocks(by_pbkdf2(b"0" * 200, 2))).der()}
     content = own.get(label, b"")
-    with within(), suppress(ConfigError):
+    with within(0.5), suppress(ConfigError):
         plain_private_key(pem(label, content[:where] + piece + content[where + len(piece) :]), "hidden")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def read(world: World) -> dict[str, float]:
     """The page as a scraper reads it: value by series. The test's own namespace is called default."""
     assert world.operator.assembly is not None
-    page = MetricsPage(world.operator.assembly.parts.instruments)
+    page = MetricsPage(world.operator.assembly.parts.shared.instruments)
     text = (await page.render()).decode().replace(f'namespace="{world.namespace}"', 'namespace="default"')
     lines = text.splitlines()
     pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
@@ -110,7 +110,7 @@ async def test_nothing_is_left_of_it_once_the_api_server_says_that_it_is_gone(ap
     def look(event: Event) -> None:
         if (event.resource.plural, event.type) == ("scaledobjects", "DELETED"):
             assert app.operator.assembly is not None
-            left.extend(str(owner) for owner in app.operator.assembly.parts.instruments.owners)
+            left.extend(str(owner) for owner in app.operator.assembly.parts.shared.instruments.owners)
             gone.set()
 
     app.listen(look)
@@ -191,7 +191,7 @@ async def test_every_series_of_kedas_dashboard_has_the_labels_that_it_filters_by
         "keda_scaled_object_errors_total": {"namespace", "scaledObject"},
     }
     assert app.operator.assembly is not None
-    text = (await MetricsPage(app.operator.assembly.parts.instruments).render()).decode()
+    text = (await MetricsPage(app.operator.assembly.parts.shared.instruments).render()).decode()
     samples = [one for family in text_string_to_metric_families(text) for one in family.samples]
     labels = {sample.name: set(sample.labels) for sample in samples}
     missing = {name: wanted - labels.get(name, set()) for name, wanted in dashboard.items()}

@@ -1,6 +1,7 @@
 """Who owns which HPA, and what becomes of it all when objects, targets or whole namespaces go."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -159,9 +160,12 @@ async def test_many_objects_deleted_meanwhile_go_within_seconds_of_the_operators
         await world.seconds(5)
     await asyncio.gather(*(world.delete(SCALED_OBJECTS, f"so-{number}") for number in range(MANY)))
     assert len(world.all(SCALED_OBJECTS)) == MANY
+    spent, began = time.process_time(), asyncio.get_running_loop().time()
     async with world.operator.running():
         await world.seconds(1)
         assert world.all(SCALED_OBJECTS) == []
+    assert time.process_time() - spent < 5 * MANY / 100
+    assert asyncio.get_running_loop().time() - began < 5
 
 
 async def test_a_namespace_of_many_objects_goes_and_nothing_is_written_there(world: World, source: Source) -> None:
@@ -172,8 +176,11 @@ async def test_a_namespace_of_many_objects_goes_and_nothing_is_written_there(wor
         assert len(world.all(HORIZONTAL_POD_AUTOSCALERS, "doomed")) == MANY
         before = writes(world, EVENTS), writes(world, HORIZONTAL_POD_AUTOSCALERS)
         await world.client.delete(NAMESPACES.named("", "doomed"))
+        spent, began = time.process_time(), asyncio.get_running_loop().time()
         await world.seconds(10)
         assert world.find(NAMESPACES, "doomed") is None
+        assert time.process_time() - spent < 30 * MANY / 100
+        assert asyncio.get_running_loop().time() - began < 30
         assert (writes(world, EVENTS), writes(world, HORIZONTAL_POD_AUTOSCALERS)) == before
 
 

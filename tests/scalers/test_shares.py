@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keda_py.answers.connections import Connections
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.errors import ScalerError
 from keda_py.net.http import HttpClientSpec
 from keda_py.net.secret_texts import as_secrets
@@ -68,7 +68,7 @@ async def opened(lent: SharedContext, namespace: str, kind: str, metadata: dict[
     auth = {"awsAccessKeyID": "a", "awsSecretAccessKey": "b"} if kind == "aws-sqs-queue" else {}
     async with AsyncExitStack() as stack:
         stack.push_async_callback(context.aclose)
-        with acting_for(namespace):
+        with working(namespace):
             scaler = build(Trigger(type=kind, metadata=metadata, env={}, auth=as_secrets(auth)), context)
             stack.push_async_callback(scaler.aclose)
             await scaler.open()
@@ -119,7 +119,7 @@ async def test_queues_that_do_not_answer_use_up_the_share_of_who_asks_them_alone
         return {"queueURL": f"{endpoint}/1/jobs", "awsRegion": "eu-west-1", "awsEndpoint": endpoint}
 
     async def read(scaler: Any, namespace: str) -> str:
-        with acting_for(namespace), pytest.raises(ScalerError) as error:
+        with working(namespace), pytest.raises(ScalerError) as error:
             await scaler.read()
         return str(error.value)
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from keda_py.serving.answer_cache import Recent
+from keda_py.serving.reviews import Recent
 
 SHORT_SECONDS = 0.02
 """So long an answer is remembered; one and a half of it is too late."""

@@ -7,6 +7,7 @@ from http import HTTPStatus
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
+from keda_py.answers.work_context import working
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.evaluation import Evaluation, MetricValue
 from keda_py.core.metric_names import COMPOSITE_METRIC
@@ -15,7 +16,6 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.kube.client import Exchange
 from keda_py.net.http.observation import HttpExchange
-from keda_py.readings.http_requests import asking_for
 from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import Reading
 from keda_py.telemetry.page import MetricsPage
@@ -206,7 +206,7 @@ async def test_a_source_cannot_make_up_status_codes(engine, metrics):
     await engine.build()
     built = engine.readings.built(KEY)
     meter = TrackedMetric(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
-    with asking_for(meter):
+    with working(metric=meter):
         for status in range(100, 1000):
             metrics.record_http(HttpExchange(status=status, seconds=0.1))
     lines = [line for line in await page(metrics) if line.startswith("keda_scaler_http_requests_total{")]
@@ -224,7 +224,7 @@ async def asked(engine, metrics, *statuses: int) -> None:
     """Count HTTP answers for the first trigger, and its reading."""
     built = engine.readings.built(KEY)
     meter = TrackedMetric(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
-    with asking_for(meter):
+    with working(metric=meter):
         for status in statuses:
             metrics.record_http(HttpExchange(status=status, seconds=0.1))
     await record(engine, metrics)
@@ -266,7 +266,7 @@ async def test_an_object_has_so_many_series_at_most_and_no_more_are_made(engine,
     await engine.build(*({"name": f"t{n}", "metadata": {"item": f"i{n}"}} for n in range(most // 50)))
     built = engine.readings.built(KEY)
     for metric in built.metrics.external:
-        with asking_for(TrackedMetric(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
+        with working(metric=TrackedMetric(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
             for status in statuses:
                 metrics.record_http(HttpExchange(status=status, seconds=0.1))
     assert most / 2 < counted(await page(metrics)) - before <= most * 1.1
@@ -279,7 +279,7 @@ async def test_an_object_with_as_many_triggers_as_there_may_be_is_shown_as_a_who
     await record(engine, metrics)
     built = engine.readings.built(KEY)
     for metric in built.metrics.external:
-        with asking_for(TrackedMetric(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
+        with working(metric=TrackedMetric(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
             for status in (200, 500):
                 metrics.record_http(HttpExchange(status=status, seconds=0.1))
     names = [line.partition("{")[0] for line in await page(metrics) if "s0-a" in line or "-a-i" in line]

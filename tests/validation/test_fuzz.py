@@ -1,6 +1,7 @@
 """Bad input: whatever a manifest holds, it is understood or refused in words; nothing crashes and nothing stalls."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,10 +24,10 @@ from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.testing import shared_context
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import DocumentError, read_documents
-from tests.costs import within
 from tests.properties import examples
 from tests.validation.manifests import generated, mutated
 
+CPU_SECONDS = 5.0
 thorough = examples(150)
 
 
@@ -55,9 +56,10 @@ def test_a_mutated_manifest_is_understood_or_refused(
 
 
 def pass_through(body: dict[str, Any], lending: SharedContext, runner: asyncio.Runner) -> None:
-    """Soon: a minute of CPU is what a manifest takes that explodes."""
-    with within():
-        judge(body, lending, runner)
+    """Soon, in CPU time: a busy machine is no fault of the manifest."""
+    before = time.process_time()
+    judge(body, lending, runner)
+    assert time.process_time() - before < CPU_SECONDS
 
 
 def judge(body: dict[str, Any], lending: SharedContext, runner: asyncio.Runner) -> None:

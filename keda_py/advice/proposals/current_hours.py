@@ -88,4 +88,4 @@ def _hours_text(environment: Body, bodies: Iterable[Body]) -> str:
         kinds = ("Calendar", "ClusterCalendar")
         spec = next((map_at(one, "spec") for one in bodies if one["kind"] in kinds and name_of(one) == reference), {})
     rows = maps_at(spec, "hours")
-    return ", ".join(f"{text_at(one, 'days')} {text_at(one, 'from')}-{text_at(one, 'to')}".strip() for one in rows)
+    return ", ".join(f"{text_at(row, 'days')} {text_at(row, 'from')}-{text_at(row, 'to')}".strip() for row in rows)

@@ -18,8 +18,8 @@ from keda_py.core.advice.candidates import Candidate
 from keda_py.core.advice.hours import AwakeHours, asleep_hours, union_of
 
 LABEL = "keda-py.dev/hours"
+# Hours a week that a workload may be awake for the sake of the others.
 _MOST_MORE = 5.0
-"""Hours a week that a workload may be awake for the sake of the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ from keda_py.replay.previews import preview
 from keda_py.replay.reading.manifests import ManifestSource, read_plans
 from keda_py.replay.timeline import Span, Timeline
 
+# Two uses closer together than this would have met one wake.
 _TOGETHER = timedelta(hours=1)
-"""What is used again so soon would have met one wake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def _replay(observed: Observed, bodies: Iterable[Mapping[str, Any]], begins: dat
     found = preview(read_plans(sources, begins, ends), begins, ends)
     if found.problems:
         raise ConfigError("; ".join(found.problems))
-    timeline = next((one.timeline for one in found.subjects if one.kind == "Deployment"), None)
+    timeline = next((subject.timeline for subject in found.subjects if subject.kind == "Deployment"), None)
     return timeline or Timeline(begins=begins, ends=ends, replicas=observed.replicas)
 
 

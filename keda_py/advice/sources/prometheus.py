@@ -17,8 +17,8 @@ from keda_py.errors import KedaPyError
 from keda_py.simulation.loads.prometheus import FetchError, PrometheusServer
 
 STEP = 300
+# Seconds of one question: a day of 200 series is 1.5 MB of answer.
 PART = 86_400
-"""Seconds of one question: 200 series are 1.5 MB of answer."""
 _SKEW = timedelta(minutes=2)
 _MOST_SERIES = 20_000
 Labels = tuple[tuple[str, str], ...]
@@ -51,9 +51,9 @@ class RecordedWeeks:
     async def check_clock(self, now: datetime) -> None:
         """Raises FetchError for a clock that differs: the hours would be wrong by that."""
         body = await self._get("/api/v1/query", {"query": "time()"}, "time()")
-        theirs = datetime.fromtimestamp(_number(body), UTC)
-        if abs(theirs - now) > _SKEW:
-            clocks = f"its clock says {_moment(theirs.timestamp())}, this machine's {_moment(now.timestamp())}"
+        server_time = datetime.fromtimestamp(_number(body), UTC)
+        if abs(server_time - now) > _SKEW:
+            clocks = f"its clock says {_moment(server_time.timestamp())}, this machine's {_moment(now.timestamp())}"
             text = f"{self.server.shown}: {clocks}"
             raise FetchError(
                 f"{text}; hours would be wrong by that: correct the clock, and nothing is proposed until then"
@@ -72,9 +72,9 @@ class RecordedWeeks:
             count = min(PART // STEP, weeks.count - at)
             first = weeks.first + (at + 1) * STEP  # rate() over the step that ends then
             span = {"start": str(first), "end": str(first + (count - 1) * STEP), "step": str(STEP)}
-            said = f'"{query}" from {_moment(first)} to {_moment(first + count * STEP)}'
-            body = await self._get("/api/v1/query_range", {"query": query, **span}, said)
-            self._merge(found, body, at, weeks, said)
+            question = f'"{query}" from {_moment(first)} to {_moment(first + count * STEP)}'
+            body = await self._get("/api/v1/query_range", {"query": query, **span}, question)
+            self._merge(found, body, at, weeks, question)
             yield (part + 1) / weeks.parts
 
     def _merge(self, found: Series, body: Mapping[str, Any], at: int, weeks: Weeks, said: str) -> None:

@@ -119,8 +119,8 @@ def _is_missing(values: Iterable[float]) -> bool:
 #
 # Where they name a Service, its workload is taken to have the same name.
 
+# The first of these that a series has is its namespace: a scrape renames what a target says itself to `exported_...`.
 _NAMESPACES = ("exported_namespace", "destination_workload_namespace", "namespace")
-"""The first that a series has: a scrape renames what a target says itself to `exported_...`."""
 _NAMES = {
     "scaledObject": "ScaledObject",
     "deployment": "Deployment",

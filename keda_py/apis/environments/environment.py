@@ -194,6 +194,8 @@ class EnvironmentStatus(Wire):
     """By KIND/NAME, such as Deployment/web; only members that differ from what their owner left."""
     savings: dict[str, SavingsStatus] = {}
     """Savings by the sleep of members that no ScaledObject scales, by KIND/NAME; `instead` is the count to restore."""
+    jobs_never_run: list[str] = []
+    """The first 100 CronJobs that were told to have a schedule that never falls into the hours."""
     wake_on_request: WakeOnRequestStatus | None = None
     conditions: list[Condition] = []
 

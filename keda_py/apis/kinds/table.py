@@ -30,10 +30,12 @@ _TYPES_AND_AGE = (
     PrinterColumn(name="Age", path=".metadata.creationTimestamp", type="date"),
 )
 _NEXT_AND_WHY = (
-    PrinterColumn(name="Next", path=".status.kedaPy.nextChange", priority=1),
-    PrinterColumn(name="Why", path=".status.kedaPy.reason", priority=1),
+    PrinterColumn(name="Next", path=".status.kedaPy.nextChange"),
+    PrinterColumn(name="Why", path=".status.kedaPy.reason"),
 )
-"""Our columns after KEDA's: only with `-o wide`, and missing if KEDA's CRDs are kept."""
+"""Our columns after KEDA's; missing if KEDA's CRDs are kept. A time that lies ahead is a text: the API server prints a
+date of the future as `<invalid>`.
+"""
 _SOURCES = (
     PrinterColumn(name="PodIdentity", path=".spec.podIdentity.provider"),
     PrinterColumn(name="Secret", path=".spec.secretTargetRef[*].name"),

@@ -50,5 +50,5 @@ class ResolvingContext:
     ) -> T:
         """Return the value made for this credential within the last minute, or call `factory`."""
         assert isinstance(key, CredentialKey), "values of a cloud are obtained with a credential"
-        made: T = await self.lookup.around.credentials.get(key, factory)
-        return made
+        value: T = await self.lookup.around.credentials.get(key, factory)
+        return value

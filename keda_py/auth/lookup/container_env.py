@@ -20,9 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def find_container(pod: PodEnvironment, name: str) -> ContainerEnvironment | None:
-    """Return the container of that name, the first for ""; None for a pod without any. Raises ConfigError if
-    unknown.
-    """
+    """Return the container of that name, the first if ""; None for a pod without any. Raises ConfigError if unknown."""
     if not pod.containers:
         return None
     if not name:

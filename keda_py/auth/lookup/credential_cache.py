@@ -46,6 +46,7 @@ class Issued(Generic[V]):
         # Entries are ordered by age, so expired ones are at the front.
         while (first := next(iter(self._entries))) and self._entries[first].until <= now:
             self._drop(first)
+        # The tenant's own oldest entry goes, never another's: no tenant can push the credentials of others out.
         if self._counts[question.tenant] > MOST_OF_TENANT:
             self._drop(next(key for key in self._entries if key.tenant == question.tenant))
         return value

@@ -73,9 +73,7 @@ class Lookup:
         return self.spec.key, self.index
 
     def key(self, what: What, *credential: Secret) -> CredentialKey:
-        """Return the cache key for this credential's results: the trigger's tenant, regardless of the credential's
-        author.
-        """
+        """Return the cache key for this credential's results: the trigger's tenant, not the credential's author's."""
         return CredentialKey(tenant=self.spec.namespace, credential=credential_digest(*credential), what=what)
 
     def check_identity(self, identity: str, to: Destination) -> None:
@@ -110,9 +108,7 @@ class Lookup:
         return None if live is None else {key: _decode(text) for key, text in (live.get("data") or {}).items()}
 
     async def config_map(self, name: str, namespace: str | None = None) -> Secrets | None:
-        """Return the texts of a ConfigMap, None if it does not exist; wrapped, because some users keep secrets
-        there.
-        """
+        """Return the texts of a ConfigMap, None if it does not exist; wrapped, as some users keep secrets there."""
         live = await self.read(CONFIG_MAPS, self.namespace if namespace is None else namespace, name)
         return None if live is None else as_secrets(live.get("data") or {})
 
@@ -125,9 +121,7 @@ class Lookup:
         self.note_trouble("source of a parameter is missing", kind=kind, source=name, key=key)
 
     def note_trouble(self, message: str, **about: str) -> None:
-        """Record a problem for `explain` and the log, where it appears once: a failing trigger is resolved at every
-        poll.
-        """
+        """Note a problem for `explain`, and once for the log: failing triggers are resolved at every poll."""
         self.troubles[f"{message} {sorted(about.items())}"] = {"message": message, **about}
 
 

@@ -21,8 +21,8 @@ from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import EMPTY
 
 RETRY_SECONDS = 60.0
+# Bytes. A secret has at most 64 KiB, and JSON may write a character as six.
 LONGEST_ANSWER = 512 * 1024
-"""Bytes. A secret has at most 64 KiB, and JSON may write a character as six."""
 
 
 class SecretsClient(Protocol):

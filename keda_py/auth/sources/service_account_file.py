@@ -17,8 +17,8 @@ from keda_py.errors import ConfigError
 OWN_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 _FIELD = "spec.hashiCorpVault.credential.serviceAccount"
 _SUBJECT = "system:serviceaccount:"
+# Bytes. Some files below /proc are endless: reading one would occupy a thread and fill the memory.
 _LARGEST_TOKEN = 64 * 1024
-"""Bytes. Some files below /proc are endless: reading one would occupy a thread and fill the memory."""
 
 
 async def read_service_account_file(path: str) -> SecretStr:

@@ -33,8 +33,8 @@ NOTES = (
     "CPU where a workload has nothing else. --query gives a rate by namespace and one of deployment, statefulset, "
     "scaledObject, service or workload. Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
 )
+# Of one answer: a day of 8 000 workloads.
 _MOST_BYTES = 64 * 2**20
-"""Of one answer: a day of 8 000 workloads."""
 _PER_WEEK = {"day": 7.0, "week": 1.0, "month": 7 / 30}
 
 
@@ -123,14 +123,14 @@ async def _recorded(options: argparse.Namespace) -> "list[Observed]":
         KnownQuery(name=f"--query {number}", metric="", query=text, unit=options.unit)
         for number, text in enumerate(options.query, start=1)
     )
-    asked = HistoryQuery(namespace=options.namespace, weeks=options.weeks, queries=own)
+    query = HistoryQuery(namespace=options.namespace, weeks=options.weeks, queries=own)
     headers = bearer_headers(options.bearer_token_file)
     http = HttpClientSpec(answers=AnswerBounds(_MOST_BYTES))
     async with shared_context(http=http) as shared:
         server = PrometheusServer(url=options.prometheus)
         recorded = RecordedWeeks(server=server, client=shared.http, headers=headers)
         with Bar("reading") as bar:
-            return await read_prometheus(recorded, asked, SystemClock().now(), bar.show)
+            return await read_prometheus(recorded, query, SystemClock().now(), bar.show)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

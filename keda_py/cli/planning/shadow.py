@@ -138,8 +138,8 @@ def _print(report: Mapping[str, Any]) -> None:
 
 def _summary(report: Mapping[str, Any]) -> str:
     holding, ended = len(report["holding"]), len(report["ended"])
-    said = f"disagreements that hold: {holding}, that are over: {ended}" if holding or ended else "no disagreement"
-    return f"objects compared since {_time(report['since'])} UTC: {report['compared']}; {said}"
+    text = f"disagreements that hold: {holding}, that are over: {ended}" if holding or ended else "no disagreement"
+    return f"objects compared since {_time(report['since'])} UTC: {report['compared']}; {text}"
 
 
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:

@@ -94,9 +94,9 @@ def _read_objects(files: Sequence[str], *, to_zero: bool) -> "dict[str, dict[str
     report = asyncio.run(validate_texts(texts, kubernetes=since(SCALE_TO_ZERO) if to_zero else None))
     errors = [problem for problem in report.problems if problem.severity == "error"]
     if errors:
-        message = "\n".join(f"{one.file}:{one.line}: {one.sentence}" for one in errors[:10])
+        message = "\n".join(f"{error.file}:{error.line}: {error.sentence}" for error in errors[:10])
         raise ConfigError(f"the manifest would be refused, so it is not simulated:\n{message}")
-    documents = [one.body for name, text in texts.items() for one in read_documents(text, name)]
+    documents = [document.body for name, text in texts.items() for document in read_documents(text, name)]
     natives = [body for body in documents if goes_to_zero(body)]
     taken = natives if to_zero else []
     bodies = [completed(body) for body in documents if body["kind"] == "ScaledObject" or body in taken]

@@ -22,7 +22,7 @@ from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.overrides import check_override as check_times
 from keda_py.core.environment.scaling.schedules import build_schedule
 from keda_py.core.environment.spec import build_environment
-from keda_py.core.mistakes import Mistakes
+from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 
@@ -59,9 +59,7 @@ def check_environment(environment: Environment) -> Iterator[Finding]:
 
 
 def check_override(override: Override) -> Iterator[Finding]:
-    """Check target, state and times. An Override without a target may be for the namespace's Environment and its
-    calendar.
-    """
+    """Check target, state and times. Without a target it may mean the namespace's Environment and its calendar."""
     _read_override(override)
     return iter(())
 

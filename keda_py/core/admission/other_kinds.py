@@ -21,8 +21,10 @@ from keda_py.apis.trigger_authentication import (
     TriggerAuthentication,
 )
 from keda_py.core.admission import codes
-from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, deny_triggers
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, deny, deny_triggers
+from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.core.values.urls import is_http_url
+from keda_py.errors import ConfigError
 
 _AUTHENTICATION = "incorrect-authentication"
 _SUBSCRIPTION = "incorrect-event-subscription"
@@ -32,8 +34,12 @@ _KNOWN_TYPES = frozenset(kind for kind in get_args(CloudEventType) if not kind.s
 
 
 def check_scaled_job(obj: ScaledJob) -> Iterator[Denial]:
-    """Check the triggers alone; min above max is accepted and capped."""
-    return deny_triggers(obj.spec.triggers)
+    """Check the triggers and our own annotations; min above max is accepted and capped."""
+    yield from deny_triggers(obj.spec.triggers)
+    try:
+        JOBS_AS_WRITTEN.of(obj)
+    except ConfigError as error:
+        yield from (deny(one, "incorrect-annotation") for one in error.each)
 
 
 def check_authentication(obj: TriggerAuthentication | ClusterTriggerAuthentication) -> Iterator[Denial]:
@@ -68,8 +74,8 @@ def check_cloud_event_source(obj: CloudEventSource | ClusterCloudEventSource) ->
 
 
 def _check_azure(identity: AuthPodIdentity) -> Iterator[Denial]:
-    given = identity.model_fields_set
-    if "identity_id" in given and not identity.identity_id:
+    fields = identity.model_fields_set
+    if "identity_id" in fields and not identity.identity_id:
         text = 'identityId of PodIdentity should not be empty. If it\'s set, identityId has to be different than ""'
         yield _deny(text, f"{_IDENTITY}.identityId")
     if identity.identity_authority_host:
@@ -79,7 +85,7 @@ def _check_azure(identity: AuthPodIdentity) -> Iterator[Denial]:
                 "is set"
             )
             yield _deny(text, f"{_IDENTITY}.identityTenantId")
-    elif "identity_tenant_id" in given and not identity.identity_tenant_id:
+    elif "identity_tenant_id" in fields and not identity.identity_tenant_id:
         text = (
             "identityTenantId of PodIdentity should not be empty. If it's set, identityTenantId has to be different "
             'than ""'

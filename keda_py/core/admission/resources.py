@@ -22,9 +22,7 @@ def reads_containers(spec: ScalingSpec) -> bool:
 
 
 def check_requests(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Finding]:
-    """Check that each measured container has a request, limit or default of a LimitRange, and that the minimum is above
-    0.
-    """
+    """Check that each measured container has a request, limit or LimitRange default, and the minimum is above 0."""
     if not reads_containers(spec):
         return
     if around.containers is None:

@@ -166,8 +166,8 @@ def _workload(target: TargetSpec) -> str:
 #
 # Pure. `composite.py` decides; behaviour reference, section 9.
 
+# KEDA reads this field after admission, so a wrong value is only a warning.
 _LATE = "spec.advanced.scalingModifiers.activationTarget"
-"""KEDA reads this field after admission, so a wrong value is only a warning."""
 
 
 def check_modifiers(spec: ScalingSpec) -> Iterator[Finding]:

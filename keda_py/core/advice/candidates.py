@@ -18,11 +18,11 @@ from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, close_sessio
 from keda_py.core.advice.profile import RECENT, RECENT_DAYS, Days, awake_slots, ever_awake
 from keda_py.core.environment.calendar.days import DAY
 
+# Three weeks: in fewer, each odd day would be a third of what is known.
 LEAST = timedelta(days=21)
-"""Three weeks: in fewer, each odd day would be a third of what is known."""
 _LEAST_KNOWN = 0.5
+# Seconds between two uses that still count as one: shorter than the shortest sleep, so no sleep would fit between them.
 _PAUSE = 3300
-"""Seconds between two uses that are still one: less than the shortest sleep."""
 _TOLERATED = (0.36, 0.15, 0.0)
 """Shares of the weeks in which a slot may have been used, or unknown, and still be asleep."""
 _WORTH = 7.0

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from keda_py.core.advice.history import History
 
+# Quantile at which the search for the floor begins; not the minimum, because restarts show less for a moment.
 _LOW = 0.05
-"""Quantile at which the search begins: restarts show less than the floor for a moment."""
 _DRIFT = 0.25
 """How far the median of an hour of the day may lie from the floor, as a share of it."""
 _NOISES = 6.0
@@ -33,12 +33,12 @@ class _Shape:
     """Values in the valley, as a share of those at the floor."""
 
 
+# Checks at a fixed pace, of which one in 10 s has a Poisson noise of 18 % over 5 min; and what is rougher, with use far
+# above it.
 _SHAPES = (
     _Shape(band=1.5, widest=0.2, valley=(1.25, 1.5), sparse=0.1),
     _Shape(band=2.2, widest=0.35, valley=(2.0, 3.0), sparse=0.08),
 )
-"""Checks at a fixed pace, of which one in 10 s has a Poisson noise of 18 % over 5 min; and what is rougher, with use
-far above it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

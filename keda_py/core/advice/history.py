@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from keda_py.errors import ConfigError
 
-FINEST, COARSEST = 300, 3600
-"""Seconds: finer samples are averaged, and coarser ones cannot show when use begins."""
+# Seconds; samples that are further apart cannot show when use begins.
+COARSEST = 3600
 STEPS = (300, 600, 900, 1800, 3600)
 _HOLDS = 1.5
 """A value holds for so many of the usual distances between two samples, where the next one is late."""

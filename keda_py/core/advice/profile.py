@@ -16,8 +16,8 @@ _HALF_LIFE = 112.0
 """Days after which a week counts half."""
 _LEAST_WEEKS = 3
 """A slot was seen idle on so many days of the week at least."""
+# What was idle in neither of the last two weeks is a habit, however many weeks were before.
 _NEWEST = timedelta(days=14)
-"""What was idle in neither of the last two weeks is a habit, however many weeks were before."""
 RECENT, RECENT_DAYS = timedelta(days=7), 3
 """What was used on so many days of the last week, and not before, is a habit already."""
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from keda_py.errors import ConfigError
 
+# Characters; an expression that lists every value of every field has 340.
 MAX_LENGTH = 1_000
-"""Characters; an expression that lists every value of every field has 340."""
 
 
 @dataclass(frozen=True, slots=True)

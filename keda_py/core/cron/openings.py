@@ -15,8 +15,8 @@ from keda_py.core.cron.fields import CronFields
 
 DAY = 24 * 60
 WEEK = 7 * DAY
+# Firings of a start or an end in a cycle; a schedule that fires more often is not analysed.
 MOST_FIRINGS = 2_000
-"""Firings of a start or an end in a cycle; a schedule that fires more often is not analysed."""
 _LEAP_YEAR = 2032
 """A year in which every day of the month occurs."""
 _DAYS_IN_YEAR = 366
@@ -38,9 +38,7 @@ _A_WEEK = [_parts(date(_LEAP_YEAR, 3, 1) + timedelta(days=number)) for number in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Openings:
-    """The spans in which a window is open; `cycle` is a week from Monday, or a year, in minutes. Spans are ordered and
-    disjoint.
-    """
+    """The spans in which a window is open; `cycle` is a week from Monday, or a year, in minutes. Ordered, disjoint."""
 
     cycle: int
     spans: tuple[Span, ...]

@@ -25,20 +25,20 @@ from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError
 
 _MINUTE = timedelta(minutes=1)
+# No zone changes its offset and back within a week.
 _PROBE = timedelta(days=7)
-"""No zone changes its offset and back within a week."""
 
+# Years that KEDA looks ahead: from March 2096, 29 February (next in 2104) never comes.
 _HORIZON_YEARS = 5
-"""Years that KEDA looks ahead: from March 2096, 29 February (next in 2104) never comes."""
 
 
 # Find boundaries of windows in the local times that summer time skips.
 
 
+# A typical year: one in the future, when only the zone's permanent rule applies.
 _YEAR = 2032
-"""A typical year: one in the future, when only the zone's permanent rule applies."""
+# Hours of the day; an expression for more of them is meant to fire in each hour, so a skipped one is no surprise.
 _MOST_HOURS = 12
-"""Hours of the day; an expression for more of them is meant to fire in each hour, so a skipped one is no surprise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class PlainLoader(yaml.CSafeLoader):
 
 
 PlainLoader.yaml_implicit_resolvers = {
-    first: [one for one in resolvers if one[0] not in _NOT_READ]
+    first: [resolver for resolver in resolvers if resolver[0] not in _NOT_READ]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 PlainLoader.add_implicit_resolver(f"{TAG}int", _INT, list("-+0123456789"))

@@ -15,8 +15,8 @@ from yaml.constructor import SafeConstructor
 from keda_py.core.documents.yaml_guard import TAG, events, implicit_tag
 from keda_py.errors import KedaPyError
 
+# Characters; longer numbers fit into no float, and parsing them takes time that grows with the square.
 LONGEST_NUMBER: Final = 400
-"""Characters; longer numbers fit into no float, and parsing them takes time that grows with the square."""
 
 _BASES = {"0b": 2, "0x": 16}
 _SPECIAL = frozenset({".inf", ".nan"})
@@ -24,9 +24,7 @@ _STANDARD = frozenset({None, "!", f"{TAG}seq", f"{TAG}map"})
 
 
 class NotPlainYaml(KedaPyError):
-    """The text is not YAML, has more than one document, or a value that is not text, number, bool, null, list or
-    mapping.
-    """
+    """The text is not YAML, or more than one document, or not only text, numbers, bools, nulls, lists and maps."""
 
 
 @dataclass(slots=True)

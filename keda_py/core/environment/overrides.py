@@ -14,9 +14,9 @@ from keda_py.apis.environments.override import NEXT_CHANGE, Override
 from keda_py.apis.environments.override import OverrideSpec as WireSpec
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.queries import moment_of
-from keda_py.core.mistakes import Mistakes
-from keda_py.core.values.durations import parse_duration, parse_optional_time, parse_time
-from keda_py.core.values.times import write_time
+from keda_py.core.values.durations import parse_duration
+from keda_py.core.values.mistakes import Mistakes
+from keda_py.core.values.times import parse_optional_time, parse_time, write_time
 from keda_py.errors import ConfigError
 
 KEPT_AFTER_END = timedelta(days=1)

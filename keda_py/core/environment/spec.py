@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.apis.environments.environment import Environment, MemberKind, Wave
-from keda_py.core.mistakes import Mistakes
-from keda_py.core.values.durations import parse_duration, parse_time
+from keda_py.core.values.durations import parse_duration
+from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.pause import parse_bool_annotation
 from keda_py.core.values.selecting import build_selector
 from keda_py.core.values.selectors import LabelSelector
+from keda_py.core.values.times import parse_time
 from keda_py.core.waking.spec import WakeSpec, build_wake_spec
 from keda_py.errors import ConfigError
 
@@ -19,8 +20,8 @@ DEFAULT_PARALLEL = 50
 DEFAULT_TIMEOUT = timedelta(minutes=5)
 DEFAULT_LEAD = timedelta(minutes=30)
 DEFAULT_GRACE = timedelta(minutes=15)
+# Members of one Environment. The status remembers a count of each, which all fit in with the longest names.
 MOST_MEMBERS = 1000
-"""Members of one Environment. The status remembers a count of each, which all fit in with the longest names."""
 USUAL_KINDS = ("ScaledObject", "Deployment", "StatefulSet", "CronJob")
 LONGEST_NAME = 253
 """Most waves, and most kinds, that one Environment may list."""

@@ -71,7 +71,7 @@ class Builtin:
             raise FormulaError(f"{name}() cannot be applied to {', '.join(map(str, arguments))}")
         if self.gives is not None:
             return self.gives
-        return ANY if any(one.kind in (ValueKind.ANY, ValueKind.ARRAY) for one in arguments) else arguments[0]
+        return ANY if any(argument.kind in (ValueKind.ANY, ValueKind.ARRAY) for argument in arguments) else arguments[0]
 
 
 def _fits_count(form: str, count: int) -> bool:
@@ -173,7 +173,7 @@ def _flatten(values: list[Value], meter: Meter, depth: int = 0) -> list[Value]:
 
 
 def _concat(arguments: list[Value], meter: Meter) -> Value:
-    lists = [expect_list(one) for one in arguments]
+    lists = [expect_list(argument) for argument in arguments]
     meter.make(sum(map(len, lists)))
     return [value for one in lists for value in one]
 

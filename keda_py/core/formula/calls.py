@@ -34,11 +34,11 @@ def _builtin_call(node: Call, scope: Scope, compile_node: Compile) -> Code:
     builtin = BUILTINS.get(node.name)
     if builtin is None:
         raise _not_callable(node.name, scope)
-    arguments = [compile_node(one, scope) for one in node.arguments]
-    gives = builtin.check(node.name, [one.type for one in arguments])
+    arguments = [compile_node(argument, scope) for argument in node.arguments]
+    gives = builtin.check(node.name, [argument.type for argument in arguments])
     if node.name == "get":
         gives = element_type(arguments[0].type, arguments[1].type, node.arguments[1])
-    runs, compute = [one.run for one in arguments], builtin.run
+    runs, compute = [argument.run for argument in arguments], builtin.run
 
     def run(frame: Frame) -> Value:
         values = [one(frame) for one in runs]
@@ -47,7 +47,7 @@ def _builtin_call(node: Call, scope: Scope, compile_node: Compile) -> Code:
                 frame.meter.work(length(value) >> 4)
         return compute(values, frame.meter)
 
-    return Code(gives, located(run, node.at), 2 + sum(one.cost for one in arguments))
+    return Code(gives, located(run, node.at), 2 + sum(argument.cost for argument in arguments))
 
 
 def _not_callable(name: str, scope: Scope) -> FormulaError:
@@ -61,7 +61,7 @@ def _not_callable(name: str, scope: Scope) -> FormulaError:
 
 
 def _now(node: Call, scope: Scope, compile_node: Compile) -> Code:
-    zones = [compile_node(one, scope) for one in node.arguments]
+    zones = [compile_node(argument, scope) for argument in node.arguments]
     if len(zones) > 1 or any(zone.type.kind not in (ValueKind.ZONE, ValueKind.ANY) for zone in zones):
         raise FormulaError('now() takes nothing, or a time zone such as timezone("Asia/Seoul")')
     runs = [zone.run for zone in zones]
@@ -91,12 +91,12 @@ def _method_call(node: MethodCall, scope: Scope, compile_node: Compile) -> Code:
 
     def run(frame: Frame) -> Value:
         value = run_base(frame)
-        given = [one(frame) for one in runs]
-        kinds, _, compute = _find_method(kind_of(value), name, describe(value), len(given))
-        for kind, one in zip(kinds, given, strict=True):
+        values = [one(frame) for one in runs]
+        kinds, _, compute = _find_method(kind_of(value), name, describe(value), len(values))
+        for kind, one in zip(kinds, values, strict=True):
             if kind_of(one) is not kind:
                 raise FormulaError(f"{name}() takes {kind.value}, not {describe(one)}")
-        return compute(value, *given)
+        return compute(value, *values)
 
     return Code(gives, located(run, node.at), base.cost + 1 + sum(one.cost for one in arguments))
 

@@ -106,7 +106,7 @@ def _name(name: str, scope: Scope) -> Code:
 
 def unknown_name(name: str, scope: Scope) -> FormulaError:
     """Build the error for an unknown name, which lists the known ones."""
-    dashed = sorted(one for one in scope.triggers if one.startswith(f"{name}-"))
+    dashed = sorted(trigger for trigger in scope.triggers if trigger.startswith(f"{name}-"))
     close = get_close_matches(name, [*scope.triggers, *scope.variables], n=1)
     if dashed:
         remedy = f'"-" means minus; write $env["{dashed[0]}"], or name the trigger without "-"'
@@ -251,7 +251,7 @@ def _map(node: Map, scope: Scope) -> Code:
 
     def run(frame: Frame) -> Value:
         frame.meter.make(len(runs))
-        made: dict[MapKey, Value] = {expect_text(key(frame)): value(frame) for key, value in runs}
-        return made
+        entries: dict[MapKey, Value] = {expect_text(key(frame)): value(frame) for key, value in runs}
+        return entries
 
     return Code(MAP, located(run, node.at), 1 + sum(key.cost + value.cost for key, value in pairs))

@@ -75,9 +75,7 @@ def try_formula(formula: Formula, names: Collection[str]) -> None:
 
 
 def wrap(text: str) -> tuple[str, int]:
-    """Wrap a formula so that it gives a number, as KEDA does, and return the offset of its text; with `??`, nil stays
-    nil.
-    """
+    """Wrap a formula so that it gives a number, as KEDA does, with the offset of its text; by `??` nil stays nil."""
     if "??" in text:
         head = "let _kedaCompositeResult = ("
         return f"{head}{text}); _kedaCompositeResult == nil ? nil : float(_kedaCompositeResult)", len(head)

@@ -78,6 +78,7 @@ def _assume(groups: PodGroups, requests: Amounts, target: MetricTarget, ratio: f
         return {}
     if target.type is not TargetType.UTILIZATION:
         return dict.fromkeys(groups.missing, target.amount)
+    # With a target above 100 % a pod that uses just its request would still be below it, and the count would fall.
     percent = max(100, target.amount)
     return {name: requests[name] * percent // 100 for name in groups.missing}
 

@@ -217,6 +217,7 @@ def down_window(rules: Behavior | None, window: timedelta) -> timedelta:
 
 
 def _limit_plainly(replicas: int, bounds: Bounds) -> ExplainedCount:
+    # The controller's own scaleUpLimitFactor 2 and scaleUpLimitMinimum 4, from before there was a `behavior`.
     ceiling = max(2 * bounds.current, 4)
     highest, reason = (ceiling, _UP_LIMIT) if bounds.maximum > ceiling else (bounds.maximum, _TOO_MANY)
     if replicas < bounds.minimum:
@@ -235,6 +236,7 @@ def _policy_limit(history: HpaHistory, rules: ScalingRules, current: int, now: d
         since = now - policy.period
         began_with = current - _sum_since(history.scale_ups, since) + _sum_since(history.scale_downs, since)
         limits.append(_apply_policy(policy, began_with, direction))
+    # `Max` selects the policy with the most change: downwards that is the lowest count.
     most = (rules.select_policy is SelectPolicy.MAX) == (direction > 0)
     return max(limits) if most else min(limits)
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
 
+# Reason of the condition ScaledToZero while an Environment holds the mark. It is the memory of the mark, too: what is
+# stored in one write cannot be half done when a process is killed.
 HELD_ASLEEP: Final = "HeldAsleep"
-"""Reason of the condition ScaledToZero while an Environment holds the mark. It is the memory of the mark, too: what
-is stored in one write cannot be half done when a process is killed."""
 
 
 class ConditionType(StrEnum):

@@ -156,6 +156,7 @@ def desired_replicas(
     count = _highest([proposal.replicas for proposal in proposals], target.replicas, failed=bool(failures))
     if count is None:
         return _give_up(failures, len(metrics), values, events)
+    # The first one with that count, as in the controller: its name goes into condition and Event.
     highest = next(proposal for proposal in proposals if proposal.replicas == count)
     message = f"the HPA was able to successfully calculate a replica count from {highest.metric}"
     return ReplicaProposal(
@@ -196,6 +197,7 @@ def _count(
 def _highest(counts: Sequence[int], current: int, *, failed: bool) -> int | None:
     """A failed metric lets the others scale up, never down; None: do not scale."""
     highest = max(counts, default=None)
+    # The metric that failed might have asked for more than all others: a fall could undo what it holds up.
     return None if highest is None or (failed and highest < current) else highest
 
 

@@ -75,8 +75,8 @@ def propose_object(sample: ObjectSample, target: ScaleTarget, tolerance: Toleran
             raise MetricError(f"unable to get metric {sample.name}: {place}/{sample.error}")
         replicas = count_sum(sample.value, sample.target, target, tolerance)
     except MetricError as error:
-        asked = f"failed to get {sample.name} object metric: " if per_pod else ""
-        summary = f"failed to get object metric value: {asked}{error}"
+        prefix = f"failed to get {sample.name} object metric: " if per_pod else ""
+        summary = f"failed to get object metric value: {prefix}{error}"
         return MetricFailure(reason="FailedGetObjectMetric", message=str(error), summary=summary)
     name = f"{sample.kind} metric {sample.name}"
     if per_pod:  # the real controller calls it so

@@ -43,8 +43,8 @@ def propose_external(
         replicas = count_external(sample, target, tolerance)
         value = status_of(sum(sample.values), target, per_pod=per_pod)
     except MetricError as error:
-        asked = f"{sample.name} external metric" if per_pod else f"external metric {sample.name}"
-        summary = f"failed to get {sample.name} external metric value: failed to get {asked}: {error}"
+        wanted_metric = f"{sample.name} external metric" if per_pod else f"external metric {sample.name}"
+        summary = f"failed to get {sample.name} external metric value: failed to get {wanted_metric}: {error}"
         return MetricFailure(reason="FailedGetExternalMetric", message=str(error), summary=summary)
     return MetricProposal(replicas=replicas, metric=f"external metric {sample.name}({selector})", value=value)
 

@@ -11,7 +11,7 @@ from keda_py.core.composite import Composite
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet, NamedMetric
 from keda_py.core.metric_specs import ResourceMetric
 from keda_py.core.spec import EXCLUDED_LABELS, NAME_LABEL, ScalingSpec
-from keda_py.core.values.quantity import canonicalize, print_milli, to_milli
+from keda_py.core.values.quantity import canonicalize, print_milli, print_target
 from keda_py.errors import ConfigError
 
 Manifest = dict[str, Any]
@@ -38,6 +38,7 @@ def build_hpa(spec: ScalingSpec, metrics: MetricSet) -> Manifest:
         metadata["annotations"] = dict(spec.annotations)
     target = spec.target
     body: Manifest = {
+        # An HPA without the gate HPAScaleToZero has a minimum of 1; going to 0 and back is ours.
         "minReplicas": max(spec.min_replicas, 1),
         "maxReplicas": spec.max_replicas,
         "scaleTargetRef": {"apiVersion": target.api_version, "kind": target.kind, "name": target.name},
@@ -64,6 +65,8 @@ def differs(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
         return True
     ours, theirs = desired["metadata"], live.get("metadata") or {}
     owners = theirs.get("ownerReferences") or []
+    # By uid, not by name: after a deletion and a new creation the HPA may still belong to the ScaledObject from before,
+    # and would be garbage-collected with it.
     if not any(owner.get("uid") == ours["ownerReferences"][0]["uid"] for owner in owners):
         return True
     wanted, there = ours.get("annotations"), theirs.get("annotations") or {}
@@ -138,18 +141,13 @@ def _metrics(spec: ScalingSpec, metrics: MetricSet) -> list[Manifest]:
 
 
 def _external(spec: ScalingSpec, metric: NamedMetric) -> Manifest:
-    return _external_metric(spec, metric.name, metric.metric_type, print_milli(target_milli(metric.target)))
+    return _external_metric(spec, metric.name, metric.metric_type, print_target(metric.target))
 
 
 def _composite(spec: ScalingSpec, composite: Composite) -> Manifest:
     """A formula's target is cut after three decimals in float64, unlike a trigger's: 2.01 becomes 2009m."""
     metric_type = (spec.modifiers.metric_type if spec.modifiers else "") or "AverageValue"
     return _external_metric(spec, COMPOSITE_METRIC, metric_type, print_milli(int(composite.target * 1000)))
-
-
-def target_milli(target: int | float) -> int:
-    """Milli units; a float is rounded to three decimals as values are, so 2.01 is 2010m."""
-    return target * 1000 if isinstance(target, int) else to_milli(target)
 
 
 def _external_metric(spec: ScalingSpec, name: str, metric_type: str, quantity: str) -> Manifest:

@@ -8,8 +8,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+# Replica counts are int32; the real controller overflows beyond, we stop there.
 _LARGEST_COUNT = 2**31 - 1
-"""Replica counts are int32; the real controller overflows beyond, we stop there."""
 
 
 class MetricError(Exception):

@@ -133,6 +133,8 @@ class Walk:
             return False
         passed = self._passed
         last = passed[-1][0] if passed else self._history.recommendations[-1].replicas
+        # With a stabilisation of scaleUp the lowest recommendation counts as well, so that each of them has to be
+        # computed.
         if last != count and not self._only_highest:
             return False
         while passed and passed[-1][0] <= count:
@@ -176,7 +178,7 @@ class Walk:
 
     def _is_steady(self, count: int, limited: ExplainedCount, now: datetime) -> bool:
         """Will syncs that find the same decide the same? Nothing else is remembered, and no policy lets go later."""
-        if any(one.replicas != count for one in self._history.recommendations):
+        if any(recommendation.replicas != count for recommendation in self._history.recommendations):
             return False
         return not (is_by_policy(limited) and awaits_policies(self._history, self._spec.behavior, now))
 

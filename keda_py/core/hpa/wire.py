@@ -43,11 +43,11 @@ def read_spec(hpa: Json) -> HpaSpec:
 
 def read_zero_mark(hpa: Json) -> ZeroMark:
     """Whether its controller has set the count of zero, by its condition ScaledToZero."""
-    for one in maps_at(hpa, "status", "conditions"):
-        if one.get("type") == ConditionType.SCALED_TO_ZERO:
-            if one.get("status") == "True":
+    for condition in maps_at(hpa, "status", "conditions"):
+        if condition.get("type") == ConditionType.SCALED_TO_ZERO:
+            if condition.get("status") == "True":
                 return ZeroMark.SET
-            return ZeroMark.HELD if one.get("reason") == HELD_ASLEEP else ZeroMark.NONE
+            return ZeroMark.HELD if condition.get("reason") == HELD_ASLEEP else ZeroMark.NONE
     return ZeroMark.NONE
 
 

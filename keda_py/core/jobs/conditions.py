@@ -2,6 +2,8 @@
 section 10.
 """
 
+from dataclasses import replace
+
 from keda_py.core.conditions import ACTIVE, NOT_ACTIVE, ConditionValue
 
 DEFINED = ConditionValue("True", "ScaledJobReady", "ScaledJob is defined correctly and is ready to scaling")
@@ -14,6 +16,11 @@ PAUSED_READY = ConditionValue("True", "ScaledJobReady", "ScaledJob is paused, sk
 PAUSED = ConditionValue("True", "ScaledJobPaused", "ScaledJob is paused")
 UNPAUSED = ConditionValue("False", "ScaledJobUnpaused", "ScaledJob is unpaused")
 CHECK_FAILED_ACTIVE = ConditionValue("Unknown", "UnknownState", "ScaledJob check failed")
+
+
+def paused(because: str) -> ConditionValue:
+    """Return Paused=True; `because` is empty for a pause without an end, as in KEDA."""
+    return replace(PAUSED, message=f"{PAUSED.message}: {because}") if because else PAUSED
 
 
 def check_failed(step: str) -> ConditionValue:

@@ -11,6 +11,8 @@ from typing import assert_never
 
 from keda_py.core.jobs.spec import JobScalingSpec, StrategySpec
 
+_UNBOUNDED = 2**31 - 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
@@ -36,10 +38,14 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Counts of unfinished Jobs; `pending` of them have no running pod yet."""
+    """Counts of unfinished Jobs; `pending` of them have no running pod yet.
+
+    `elsewhere` are those of other ScaledJobs of the namespace; 0 where nothing depends on it.
+    """
 
     running: int
     pending: int = 0
+    elsewhere: int = 0
 
 
 def combine(spec: JobScalingSpec, queues: Sequence[Queue]) -> Demand:
@@ -81,10 +87,15 @@ def jobs_to_create(spec: JobScalingSpec, demand: Demand, tally: Tally) -> int:
     return max(0, min(asked, _most(spec.strategy, demand.jobs, beyond_min, spec.extra_jobs)))
 
 
+def room_for(spec: JobScalingSpec, tally: Tally) -> int:
+    """Return how many Jobs the bound of the namespace leaves room for; without one as many as wanted."""
+    if spec.most_jobs is None:
+        return _UNBOUNDED
+    return max(spec.most_jobs - tally.running - tally.elsewhere, 0)
+
+
 def _most(rule: StrategySpec, wanted: int, tally: Tally, room: int) -> int:
-    """Return the most Jobs that the strategy allows now, perhaps below 0; `tally` counts running Jobs beyond the
-    minimum.
-    """
+    """Return the most Jobs that the strategy allows now, or below 0; `tally` counts running Jobs beyond the minimum."""
     match rule.strategy:
         case "default":
             return wanted - tally.running

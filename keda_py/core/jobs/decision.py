@@ -9,12 +9,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from keda_py.core.conditions import ConditionValue
-from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.jobs import conditions
-from keda_py.core.jobs.counts import Demand, Queue, Tally, combine, jobs_to_create
+from keda_py.core.jobs.counts import Demand, Queue, Tally, combine, jobs_to_create, room_for
 from keda_py.core.jobs.spec import JobScalingSpec
 from keda_py.core.reading import MetricReading, Reading, Round
-from keda_py.core.values.quantity import to_milli
+from keda_py.core.values.quantity import target_milli, to_milli
 
 MILLI = 0.001
 
@@ -25,6 +24,7 @@ class JobReason(StrEnum):
     CLUSTER_UNKNOWN = "ClusterUnknown"
     CREATE_FAILED = "JobCreateFailed"
     CREATED = "JobsCreated"
+    NAMESPACE_FULL = "NamespaceFull"
     SOME_TRIGGERS_FAIL = "SomeTriggersFail"
     ENOUGH = "EnoughJobs"
     TRIGGERS_FAIL = "TriggersFail"
@@ -46,9 +46,7 @@ class JobObservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDecision:
-    """The number of Jobs to create (CREATED if any), the reason, and when to look again at the latest (None: next
-    poll).
-    """
+    """How many Jobs to create (CREATED if any), the reason, and when to look again at the latest (None: next poll)."""
 
     create: int
     reason: JobReason
@@ -70,12 +68,13 @@ class JobOutcome:
 
 def decide_jobs(spec: JobScalingSpec, seen: JobObservation, now: datetime) -> JobDecision:
     """Decide how many Jobs to create for the readings, beyond the existing ones. `now` is aware."""
-    demand = combine(spec, list(_queues(seen.round)))
     failing = bool(seen.round.errors)
-    create = jobs_to_create(spec, demand, seen.tally) if seen.known else 0
+    demand = combine(spec, _required(spec, list(_queues(seen.round)), failing=failing))
+    wanted = jobs_to_create(spec, demand, seen.tally) if seen.known else 0
+    create = min(wanted, room_for(spec, seen.tally))
     return JobDecision(
         create=create,
-        reason=_reason(demand, known=seen.known, failing=failing, creates=create > 0),
+        reason=_reason(demand, known=seen.known, failing=failing, creates=create > 0, full=wanted > create),
         demand=demand,
         ready=conditions.ready(active=demand.active, failing=failing),
         active=conditions.activity(active=demand.active),
@@ -90,15 +89,24 @@ def reason_after(decision: JobDecision, outcome: JobOutcome) -> JobReason:
     return JobReason.CREATE_FAILED if outcome.refusals else decision.reason
 
 
-def _reason(demand: Demand, *, known: bool, failing: bool, creates: bool) -> JobReason:
+def _reason(demand: Demand, *, known: bool, failing: bool, creates: bool, full: bool) -> JobReason:
     """Return the first reason that applies."""
     if not known:
         return JobReason.CLUSTER_UNKNOWN
     if creates:
         return JobReason.CREATED
+    if full:
+        return JobReason.NAMESPACE_FULL
     if demand.active:
         return JobReason.SOME_TRIGGERS_FAIL if failing else JobReason.ENOUGH
     return JobReason.TRIGGERS_FAIL if failing else JobReason.INACTIVE
+
+
+def _required(spec: JobScalingSpec, queues: list[Queue], *, failing: bool) -> list[Queue]:
+    """Return the queues that count; none where all triggers have to be active, and one is not, or cannot be read."""
+    if spec.needs_all and (failing or not all(queue.active for queue in queues)):
+        return []
+    return queues
 
 
 def _answered(seen: Round) -> Iterator[tuple[MetricReading, Reading]]:

@@ -21,6 +21,7 @@ def build_job(spec: JobScalingSpec, suffix: str) -> Manifest:
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
+            # The suffix is never cut: it is what makes the name unique among the Jobs of the ScaledJob.
             "name": prefix[: LONGEST_NAME - len(suffix)] + suffix,
             "generateName": prefix,
             "namespace": spec.namespace,

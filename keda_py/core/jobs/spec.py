@@ -5,15 +5,16 @@ Pure; the sibling of `spec.py`. Behaviour reference, sections 10.2 and 10.3. Nex
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
 from keda_py.apis.go_values import parse_float
 from keda_py.apis.scaled_job import ScaledJob, ScaledJobSpec
 from keda_py.core.spec import TriggersSpec
 from keda_py.core.spec_source import SpecSource
-from keda_py.core.values.pause import PAUSED, parse_bool_annotation
+from keda_py.core.values.own_annotations import read_job_limits, read_job_pause
+from keda_py.core.values.pause import PauseSpec
 from keda_py.errors import ConfigError
 
 JOB_NAME_LABEL = "scaledjob.keda.sh/name"
@@ -43,6 +44,7 @@ class JobScalingSpec(TriggersSpec):
     """The fields of a ScaledJob that creating Jobs needs.
 
     `job` is the Job's spec as written. `min_jobs` run whatever the triggers measure; `extra_jobs` may run beyond them.
+    `most_jobs`: unfinished Jobs of all ScaledJobs of the namespace, above which it creates none.
     """
 
     kind: ClassVar[str] = "ScaledJob"
@@ -56,14 +58,15 @@ class JobScalingSpec(TriggersSpec):
     failed_history: int
     gradual_rollout: bool
     foreground_deletion: bool
-    paused: bool
+    pause: PauseSpec
+    most_jobs: int | None = None
 
 
 def build_job_spec(scaled_job: ScaledJob) -> JobScalingSpec:
     """Build the spec with KEDA's defaults."""
     meta, spec = scaled_job.metadata, scaled_job.spec
     min_jobs, extra_jobs = effective_bounds(spec.min_replica_count, spec.max_replica_count)
-    rollout = spec.rollout
+    rollout, own = spec.rollout, read_job_limits(meta.annotations, spec.triggers)
     return JobScalingSpec(
         namespace=meta.namespace,
         name=meta.name,
@@ -82,7 +85,9 @@ def build_job_spec(scaled_job: ScaledJob) -> JobScalingSpec:
         failed_history=_or(spec.failed_jobs_history_limit, DEFAULT_HISTORY),
         gradual_rollout=(spec.rollout_strategy or (rollout.strategy if rollout else "")) == "gradual",
         foreground_deletion=bool(rollout and rollout.propagation_policy == "foreground"),
-        paused=parse_bool_annotation(meta.annotations, PAUSED),
+        pause=read_job_pause(meta.annotations),
+        needs_all=own.needs_all,
+        most_jobs=own.most_jobs,
     )
 
 
@@ -95,6 +100,12 @@ def effective_bounds(declared_min: int | None, declared_max: int | None) -> tupl
     if declared_max is None:
         return min_jobs, DEFAULT_MAX_JOBS
     return (declared_max, declared_max) if min_jobs > declared_max else (min_jobs, declared_max - min_jobs)
+
+
+def without_ended_job_pause(spec: JobScalingSpec, now: datetime) -> JobScalingSpec:
+    """Return the spec as its pause leaves it at `now`."""
+    until = spec.pause.until
+    return spec if until is None or now < until else replace(spec, pause=PauseSpec())
 
 
 def check_metric_types(spec: JobScalingSpec) -> None:

@@ -80,9 +80,7 @@ def check_reference(
 def check_members(
     spec: EnvironmentSpec, members: Sequence[LabelledObject], older: Sequence[EnvironmentSpec]
 ) -> Iterator[AdmissionWarning]:
-    """Warn of members that an older Environment owns, and of waves that select none. Silent for an Environment without
-    members.
-    """
+    """Warn of members that an older Environment owns, and of waves that select none. Silent without members."""
     taken = [one for one in members if spec.takes(one.labels, one.annotations)]
     yield from _check_shared(taken, older)
     waves = {spec.wave_of(one.labels) for one in taken}

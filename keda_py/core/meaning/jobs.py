@@ -21,8 +21,8 @@ from keda_py.errors import ConfigError
 
 CRON_JOB = "CronJob"
 RECIPE = "examples/job-at-night"
+# Different schedules of an Environment that are checked: one that never falls into the hours costs 10 ms.
 MOST_SCHEDULES = 20
-"""Different schedules of an Environment that are checked: one that never falls into the hours costs 10 ms."""
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -38,9 +38,7 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSchedule:
-    """The fields of a CronJob that its runs depend on. `zone` "": that of the control plane, which is UTC nearly
-    everywhere.
-    """
+    """The fields of a CronJob that its runs depend on. `zone` "": that of the control plane, nearly always UTC."""
 
     name: str
     schedule: str
@@ -77,9 +75,7 @@ def read_job(body: Obj) -> JobSchedule:
 def check_jobs(
     spec: EnvironmentSpec, calendar: Calendar, jobs: Iterable[JobSchedule], now: datetime
 ) -> Iterator[tuple[JobSchedule, AdmissionWarning]]:
-    """Warn of each job of an Environment whose time never falls into its hours, unless the job switches the warning
-    off.
-    """
+    """Warn of each job of an Environment whose time never falls into its hours, unless it switches the warning off."""
     opened: Sequence[Opening] | None = None
     known: dict[tuple[str, str], bool] = {}
     for job in jobs:

@@ -4,15 +4,21 @@ Pure, and bounded: a limited number of windows is checked, and of firings of eac
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from difflib import get_close_matches
 
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.admission.resources import reads_containers
-from keda_py.core.meaning.window_pairs import check_cooldown, check_pairs
+from keda_py.core.cron.openings import WEEK, Openings, gaps_between, shared_minutes, union
+from keda_py.core.cron.words import duration, span_in_words
+from keda_py.core.environment.spec import EXCLUDE
 from keda_py.core.meaning.windows import CRON, Window, check_window, windows_of
+from keda_py.core.pacing.activations import PRIORITY
 from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
+from keda_py.core.values.own_annotations import OF_SCALED_JOBS as OWN_OF_JOBS
+from keda_py.core.values.own_annotations import OF_SCALED_OBJECTS as OWN_OF_OBJECTS
 from keda_py.core.values.pause import PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT, PauseSpec
 from keda_py.errors import ConfigError
 
@@ -24,7 +30,8 @@ def check_meaning(spec: ScalingSpec) -> Iterator[AdmissionWarning]:
     for window in windows:
         yield from check_window(window, [other for other in windows if other is not window])
         yield from _check_replicas(window, spec)
-    if len(windows) == sum(trigger.type == CRON for trigger in spec.triggers):
+    # Where all triggers have to be active, a window is a condition beside the others, and overlaps are meant.
+    if not spec.needs_all and len(windows) == sum(trigger.type == CRON for trigger in spec.triggers):
         yield from check_pairs(windows)
         if sleeps(spec):
             yield from check_cooldown(windows, spec.cooldown)
@@ -53,7 +60,7 @@ def _check_replicas(window: Window, spec: ScalingSpec) -> Iterator[AdmissionWarn
 
 def _check_minimum(windows: Sequence[Window], spec: ScalingSpec) -> Iterator[AdmissionWarning]:
     """Warn of a schedule that asks for no more than the minimum."""
-    if not windows or sleeps(spec) or spec.idle_replicas is not None or spec.modifiers is not None:
+    if not windows or spec.needs_all or sleeps(spec) or spec.idle_replicas is not None or spec.modifiers is not None:
         return
     most = max(window.replicas for window in windows)
     if 0 < most <= spec.min_replicas:
@@ -91,11 +98,12 @@ def _wakes(windows: Sequence[Window], spec: ScalingSpec) -> bool:
     )
 
 
-# Annotations of autoscaling.keda.sh: KEDA ignores misspelt names, and reads some values as the opposite.
+# Annotations of autoscaling.keda.sh and keda-py.dev: misspelt names are ignored, and KEDA reads some values as the
+# opposite.
 #
 # Pure. KEDA takes everything but Go's words for false as true: `paused: "no"` pauses.
 
-_GROUP = "autoscaling.keda.sh/"
+_GROUP, _OWN_GROUP = "autoscaling.keda.sh/", "keda-py.dev/"
 _SWITCHES = (PAUSED, PAUSED_SCALE_IN, PAUSED_SCALE_OUT, FORCE_ACTIVATION)
 OF_SCALED_OBJECTS = (*_SWITCHES, PAUSED_REPLICAS)
 OF_SCALED_JOBS = (PAUSED,)
@@ -106,6 +114,8 @@ _LONGEST_SHOWN = 40
 def check_annotations(annotations: Mapping[str, str], known: tuple[str, ...]) -> Iterator[AdmissionWarning]:
     """Check names and values; `known` are the annotations of the object's kind."""
     for name, value in annotations.items():
+        if name.startswith(_OWN_GROUP):
+            yield from _misspelt(name, known)
         if not name.startswith(_GROUP):
             continue
         if name not in known:
@@ -124,6 +134,14 @@ def _check_count(value: str) -> Iterator[AdmissionWarning]:
         yield AdmissionWarning(message=str(error), field=error.field, code=codes.ANNOTATION_VALUE)
 
 
+def _misspelt(name: str, known: tuple[str, ...]) -> Iterator[AdmissionWarning]:
+    """Warn of a name that is nearly one of ours: other parts of keda-py, and its users, may have more of them."""
+    own = (*(OWN_OF_JOBS if known == OF_SCALED_JOBS else OWN_OF_OBJECTS), PRIORITY, EXCLUDE, codes.IGNORE)
+    near = get_close_matches(name, own, n=1, cutoff=0.85)
+    if near and name not in own:
+        yield _warn(name, f'means nothing; did you mean "{near[0]}"?', codes.UNKNOWN_ANNOTATION)
+
+
 def _unknown(name: str, known: tuple[str, ...]) -> AdmissionWarning:
     near = get_close_matches(name, known, n=1, cutoff=0.8)
     hint = f'did you mean "{near[0]}"?' if near else f"its kind knows {', '.join(known)}"
@@ -133,3 +151,72 @@ def _unknown(name: str, known: tuple[str, ...]) -> AdmissionWarning:
 def _warn(name: str, text: str, code: str) -> AdmissionWarning:
     field = f"metadata.annotations[{name}]"
     return AdmissionWarning(message=f"{field}: {text}", field=field, code=code)
+
+
+# Pairs of windows of one object: their overlaps, and the cooldown between them.
+#
+# Pure. Only windows of one zone that repeat every week are compared, a bounded number of them.
+
+_MOST_OPENINGS = 28
+
+
+def check_pairs(windows: Sequence[Window]) -> Iterator[AdmissionWarning]:
+    """Warn of each window that overlaps an earlier one in part, or makes one superfluous; the first pair only."""
+    compared = _comparable(windows)
+    for at, other in enumerate(compared):
+        relations = (_relation(one, other) for one in compared[:at] if one.zone == other.zone)
+        if text := next(filter(None, relations), ""):
+            field = f"spec.triggers[{other.index}]"
+            message = f"{field}: its window ({other.words}) {text}"
+            yield AdmissionWarning(message=message, field=field, code=codes.OVERLAP)
+
+
+def check_cooldown(windows: Sequence[Window], cooldown: timedelta) -> Iterator[AdmissionWarning]:
+    """Warn if the cooldown is longer than the shortest time in which all windows are closed; not if one is unknown."""
+    compared = _comparable(windows)
+    if not compared or len(compared) < len(windows) or len({window.zone for window in windows}) != 1:
+        return
+    closed = gaps_between(union([one.openings for one in windows if one.openings is not None], WEEK))
+    if not closed:
+        return
+    shortest = min(closed, key=lambda span: span[1] - span[0])
+    minutes = shortest[1] - shortest[0]
+    if cooldown < timedelta(minutes=minutes):
+        return
+    field = "spec.cooldownPeriod"
+    text = (
+        f"{field}: {cooldown.total_seconds():.0f} s are not over before the next window opens: "
+        f"{span_in_words(shortest)} it stays up ({duration(minutes)}); write less, or make one window of them"
+    )
+    yield AdmissionWarning(message=text, field=field, code=codes.COOLDOWN)
+
+
+def _comparable(windows: Sequence[Window]) -> Sequence[Window]:
+    return [one for one in windows if one.openings is not None and _simple(one.openings)]
+
+
+def _simple(openings: Openings) -> bool:
+    return openings.weekly and 0 < len(openings.spans) <= _MOST_OPENINGS and not openings.always
+
+
+def _relation(one: Window, other: Window) -> str:
+    first, second = one.openings, other.openings
+    if first is None or second is None or not (one.replicas and other.replicas):
+        return ""
+    shared = shared_minutes(first, second)
+    name = f"that of spec.triggers[{one.index}]"
+    if shared == second.minutes and other.replicas <= one.replicas:
+        return f"lies in {name}, which asks for {one.replicas} replicas: it has no effect"
+    if shared == first.minutes and one.replicas <= other.replicas:
+        return f"holds {name}, which asks for {one.replicas} replicas: that has no effect"
+    if 0 < shared < min(first.minutes, second.minutes):
+        text = f"overlaps {name} for {duration(shared)} a week: there the larger desiredReplicas counts, not the sum"
+        return f"{text}; let one end where the other starts"
+    if not shared and one.replicas == other.replicas and _touch(first, second):
+        return f"begins or ends where {name} does: nothing sleeps in between; one window says the same"
+    return ""
+
+
+def _touch(first: Openings, second: Openings) -> bool:
+    """Whether both have fewer openings together than separately."""
+    return len(union((first, second), WEEK).spans) < len(first.spans) + len(second.spans)

@@ -18,12 +18,12 @@ from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError
 
 CRON = "cron"
+# Windows of an object that are checked; those of further triggers are not, and above it no windows are compared.
 MOST_WINDOWS = 16
-"""Windows of an object that are checked; those of further triggers are not, and above it no windows are compared."""
 _LONGEST_NUMBER = 9
 _NOON = DAY // 2
+# Minutes. A window that is open at night for so long, and never by day, may have its ends exchanged.
 _NIGHT = 11 * 60
-"""Minutes. A window that is open at night for so long, and never by day, may have its ends exchanged."""
 _INVERTED = ("Etc/GMT+", "Etc/GMT-")
 
 

@@ -35,6 +35,7 @@ class Bucket:
 
     def refilled(self, now: float) -> "Bucket":
         """Return the bucket at `now`, with the tokens added since then."""
+        # At a rate below one a second the bucket holds one token all the same, or no activation could ever begin.
         most = max(self.per_second, 1.0)
         return replace(self, tokens=min(self.tokens + (now - self.at) * self.per_second, most), at=now)
 

@@ -15,10 +15,8 @@ import zlib
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
+# Sources that begin closer together are a crowd: at most 50 of them a second begin a grid at the moment when they join.
 CROWD_SECONDS = 0.02
-"""Sources that begin closer together are a crowd: at most 50 of them a second begin a grid at the moment when they
-join.
-"""
 GROUP, APART_SECONDS = 1000, 0.5
 # Below this a grid point counts as passed: float noise, not time.
 _NOISE = 1e-6

@@ -15,20 +15,18 @@ from typing import Any
 
 from keda_py.core.values.times import write_time
 
+# Longest time between two looks; a longer one means that the clock was stepped.
 LONGEST_GAP = timedelta(days=32)
-"""Longest time between two looks; a longer one means that the clock was stepped."""
 STORED_EVERY = timedelta(hours=6)
 """Interval of writes for accounts alone, if counts have moved."""
+# Today, the seven days before, and the same days a week earlier.
 MOST_DAYS = 15
-"""Today, the seven days before, and the same days a week earlier."""
 _LONGEST_NUMBER = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Month:
-    """Sums of a month in seconds; `name` is as in 2026-11, UTC. `failing`: time with replicas only because sources
-    failed.
-    """
+    """Sums of a month in seconds; `name` is as in 2026-11, UTC. `failing`: time up only because sources failed."""
 
     name: str
     seconds: float = 0.0

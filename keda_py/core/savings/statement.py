@@ -101,9 +101,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """Hours asleep, of replicas used and saved, and of cores and GiB saved; `lack_*` count objects without known
-    requests.
-    """
+    """Hours asleep, of replicas used and saved, of cores and GiB saved; `lack_*`: objects without known requests."""
 
     asleep: float = 0.0
     used: float = 0.0
@@ -209,9 +207,7 @@ def waste_of(accounts: Sequence[Account], month: str) -> Iterator[Waste]:
 
 
 def waste_of_overrides(overrides: Iterable[tuple[str, OverrideSpec]], now: datetime) -> Iterator[Waste]:
-    """Yield Overrides that kept something up, by namespace; only existing ones, and an ended one is deleted after a
-    day.
-    """
+    """Yield Overrides that kept something up, by namespace; only existing ones, and ended ones go after a day."""
     for namespace, one in overrides:
         ends = now if one.ends is None else min(one.ends, now)
         up = one.state is OverrideState.AWAKE or (one.state is OverrideState.EXACTLY and one.replicas)

@@ -151,8 +151,8 @@ def yes(status: str, word: str) -> str:
 
 def words_of(condition: ConditionValue) -> str:
     """The message or reason of a condition of the other side, in its own words."""
-    said = ": ".join(filter(None, (condition.reason, condition.message)))
-    return said[:MOST_CHARACTERS] or "its status does not say"
+    text = ": ".join(filter(None, (condition.reason, condition.message)))
+    return text[:MOST_CHARACTERS] or "its status does not say"
 
 
 def _hpa(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
@@ -172,7 +172,7 @@ def _hpa_matches(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
 
 def _summary(hpa: Mapping[str, Any]) -> str:
     spec = map_at(hpa, "spec")
-    metrics = [_metric_words(one) for one in maps_at(spec, "metrics")]
+    metrics = [_metric_words(metric) for metric in maps_at(spec, "metrics")]
     behavior = ", behavior" if spec.get("behavior") else ""
     text = f"{spec.get('minReplicas', 1)} to {spec.get('maxReplicas')} replicas on {', '.join(metrics)}{behavior}"
     return text[:MOST_CHARACTERS]
@@ -184,7 +184,7 @@ def _metric_words(metric: Mapping[str, Any]) -> str:
             name = text_at(body, "metric", "name") or text_at(body, "name")
             target = map_at(body, "target")
             amounts = (target.get(field) for field in ("value", "averageValue", "averageUtilization"))
-            return f"{name} {target.get('type')} {next((one for one in amounts if one is not None), '?')}"
+            return f"{name} {target.get('type')} {next((amount for amount in amounts if amount is not None), '?')}"
     return text_at(metric, "type")
 
 
@@ -194,7 +194,7 @@ def _metrics(ours: OwnSide, theirs: OtherSide) -> Iterator[Claim]:
     pods = status.get("currentReplicas")
     if not isinstance(pods, int) or not theirs.replicas or not at_work(ours.spec, theirs.replicas):
         return
-    values = {one.name: one.milli for one in ours.evaluation.values}
+    values = {value.name: value.milli for value in ours.evaluation.values}
     for metric in maps_at(ours.hpa, "spec", "metrics"):
         name, target = text_at(metric, "external", "metric", "name"), _target(metric)
         if not name or target is None or name not in values:
@@ -238,9 +238,7 @@ def _value_of(current: Sequence[Any], name: str, pods: int) -> tuple[int, int] |
 
 
 def _replicas_for(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> int:
-    """Compute the replicas. A Value is multiplied by the ready pods, which only the HPA controller knows: assume all,
-    for both sides.
-    """
+    """Compute the replicas. A Value is multiplied by the ready pods, not known here: all of them, for both sides."""
     replicas = count_if_all_ready(milli, target, pods, Tolerance())
     return min(max(replicas, spec.min_replicas, 1), spec.max_replicas)
 

@@ -36,9 +36,7 @@ class Slot:
 
 
 def owner_of(key: str, view: View) -> int | None:
-    """Return the slot that a view assigns a key to, None for an empty view. A change of slots moves only their own
-    keys.
-    """
+    """Return the slot that a view assigns a key to, None if empty. A change of slots moves only their own keys."""
     return max(view, key=lambda slot: (_weight(key, slot), slot), default=None)
 
 

@@ -1,14 +1,12 @@
-"""Durations and instants as people and Kubernetes write them: `90s`, `1h30m`, `2026-11-23T22:00:00+01:00`."""
+"""Durations as people and Kubernetes write them: `90s`, `1h30m`. Instants are in `times.py`."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from keda_py.errors import ConfigError
 
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1), "s": timedelta(seconds=1)}
 _LONGEST_TEXT, _LONGEST_NUMBER = 40, 7
 LONGEST = timedelta(days=366)
-YEARS = range(1970, 2201)
-"""Years of an instant: what is added to it stays a time that can be written."""
 
 
 def parse_duration(text: str, default: timedelta, *, field: str) -> timedelta:
@@ -41,23 +39,3 @@ def in_words(span: timedelta) -> str:
     parts = [(minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "min")]
     units = [f"{count} {unit}" for count, unit in parts if count]
     return " ".join(units[:2])
-
-
-def parse_time(text: str, *, field: str) -> datetime:
-    """Read an instant as UTC. Raises ConfigError, also for a time without an offset, or of a year outside of YEARS."""
-    shown = text[:_LONGEST_TEXT]
-    try:
-        found = datetime.fromisoformat(shown)
-        if found.tzinfo is not None and found.year in YEARS:
-            return found.astimezone(UTC)
-    except ValueError:
-        found = None
-    if found is not None and found.year not in YEARS:
-        raise ConfigError(f"{field}: {shown!r} is not of the years {YEARS[0]} to {YEARS[-1]}; correct it", field=field)
-    message = f"{field}: {shown!r} is not a time with its offset; write for example 2026-11-23T22:00:00+01:00"
-    raise ConfigError(message, field=field)
-
-
-def parse_optional_time(text: str, *, field: str) -> datetime | None:
-    """Read an instant; None for an empty text. Raises ConfigError."""
-    return parse_time(text, field=field) if text else None

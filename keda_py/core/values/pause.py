@@ -1,7 +1,8 @@
 """What the pause annotations of an object ask for. Behaviour reference, section 1.2; `spec.py` reads them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from keda_py.errors import ConfigError
 
@@ -20,6 +21,8 @@ class PauseSpec:
     replicas: str | None = None
     scale_in: bool = False
     scale_out: bool = False
+    until: datetime | None = None
+    """The end of it, by an annotation of keda-py; None: as long as its annotations are there."""
     because: str = ""
     """Reason for a pause that no annotation asks for."""
     active_reason: str = ""
@@ -61,3 +64,10 @@ def read_pause(annotations: Mapping[str, str]) -> PauseSpec:
         scale_in=parse_bool_annotation(annotations, PAUSED_SCALE_IN),
         scale_out=parse_bool_annotation(annotations, PAUSED_SCALE_OUT),
     )
+
+
+def bounded(pause: PauseSpec, until: datetime | None, told: str) -> PauseSpec:
+    """Return the pause with its end; an end alone pauses at the current count. `told` is the end in words."""
+    if until is None:
+        return pause
+    return replace(pause, paused=pause.paused or not pause.any, until=until, because=told)

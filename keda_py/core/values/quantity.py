@@ -15,11 +15,11 @@ _NANO = 10**9
 _LARGEST = 2**63 - 1
 """Largest whole units of a quantity, and largest milli value; Kubernetes caps both."""
 
+# Largest milli value of an HPA, which uses 64 bits; larger values are cut to this instead of wrapping around.
 LARGEST_MILLI = _LARGEST
-"""Largest milli value of an HPA, which uses 64 bits; larger values are cut to this instead of wrapping around."""
 
+# Characters; no manifest needs more, and the time to parse a number grows with its length.
 _LONGEST = 64
-"""Characters; no manifest needs more, and the time to parse a number grows with its length."""
 
 _SHAPE = re2.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([a-zA-Z]*)([+-]?[0-9]*)")
 
@@ -142,6 +142,16 @@ def _print_binary(units: int) -> str:
     while units % 1024 == 0 and power < 6:
         units, power = units // 1024, power + 1
     return f"{units}{_BINARY_SUFFIXES[power]}"
+
+
+def target_milli(target: int | float) -> int:
+    """Milli units; a float is rounded to three decimals as values are, so 2.01 is 2010m."""
+    return target * 1000 if isinstance(target, int) else to_milli(target)
+
+
+def print_target(target: int | float) -> str:
+    """Print a target as the HPA's manifest has it."""
+    return print_milli(target_milli(target))
 
 
 def _divide_away_from_zero(value: int, divisor: int) -> int:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+# Characters of a selector; parsing a longer one takes over 5 ms, at each poll.
 MAX_LENGTH = 4096
-"""Characters of a selector; parsing a longer one takes over 5 ms, at each poll."""
 MAX_REQUIREMENTS = 100
 
 _PUNCTUATION = "(),!=<>"
@@ -70,9 +70,7 @@ class LabelSelector:
 
     @classmethod
     def of(cls, selector: Mapping[str, Any] | None) -> "LabelSelector":
-        """Parse the object form (matchLabels, matchExpressions); a missing one matches no object that a controller
-        owns.
-        """
+        """Parse the object form (matchLabels, matchExpressions); a missing one matches no controller's objects."""
         selector = selector or {}
         operators = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
         equal = [

@@ -11,8 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from keda_py.core.values.durations import parse_optional_time
-from keda_py.core.values.times import write_time
+from keda_py.core.values.times import parse_optional_time, write_time
 from keda_py.errors import ConfigError
 
 ANNOTATION = "keda-py.dev/waker"

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from keda_py.apis.environments.waking import IgnoredRequests, ServicesSelector, WakeOnRequest
 from keda_py.apis.job_spec import LabelSelector as WireSelector
-from keda_py.core.mistakes import Mistakes
 from keda_py.core.values.durations import parse_duration
+from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.selecting import build_selector
 from keda_py.core.values.selectors import LabelSelector
 from keda_py.core.waking.rules import NOTHING_IGNORED, Ignored, Page

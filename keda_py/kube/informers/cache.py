@@ -14,8 +14,8 @@ NamespacedName: TypeAlias = tuple[str, str]
 """Key within one kind; across kinds it is an `ObjectKey`."""
 Notify: TypeAlias = Callable[[Obj | None, Obj | None], None]
 IndexBy: TypeAlias = Callable[[Obj], Iterable[str]]
+# Keys by value. Most values belong to one object, for which a dict would take three times the memory of the rest.
 _Table: TypeAlias = dict[str, NamespacedName | dict[NamespacedName, None]]
-"""Keys by value. Most values belong to one object, for which a dict would take three times the memory of the rest."""
 
 
 def key_of(obj: Obj) -> NamespacedName:

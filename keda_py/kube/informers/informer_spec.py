@@ -37,10 +37,10 @@ _KEPT_METADATA = frozenset(
 
 
 T = TypeVar("T")
+# Most pieces, and most texts. When full, the pool is emptied: cheaper than an order of use, and it fills again.
 MOST = 4096
-"""Most pieces, and most texts. When full, the pool is emptied: cheaper than an order of use, and it fills again."""
+# Bytes of a piece; longer ones are rarely equal.
 LONGEST = 512
-"""Bytes of a piece; longer ones are rarely equal."""
 
 
 class Pool:

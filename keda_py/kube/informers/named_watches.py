@@ -67,9 +67,7 @@ class _Scope:
 
 
 class NamedWatches:
-    """Registry of followed names: `hold` one, `read` it, `release` it. `run` must be running: the watches are its
-    tasks.
-    """
+    """Registry of followed names: `hold` one, `read` it, `release` it. The watches are tasks of `run`."""
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         self._client, self._clock = client, clock

@@ -257,6 +257,8 @@ class Reflector:
 
     def _fail(self, error: KubeError) -> None:
         if error.status in LIST_AGAIN:
+            # First not older than what we know, because the API server answers that from memory; only if it refuses
+            # that version too, the newest, which may cost a read of etcd.
             self._list_from = self._version if self._list_from is None else NEWEST
         if isinstance(error, Gone):
             log.info("resource version expired, relisting", extra=self._extra(error))

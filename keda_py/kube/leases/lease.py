@@ -48,8 +48,8 @@ from keda_py.kube.transport import Request
 
 log = logging.getLogger(__name__)
 
+# A replica that shuts down does not wait longer than this for the API server.
 RELEASE_SECONDS = 1.0
-"""A replica that shuts down does not wait longer than this for the API server."""
 
 Term = Callable[[], Awaitable[None]]
 """Work of a leader, run until cancelled."""
@@ -125,6 +125,7 @@ class Election:
         """
         if not self.is_leader:
             return
+        # Before the request: no write of ours may be sent while another replica can take the Lease already.
         self._leading = False
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
@@ -165,6 +166,7 @@ class Election:
 
     def _until_next_try(self) -> float:
         """Return the retry period, stretched at random; less if the Lease expires sooner."""
+        # As in client-go, whose JitterFactor is 1.2: candidates must not all ask at once.
         pause = self._spec.retry_period * random.uniform(1.0, 2.2)
         if self._lease is None:
             return pause
@@ -174,14 +176,14 @@ class Election:
     async def _try(self) -> bool:
         """Try once to take or renew the Lease; return whether it is ours now."""
         try:
-            ours = (self._is_mine() and await self._renew()) or await self._take()
+            is_ours = (self._is_mine() and await self._renew()) or await self._take()
         except KubeError as error:
             level = logging.DEBUG if self._failing else logging.WARNING
             log.log(level, "lease cannot be read or written", extra={"lease": self._spec.name, "error": str(error)})
             self._failing = True
             return False
         self._failing = False
-        return ours
+        return is_ours
 
     async def _renew(self) -> bool:
         """Write without reading first; False if another client changed the Lease in between."""

@@ -13,12 +13,10 @@ from keda_py.errors import Unavailable
 from keda_py.kube.resources import LEASES, Obj
 
 ADDRESS_ANNOTATION = "keda-py.dev/serving-address"
+# Number of replicas that may be active, and the holder that set it: `3 keda-operator-7d9f`. Absent: only the holder.
+# While it is PENDING no other replica is active: a holder that wants another number than the previous one waits
+# SLOT_SECONDS, in which replicas that went by the old number notice that, or lose their slots.
 SHARDS_ANNOTATION = "keda-py.dev/shards"
-"""Number of replicas that may be active, and the holder that set it: `3 keda-operator-7d9f`. Absent: only the holder.
-
-While it is PENDING no other replica is active: a holder that wants another number than the previous one waits
-SLOT_SECONDS, in which replicas that went by the old number notice that, or lose their slots.
-"""
 PENDING = "pending"
 SLOT_SECONDS = 7.0
 """Longest duration of a slot's Lease."""
@@ -59,9 +57,7 @@ class Holder:
 
 
 def check_lease(answer: Obj, name: str) -> Obj:
-    """Return the answer unchanged. Raises Unavailable if it is not the Lease of that name: a proxy may answer
-    anything.
-    """
+    """Return the answer unchanged. Raises Unavailable if it is not that Lease: a proxy may answer anything."""
     named = answer.get("kind", LEASES.kind) == LEASES.kind and name_of(answer) == name
     whole = bool(text_at(answer, "metadata", "resourceVersion")) and isinstance(answer.get("spec") or {}, dict)
     if not named or not whole:

@@ -27,8 +27,8 @@ from keda_py.kube.transport import Request
 log = logging.getLogger(__name__)
 
 Leases = dict[int, Obj | None]
+# Divisor of the pause while the replicas have not agreed yet, because objects may be without an owner until then.
 HURRY = 5
-"""Divisor of the pause while the replicas have not agreed yet, because objects may be without an owner until then."""
 
 
 class Membership:
@@ -97,9 +97,9 @@ class Membership:
             await asyncio.sleep(self._times.retry_period)  # as between two terms of a leader
 
     async def release(self) -> None:
-        """Vacate our slot so that another replica takes it at once; call it after `run` was cancelled and the last
-        write.
-        """
+        """Vacate our slot for another replica to take at once; call it after `run` was cancelled and the last write."""
+        # Whether it was live is asked before the share is dropped, and the share is dropped before the request: no
+        # write of ours may be sent while another replica can take the slot already.
         share, live = self._share, self.is_live
         self._adopt(None)
         if share is None or not live:
@@ -138,6 +138,8 @@ class Membership:
             self._note_wait()
             return None
         self._waiting = False
+        # Our own slot from before comes first: objects stay with the slot, so that none moves when a container restarts
+        # in its pod.
         for number in sorted(leases, key=lambda number: self._slots[number].holder != self._main.identity):
             lease, holder = leases[number], self._slots[number].holder
             if holder and holder != self._main.identity and not self._has_expired(number, lease):
@@ -170,6 +172,8 @@ class Membership:
             return await self._renew()
         except KubeError as error:
             self._note_trouble(error)
+            # One failed round is not the end of a membership: the deadline in `_hold` decides, as for the leader's
+            # Lease.
             return True
 
     async def _renew(self) -> bool:
@@ -179,12 +183,16 @@ class Membership:
             return False
         await self._vacate(leases, share.me)
         stored, share = self._slots[share.me].view, share.after(self._slots)
+        # Adopted before it is written: what the new view gives to other replicas is given up before they can read of
+        # it. What it gives to us is ours once all of them have published the same view (`Share.after`).
         self._adopt(share)
         # Until our last write about given-up objects has ended, the old view stays on the wire: the new owners wait for
         # it.
         view = share.view if self._quiet() else stored
         body = held_slot(leases[share.me], self._specs[share.me], self._address, self._wall.now(), view)
         if await self._write(leases[share.me], body):
+            # The time before the request, as in `lease.py`: other replicas count from when they saw the write, which is
+            # later.
             self._renewed_at, self._failing = started, False
             self._adopt(share.confirmed(view))
         return True
@@ -200,9 +208,7 @@ class Membership:
                 self._slots[number] = Slot()
 
     def _has_expired(self, number: int, lease: Obj | None) -> bool:
-        """Return whether it is unchanged for its duration as measured here: clocks of other machines are not
-        trusted.
-        """
+        """Return whether it is unchanged for its duration as measured here: other machines' clocks are not trusted."""
         seconds = self._times.duration if lease is None else max(seconds_of(lease, self._times), self._times.duration)
         return _now() - self._seen[number][1] >= seconds
 
@@ -246,9 +252,7 @@ class Membership:
             return None
 
     async def _write(self, lease: Obj | None, body: Obj) -> bool:
-        """Write over the version that was read; False if another client was faster, or the answer shows another
-        holder.
-        """
+        """Write over the version that was read; False if another was faster, or the answer shows another holder."""
         meta = body["metadata"]
         try:
             if lease is None:

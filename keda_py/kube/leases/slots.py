@@ -12,14 +12,12 @@ from keda_py.kube.resources import Obj
 
 VIEW_ANNOTATION = "keda-py.dev/view"
 DEADLINE_SECONDS, RETRY_SECONDS = 4.5, 1.0
+# Holder of a missing Lease: a replica that has not noticed yet that it was deleted may still act on it.
 UNKNOWN = "?"
-"""Holder of a missing Lease: a replica that has not noticed yet that it was deleted may still act on it."""
 
 
 def slot_spec(main: LeaseSpec, number: int) -> LeaseSpec:
-    """Return the spec of a slot: shorter times than the leader's, so that a dead replica's objects have a new owner
-    in 10 s.
-    """
+    """Return the spec of a slot: shorter times than the leader's: a dead replica's objects have a new owner in 10 s."""
     return replace(
         main,
         name=f"{main.name}-shard-{number}",
@@ -30,9 +28,7 @@ def slot_spec(main: LeaseSpec, number: int) -> LeaseSpec:
 
 
 def shortest_write(main: LeaseSpec) -> float:
-    """Return the time limit of a write in seconds, so that none lands after another replica may write the same
-    object.
-    """
+    """Return the time limit of a write in seconds: none lands after another replica may write the same object."""
     return (slot_spec(main, 0) if main.shards else main).request_seconds
 
 

@@ -81,9 +81,9 @@ def _log_grant(call: Call, wanted: Attributes, decision: AccessDecision) -> None
     if decision.grant is None:
         return
     who_fields = {"user": call.user.name, "verb": wanted.verb, "reason": decision.reason}
-    asked = {"namespace": wanted.namespace, "resource": wanted.full_resource}
+    fields = {"namespace": wanted.namespace, "resource": wanted.full_resource}
     by = {"role": decision.grant.role, "rule": decision.grant.rule, "rule_resource": decision.grant.resource}
-    _log.debug("request allowed", extra=who_fields | asked | by)
+    _log.debug("request allowed", extra=who_fields | fields | by)
 
 
 def attributes_of(target: RequestTarget, verb: str, call: Call) -> Attributes:

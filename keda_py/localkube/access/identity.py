@@ -40,10 +40,10 @@ class Identity:
     """The cluster's credentials: certificates run on real time, tokens on the cluster's clock."""
 
     def __init__(self, clock: Clock) -> None:
-        made = SystemClock().now()
+        now = SystemClock().now()
         self._clock = clock
-        self._authority = Authority("kubernetes", made)
-        self._front_authority = Authority("front-proxy-ca", made)
+        self._authority = Authority("kubernetes", now)
+        self._front_authority = Authority("front-proxy-ca", now)
         self._tokens: dict[str, IssuedToken] = {}
         self._users: dict[bytes, User] = {}
         self.front_proxy = self._front_authority.client(FRONT_PROXY)

@@ -25,8 +25,8 @@ from keda_py.schema.resources import Obj
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 60.0
+# The number of connections that a real API server keeps to a metrics server.
 CONNECTIONS_PER_HOST = 25
-"""The number of connections that a real API server keeps to a metrics server."""
 # Headers of one hop, and headers by which a caller could claim another user's identity: the backend trusts X-Remote-*
 # of the front proxy, so a client's own must never pass.
 _ONE_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host", "content-length"}

@@ -108,7 +108,7 @@ def _aggregated_group(registry: Registry, found: Group) -> Obj:
     versions = [
         {
             "version": version,
-            "resources": [_aggregated_resource(one) for one in registry.resources(found.name, version)],
+            "resources": [_aggregated_resource(resource) for resource in registry.resources(found.name, version)],
             "freshness": "Current",
         }
         for version in found.versions

@@ -40,9 +40,9 @@ def with_replicas(resource: Resource, obj: Obj, scale: Obj) -> Obj:
         cause = Cause(reason="FieldValueInvalid", message=message, field="spec.replicas")
         raise invalid("autoscaling", "Scale", obj["metadata"]["name"], [cause])
     # The Scale's uid and version become preconditions of the write of the object.
-    given = {key: sent for key in ("uid", "resourceVersion") if (sent := text_at(scale, "metadata", key))}
+    preconditions = {key: sent for key in ("uid", "resourceVersion") if (sent := text_at(scale, "metadata", key))}
     changed = _put(obj, resource.scale.spec_replicas.strip(".").split("."), replicas)
-    return {**changed, "metadata": {**obj["metadata"], **given}}
+    return {**changed, "metadata": {**obj["metadata"], **preconditions}}
 
 
 def selector_text(selector: Obj | None) -> str:

@@ -19,8 +19,8 @@ from keda_py.schema.status import StatusError, internal, too_large
 _log = logging.getLogger(__name__)
 
 MAX_BODY = 3 * 1024 * 1024
+# Seconds after which a watcher that does not read is cut off: its undelivered events stop virtual time.
 STALLED_SECONDS = 5.0
-"""Seconds after which a watcher that does not read is cut off: its undelivered events stop virtual time."""
 
 
 class Authenticator(Protocol):

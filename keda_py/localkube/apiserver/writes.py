@@ -137,5 +137,5 @@ def _is_newer(store: Store, target: RequestTarget, seen: Obj | None) -> bool:
 
 def _escaped(words: str) -> str:
     """Escape text for a quoted string in a header, where a line break would start another header."""
-    printable = "".join(one if one.isprintable() else " " for one in words)
+    printable = "".join(letter if letter.isprintable() else " " for letter in words)
     return printable.replace("\\", "\\\\").replace('"', '\\"')

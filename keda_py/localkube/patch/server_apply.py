@@ -136,22 +136,22 @@ def _apply(live: Obj, applied: Obj, writer: Writer, schema: Schema, *, force: bo
     before = field_sets.values_of(live, schema)
     stated = {path: v for path, v in field_sets.values_of(applied, schema).items() if path not in _STRIPPED}
     changed = frozenset(path for path, value in stated.items() if before.get(path, _MISSING) != value)
-    mine = writer.ownership("Apply", frozenset(stated))
+    own = writer.ownership("Apply", frozenset(stated))
     owners = ownerships(live)
-    others = [owner for owner in owners if owner.identity != mine.identity]
+    others = [owner for owner in owners if owner.identity != own.identity]
     if not force:
         _refuse_conflicts(others, changed)
     # Only with `force` is there anything to take: otherwise a conflict has been raised.
     others = _without(others, changed)
-    previous = next((owner for owner in owners if owner.identity == mine.identity), None)
+    previous = next((owner for owner in owners if owner.identity == own.identity), None)
     merged: Obj = _merge(live, applied, schema)
     if previous is not None:
         # Fields that the applier no longer states go, unless another manager owns them: this is how apply deletes.
-        given_up = previous.fields - mine.fields
-        merged = _remove(merged, _unowned(given_up, [mine, *others]), schema)
+        given_up = previous.fields - own.fields
+        merged = _remove(merged, _unowned(given_up, [own, *others]), schema)
         # An apply that changes nothing keeps its time, or each repeat would be a write and an event to all watchers.
-        mine = replace(mine, time=previous.time) if not changed and previous.fields == mine.fields else mine
-    return _with_owners(merged, [mine, *others] if mine.fields else others)
+        own = replace(own, time=previous.time) if not changed and previous.fields == own.fields else own
+    return _with_owners(merged, [own, *others] if own.fields else others)
 
 
 def _refuse_conflicts(others: Sequence[Ownership], changed: FieldSet) -> None:
@@ -259,8 +259,8 @@ def note_update(live: Obj, new: Obj, *, writer: Writer, schema: Schema) -> Obj:
     removed = frozenset(before.keys() - after.keys()) - _STRIPPED
     if not changed and not removed:
         return _with_owners(new, owners)
-    mine = writer.ownership("Update", changed)
-    known = frozenset(path for owner in owners if owner.identity == mine.identity for path in owner.fields)
-    others = _without([owner for owner in owners if owner.identity != mine.identity], changed | removed)
-    mine = replace(mine, fields=(known | changed) - removed)
-    return _with_owners(new, [mine, *others] if mine.fields else others)
+    own = writer.ownership("Update", changed)
+    known = frozenset(path for owner in owners if owner.identity == own.identity for path in owner.fields)
+    others = _without([owner for owner in owners if owner.identity != own.identity], changed | removed)
+    own = replace(own, fields=(known | changed) - removed)
+    return _with_owners(new, [own, *others] if own.fields else others)

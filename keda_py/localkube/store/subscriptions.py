@@ -14,8 +14,8 @@ from keda_py.localkube.model.selectors import Selector
 from keda_py.schema.resources import Obj, Resource
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+# Undelivered events after which a watcher is closed; it resumes from its last version, or lists again.
 BACKLOG = 10_000
-"""Undelivered events after which a watcher is closed; it resumes from its last version, or lists again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +61,7 @@ class WatchFilter:
     since: int
 
     def view(self, event: Event) -> Event | None:
-        """The event for this watcher, or None: an object that enters the selection is ADDED, one that leaves
-        DELETED.
-        """
+        """The event for this watcher or None: an object that enters the selection is ADDED, one that leaves DELETED."""
         if event.revision <= self.since or (self.namespace and event.namespace != self.namespace):
             return None
         if self.labels is None and self.fields is None:

@@ -8,7 +8,7 @@ import httpx
 
 from keda_py.answers.bounds import AnswerBounds, too_long
 from keda_py.answers.ledger import NoRoom
-from keda_py.answers.tenants import tenant
+from keda_py.answers.work_context import current_work
 from keda_py.errors import AnswerTooLong
 from keda_py.net.http.aiohttp_errors import FAILURES, as_httpx
 from keda_py.net.http.exchanges import WireAnswer
@@ -26,7 +26,7 @@ class BoundedBody(httpx.AsyncByteStream):
         self, answer: WireAnswer, request: httpx.Request, answers: AnswerBounds, deadline: float | None
     ) -> None:
         self._answer, self._request, self._answers, self._deadline = answer, request, answers, deadline
-        self._tenant, self._room = tenant(), 0
+        self._tenant, self._room = current_work().namespace, 0
         self.held = ExitStack()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -34,9 +34,7 @@ class BoundedAnswers(ResponseHandler):
         super().set_response_params(**parameters)
 
     def data_received(self, data: bytes) -> None:
-        """Parse data in pieces; while the body's reader is behind, the rest waits. aiohttp sends b"" when it has caught
-        up.
-        """
+        """Parse data in pieces; while the body's reader is behind, the rest waits. aiohttp sends b"" to go on."""
         if len(data) <= _PIECE and not self._rest:
             self._receive(data)
             return
@@ -84,5 +82,5 @@ class BoundedConnector(TCPConnector):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        made: partial[Any] = partial(BoundedAnswers, loop=self._loop)
-        self._factory = made  # aiohttp has no public parameter for the protocol
+        factory: partial[Any] = partial(BoundedAnswers, loop=self._loop)
+        self._factory = factory  # aiohttp has no public parameter for the protocol

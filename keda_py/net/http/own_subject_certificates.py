@@ -55,9 +55,7 @@ class IssuedPath:
         return cls(Store(loaded)) if loaded else None
 
     def ends(self, shown: bytes, host: str, now: datetime) -> datetime:
-        """Return when the first certificate of the path of `shown` (DER) expires. Raises ValueError with the reason if
-        it is refused.
-        """
+        """Return when the first certificate of the path of `shown` (DER) expires. Raises ValueError with a reason."""
         leaf = x509.load_der_x509_certificate(shown)
         if leaf.subject != leaf.issuer:
             raise ValueError("its name is not that of its authority")

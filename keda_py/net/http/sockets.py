@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from keda_py.answers.tenants import tenant
+from keda_py.answers.work_context import current_work
 
 AddressInfo = tuple[Any, ...]
 """Entry of getaddrinfo: family, type, protocol, canonical name, address."""
@@ -27,12 +27,12 @@ class Sockets:
     def keeps(self) -> bool:
         """Return whether the current namespace may keep another idle connection; all together keep two shares."""
         # Two shares for all together, so that many namespaces with a share each cannot exhaust the descriptors.
-        return self._open[tenant()] < self._share and self._all < 2 * self._share
+        return self._open[current_work().namespace] < self._share and self._all < 2 * self._share
 
     def make(self, address: AddressInfo) -> socket.socket:
         """Make a socket that is counted until it is closed."""
         family, kind, protocol, *_ = address
-        namespace = tenant()
+        namespace = current_work().namespace
         made = _Counted(family, kind, protocol)
         made.on_close = partial(self._count, namespace, -1)
         self._count(namespace, 1)

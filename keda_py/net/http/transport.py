@@ -21,7 +21,7 @@ from yarl import URL
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
-from keda_py.answers.servers import note
+from keda_py.answers.work_context import note_server
 from keda_py.clock import Clock
 from keda_py.net.http.aiohttp_errors import FAILURES, as_httpx
 from keda_py.net.http.bodies import BoundedAnswer, BoundedBody
@@ -93,7 +93,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     async def _connection(self, request: httpx.Request) -> Callable[[], None]:
         """Wait for a place in the namespace's share of connections; the returned function gives it back."""
         host = (request.url.host, request.url.port)
-        note(request.url.netloc.decode())
+        note_server(request.url.netloc.decode())
         try:
             return await self._limits.connections.take(host, request.extensions.get("timeout", {}).get("pool"))
         except NoRoom as error:

@@ -34,9 +34,7 @@ _KNOWN = f"give an RSA key of at most {MOST_BITS} bits, or one for the curves P-
 
 
 def plain_private_key(text: str, password: str = "", field: str = "key") -> str:
-    """Return the first private key of a PEM text as PKCS#8 without a password. Raises ConfigError without key
-    material.
-    """
+    """Return the first private key of a PEM text as PKCS#8 without a password. Raises ConfigError without a key."""
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     key = _read(text, password, field)

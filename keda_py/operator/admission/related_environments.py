@@ -69,7 +69,7 @@ class RelatedEnvironments:
             lives = []
         asleep = self._put_to_sleep(namespace)
         older = list(self._older(namespace, name))
-        running = (one for one in lives if value_at(one, "spec", "suspend") is not True or name_of(one) in asleep)
+        running = (live for live in lives if value_at(live, "spec", "suspend") is not True or name_of(live) in asleep)
         return (one for one in running if first_of(older, *_marks(one)) is None)
 
     def _older(self, namespace: str, name: str) -> Iterator[EnvironmentSpec]:

@@ -94,7 +94,7 @@ def _hpa(live: Obj) -> Obj:
         "metadata": {
             "name": live["metadata"]["name"],
             "annotations": {NOT_OURS: _text(map_at(live, "metadata", "annotations").get(NOT_OURS))},
-            "ownerReferences": [{name: _text(one.get(name)) for name in ("kind", "name")} for one in owners],
+            "ownerReferences": [{name: _text(owner.get(name)) for name in ("kind", "name")} for owner in owners],
         },
         "spec": {"scaleTargetRef": map_at(live, "spec", "scaleTargetRef")},
     }
@@ -103,9 +103,9 @@ def _hpa(live: Obj) -> Obj:
 def _limit_range(live: Obj) -> Obj:
     items = islice(maps_at(live, "spec", "limits"), MOST_LIMITS)
     limits = [
-        {"type": "Container", "default": _amounts(one, "default"), "defaultRequest": _amounts(one, "defaultRequest")}
-        for one in items
-        if one.get("type") == "Container"
+        {"type": "Container", "default": _amounts(item, "default"), "defaultRequest": _amounts(item, "defaultRequest")}
+        for item in items
+        if item.get("type") == "Container"
     ]
     return {"metadata": {"name": live["metadata"]["name"]}, "spec": {"limits": limits}}
 

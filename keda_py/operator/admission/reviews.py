@@ -97,7 +97,7 @@ class AdmissionServer:
     def _greetings(self) -> Iterator[Message]:
         orders = give_orders(
             self._settings,
-            tuple(one.fileno() for one in self._listeners),
+            tuple(listener.fileno() for listener in self._listeners),
             logging.getLogger("keda_py").getEffectiveLevel(),
         )
         yield {"begin": to_wire(orders)}

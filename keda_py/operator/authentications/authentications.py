@@ -26,7 +26,8 @@ class Authentications:
 
     def __init__(self, parts: ScaledObjectDependencies, users: Mapping[str, Informer]) -> None:
         self._parts, self._users = parts, users
-        self._queue = DueQueue(parts.clock, self._work)
+        self._shared = parts.shared
+        self._queue = DueQueue(parts.shared.clock, self._work)
         self._reported: dict[ObjectKey, tuple[str, int]] = {}
         self._retries = Retries(interrupted="api request failed", failed="work on authentication failed")
 
@@ -35,7 +36,7 @@ class Authentications:
         caches = self._parts.caches
         for informer in self._users.values():
             await informer.wait_synced()
-        self._queue = DueQueue(self._parts.clock, self._work)
+        self._queue = DueQueue(self._shared.clock, self._work)
         with ExitStack() as subscriptions:
             for informer in (caches.authentications, caches.cluster_authentications):
                 subscriptions.callback(informer.subscribe(partial(self._on_authentication, informer.spec.resource)))
@@ -69,7 +70,7 @@ class Authentications:
                 await self._reconcile(informer, key, live)
 
     async def _reconcile(self, informer: Informer, key: ObjectKey, live: Obj) -> None:
-        await ensure_finalizer(self._parts.client, informer.spec.resource, live)
+        await ensure_finalizer(self._shared.client, informer.spec.resource, live)
         meta = live["metadata"]
         seen = (meta["uid"], meta.get("generation", 1))
         if self._reported.get(key) != seen:
@@ -79,15 +80,15 @@ class Authentications:
         for field, users in self._users.items():
             status[field] = self._listed(users, key, status.get(field, ""))
         wanted = {field: value for field, value in status.items() if value}
-        await patch_status(self._parts.client, informer.spec.resource, live, wanted)
+        await patch_status(self._shared.client, informer.spec.resource, live, wanted)
 
     def _tell_change(self, live: Obj) -> None:
         kind, name = live["kind"], live["metadata"]["name"]
         if live["metadata"].get("generation", 1) == 1:
-            self._parts.tell(live, "Normal", f"{kind}Added", f"New {kind} configured")
+            self._shared.tell(live, "Normal", f"{kind}Added", f"New {kind} configured")
         else:
             note = f"ClusterTriggerAuthentication {name} is updated"
-            self._parts.tell(live, "Normal", "ClusterTriggerAuthenticationUpdated", note)
+            self._shared.tell(live, "Normal", "ClusterTriggerAuthenticationUpdated", note)
 
     def _listed(self, users: Informer, key: ObjectKey, listed: str) -> str:
         """Names joined by commas: first those already listed that still use it, then the others, the oldest first."""
@@ -97,9 +98,9 @@ class Authentications:
         return ",".join([*(name for name in listed.split(",") if names.pop(name, name) is None), *names])
 
     async def _finalize(self, informer: Informer, live: Obj) -> None:
-        if await remove_finalizer(self._parts.client, informer.spec.resource, live):
+        if await remove_finalizer(self._shared.client, informer.spec.resource, live):
             kind = live["kind"]
-            self._parts.tell(live, "Normal", f"{kind}Deleted", f"{kind} was deleted")
+            self._shared.tell(live, "Normal", f"{kind}Deleted", f"{kind} was deleted")
 
     def _informer(self, key: ObjectKey) -> Informer:
         caches = self._parts.caches

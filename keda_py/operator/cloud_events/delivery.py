@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import count
 from zlib import crc32
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.clock import Clock
 from keda_py.core.cloud_events import CloudEvent
 from keda_py.core.values.object_key import ObjectKey
@@ -52,6 +52,7 @@ class Delivery:
         if len(self) >= QUEUE_LIMIT:
             self._drop_oldest()
         about = f"{event.kind}/{event.namespace}/{event.name}"
+        # One lane for an object: of two requests that are under way at once, the second could overtake the first.
         self._lanes[crc32(about.encode()) % LANES].put(next(self._numbers), event)
         self._metrics.record_queued(self._key, len(self))
 
@@ -84,7 +85,7 @@ class Delivery:
         if sink is None:
             return LAST_PAUSE_SECONDS
         try:
-            with acting_for(self._key.namespace):
+            with working(self._key.namespace):
                 await sink.send(event)
         except SinkError as error:
             return self._fail(event, sink, error, failures + 1)

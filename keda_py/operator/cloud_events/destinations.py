@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import httpx
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.apis.cloud_event_source import AzureEventGridTopic, CloudEventSource, CloudEventSourceSpec
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaleTrigger
@@ -76,7 +76,7 @@ class Destinations:
 
     async def _open_topic(self, topic: AzureEventGridTopic, source: SourceSpec, origin: Origin) -> EventGridSink:
         check_address(topic.endpoint, ENDPOINT)
-        with acting_for(source.namespace):
+        with working(source.namespace):
             resolved = await self._resolver.resolve(source, 0)
         if (provider := resolved.pod_identity.provider) not in ("", "none"):
             text = f'{_REFERENCE}: podIdentity "{provider}" cannot be used here; give an accessKey'

@@ -65,20 +65,21 @@ class CloudEventSources:
         tells: Callable[[], bool],
     ) -> None:
         self._parts, self._destinations = parts, destinations
+        self._shared = parts.shared
         self._everywhere, self._tells = everywhere, tells
-        self._queue = DueQueue(parts.clock, self._work)
+        self._queue = DueQueue(parts.shared.clock, self._work)
         self._sources: dict[ObjectKey, _Source] = {}
         self._retries = Retries(
             interrupted="work on cloudeventsource was interrupted", failed="work on cloudeventsource failed"
         )
-        parts.events.subscribe(self._on_event)
+        parts.shared.events.subscribe(self._on_event)
         destinations.subscribe(self._on_credentials)
 
     async def run(self) -> None:
         """Send until cancelled. Events that an earlier run left in a queue are sent too: no other component knows of
         them.
         """
-        self._queue = DueQueue(self._parts.clock, self._work)
+        self._queue = DueQueue(self._shared.clock, self._work)
         caches = self._parts.caches
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
@@ -115,7 +116,7 @@ class CloudEventSources:
         event = CloudEvent(
             id=str(uuid4()),
             type=kind,
-            time=self._parts.clock.now(),
+            time=self._shared.clock.now(),
             kind=regarding["kind"],
             namespace=meta.get("namespace", ""),
             name=meta["name"],
@@ -151,8 +152,8 @@ class CloudEventSources:
             self._queue.add(key)
 
     def _add(self, key: ObjectKey) -> _Source:
-        metrics = self._parts.instruments.cloud_events
-        delivery = Delivery(key, self._parts.clock, metrics, lambda: self._queue.add(key))
+        metrics = self._shared.instruments.cloud_events
+        delivery = Delivery(key, self._shared.clock, metrics, lambda: self._queue.add(key))
         source = self._sources[key] = _Source(delivery=delivery, running=self._start(key, delivery))
         return source
 
@@ -175,7 +176,7 @@ class CloudEventSources:
             if not live["metadata"].get("deletionTimestamp"):
                 await self._reconcile(key, live)
             elif self._tells():
-                await remove_finalizer(self._parts.client, self._informer(key).spec.resource, live)
+                await remove_finalizer(self._shared.client, self._informer(key).spec.resource, live)
 
     async def _reconcile(self, key: ObjectKey, live: Obj) -> None:
         """Open the sink again if the spec has changed, then write whether it works."""
@@ -191,9 +192,9 @@ class CloudEventSources:
         status = live.get("status") or {}
         conditions = with_condition(status.get("conditions") or (), "Active", _condition(source))
         resource = self._informer(key).spec.resource
-        written = await patch_status(self._parts.client, resource, live, {**status, "conditions": conditions})
+        written = await patch_status(self._shared.client, resource, live, {**status, "conditions": conditions})
         if written is not None and (why := source.problem or source.delivery.failure):
-            self._parts.events.record(live, "Warning", FAILED.reason, f"{FAILED.message}: {why}")
+            self._shared.events.record(live, "Warning", FAILED.reason, f"{FAILED.message}: {why}")
 
     async def _connect(self, source: _Source, live: Obj) -> None:
         source.problem = ""

@@ -50,13 +50,13 @@ BY_HPA = "hpa"
 BY_METRIC = "external metric"
 """Index of ScaledObjects by `metric_key` of the external metrics that they serve, in their namespace and in "*"."""
 
+# What an HPA says (labels, annotations, owners, spec: what a manifest is compared with) is cached as one text. A
+# cluster has one HPA for each ScaledObject, and each changes with every status: as text it takes a third of the memory
+# and is compared in one step.
 WRITTEN = "written"
-"""Where what an HPA says is kept as one text: labels, annotations, owners and spec, which a manifest is compared with.
-
-A cluster has one for each ScaledObject, which changes with every status: as text it takes a third of the room, and is
-compared in one step."""
+# Bytes; a longer HPA is cached as it is. Any user may create one, and its text would be built anew at each of its
+# changes.
 LONGEST_TEXT = 4096
-"""Bytes; an HPA that says more is kept as it is: any user may make one, and it is read again at each of its changes."""
 _IDENTITY = ("name", "namespace", "uid", "resourceVersion")
 _SAID = ("labels", "annotations", "ownerReferences")
 _CONDITION = ("type", "status", "reason", "message")
@@ -97,7 +97,7 @@ def keep_scaled_object(live: Obj, alike: Pool) -> Obj:
     if isinstance(status := kept.get("status"), dict):
         kept["status"] = status = dict(status)
         if isinstance(conditions := status.get("conditions"), list):
-            status["conditions"] = [alike.piece(one) for one in conditions]
+            status["conditions"] = [alike.piece(condition) for condition in conditions]
         if "scaleTargetGVKR" in status:
             status["scaleTargetGVKR"] = alike.piece(status["scaleTargetGVKR"])
     return kept
@@ -110,7 +110,7 @@ def keep_workload(live: Obj, alike: Pool) -> Obj:
     """
     meta = live["metadata"]
     containers = maps_at(live, "spec", "template", "spec", "containers")
-    kept = [{name: one[name] for name in ("name", "resources") if name in one} for one in containers]
+    kept = [{name: container[name] for name in ("name", "resources") if name in container} for container in containers]
     template = alike.piece({"spec": {"containers": kept}})
     return {
         "metadata": {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta},
@@ -123,9 +123,9 @@ def keep_hpa(live: Obj, alike: Pool) -> Obj:
     """Everything that a manifest or the HPAActive condition is compared with, and the mark of a zero."""
     marked = read_zero_mark(live) is not ZeroMark.NONE
     types = ("ScalingActive", ConditionType.SCALED_TO_ZERO) if marked else ("ScalingActive",)
-    kept = [one for one in maps_at(live, "status", "conditions") if one.get("type") in types]
+    kept = [condition for condition in maps_at(live, "status", "conditions") if condition.get("type") in types]
     conditions = [{name: one[name] for name in _CONDITION if name in one} for one in kept]
-    return _kept(live, {"conditions": [alike.piece(one) for one in conditions]})
+    return _kept(live, {"conditions": [alike.piece(condition) for condition in conditions]})
 
 
 def keep_hpa_status(live: Obj, alike: Pool) -> Obj:
@@ -137,19 +137,19 @@ def keep_hpa_status(live: Obj, alike: Pool) -> Obj:
 
 def unpack_hpa(kept: Obj) -> Obj:
     """As the API server has it, as far as it is kept."""
-    said = kept[WRITTEN]
-    if isinstance(said, bytes):
-        said = orjson.loads(said)
-    written = {name: said[name] for name in _SAID if name in said}
-    return {"metadata": {**kept["metadata"], **written}, "spec": said["spec"], "status": kept["status"]}
+    written_parts = kept[WRITTEN]
+    if isinstance(written_parts, bytes):
+        written_parts = orjson.loads(written_parts)
+    written = {name: written_parts[name] for name in _SAID if name in written_parts}
+    return {"metadata": {**kept["metadata"], **written}, "spec": written_parts["spec"], "status": kept["status"]}
 
 
 def _kept(live: Obj, status: dict[str, Any]) -> Obj:
     meta = live["metadata"]
-    said = {name: meta[name] for name in _SAID if name in meta} | {"spec": live.get("spec") or {}}
+    written = {name: meta[name] for name in _SAID if name in meta} | {"spec": live.get("spec") or {}}
     return {
         "metadata": {name: meta[name] for name in _IDENTITY if name in meta},
-        WRITTEN: _text_of(said),
+        WRITTEN: _text_of(written),
         "status": status,
     }
 

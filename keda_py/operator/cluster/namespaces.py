@@ -23,6 +23,8 @@ class Namespaces:
 
     async def is_terminating(self, name: str) -> bool:
         """Is it being deleted, or gone? False where that cannot be read: a write is then refused, no harm done."""
+        # Held during the request: other callers wait for this answer, so that a namespace with a thousand deleted
+        # objects costs one read a second.
         async with self._asking:
             now = asyncio.get_running_loop().time()
             at, answer = self._asked.get(name, (float("-inf"), False))

@@ -23,8 +23,8 @@ from keda_py.kube.informers.informer_spec import InformerSpec, only
 from keda_py.kube.informers.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import PODS, Obj, Selection
 
+# Seconds between two signals, on the loop's time: what happens meanwhile is in the second.
 PAUSE = 1.0
-"""Seconds between two signals, on the loop's time: what happens meanwhile is in the second."""
 
 Subscribe: TypeAlias = Callable[[asyncio.Event], Callable[[], None]]
 """Have an event set at each change; what is returned ends that."""

@@ -11,10 +11,10 @@ from keda_py.clock import Clock, Timer
 from keda_py.core.pacing.activations import Bucket, Claim, ClaimQueue
 from keda_py.core.values.object_key import ObjectKey
 
+# A turn that is not used by then expires, so that an owner that is gone blocks no other.
 HELD_SECONDS = 10.0
-"""A turn that is not used by then expires, so that an owner that is gone blocks no other."""
+# A shorter wait is not reported: at a full minute half of a crowd would write a status before it wakes.
 SOON_SECONDS = 1.0
-"""A shorter wait is not reported: at a full minute half of a crowd would write a status before it wakes."""
 
 
 class Ticket(NamedTuple):
@@ -63,6 +63,7 @@ class Activations:
             return True
         now = self._clock.monotonic()
         self._bucket = self._bucket.refilled(now)
+        # While others wait, a free token is theirs: an object that asks for the first time must not pass them.
         if not len(self._line) and self._bucket.has_one:
             self._bucket = self._bucket.taken()
             return True

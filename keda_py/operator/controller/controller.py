@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Generic
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, ScalerError
 from keda_py.kube.resources import Obj
@@ -22,11 +22,12 @@ from keda_py.operator.controller.hold_status import hold_back, show_release
 from keda_py.operator.controller.kind import Kind, StateT
 from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, next_delay
 from keda_py.operator.controller.scalers import renew_scalers
+from keda_py.operator.controller.state import LATE_SECONDS
 from keda_py.operator.controller.troubles import StepError, log_recovery, log_trouble
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
 from keda_py.operator.process.quarantine import HeldObject, work_on
-from keda_py.operator.sharding.tenures import Tenures, working_under
+from keda_py.operator.sharding.tenures import Tenures
 
 log = logging.getLogger(__name__)
 
@@ -43,15 +44,13 @@ class Controller(Generic[StateT]):
 
     def _new_queue(self) -> DueQueue:
         fast_path = FastPath(self._parts, self._kind, self.states)
-        queue = DueQueue(
+        return DueQueue(
             self._parts.clock,
             self._work,
             is_crowded=lambda namespace: self._parts.client.is_crowded(namespace) or self._kind.is_crowded(namespace),
             read_ahead=fast_path.read_ahead,
             pass_over=fast_path.pass_over,
         )
-        fast_path.plan = queue.add_at
-        return queue
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced. An earlier run leaves nothing behind."""
@@ -80,7 +79,7 @@ class Controller(Generic[StateT]):
         if new is not None:
             if state is None or state.uid != new["metadata"]["uid"]:
                 tenure = self._tenures.begin(key)
-                if state is None and tenure is None:
+                if state is None and tenure.ended:
                     return
                 state = self.states[key] = self._kind.new(
                     resource=self._kind.resource, key=key, uid=new["metadata"]["uid"], tenure=tenure
@@ -178,7 +177,7 @@ class Controller(Generic[StateT]):
             await self._release(state)
             return
         work = state.begin(live)
-        with acting_for(key.namespace), working_under(state.tenure):
+        with working(key.namespace, tenure=state.tenure):
             if live is None or work is None:
                 due = await self._attempt(state, None, None)
             else:
@@ -211,7 +210,15 @@ class Controller(Generic[StateT]):
         if state.troubles:
             log_recovery(log, state)
         trial = self._parts.quarantine.due(state.key) if held is not None else None
-        return trial if trial is not None or state.spec is None else state.due.at
+        return self._comes_back(state) if trial is None else trial
+
+    def _comes_back(self, state: StateT) -> float | None:
+        """Return when to look, or to reconcile because a pause ends, whichever is first; None if neither is planned."""
+        planned = [] if state.spec is None else [state.due.at]
+        if state.resumes_at is not None:
+            left = (state.resumes_at - self._parts.clock.now()).total_seconds()
+            planned.append(self._parts.clock.monotonic() + max(left, 0.0) + LATE_SECONDS)
+        return min(planned, default=None)
 
     async def _advance(self, state: StateT, live: Obj | None, held: HeldObject | None) -> None:
         """Forget, finalize, or reconcile and look as far as due; an object that is held back only says so."""
@@ -225,6 +232,8 @@ class Controller(Generic[StateT]):
         else:
             if state.stale:
                 await renew_scalers(self._parts, state)
+            if state.resumes_at is not None and self._parts.clock.now() >= state.resumes_at:
+                state.reconciled.invalidate()
             if not state.reconciled.matches(live):
                 await self._reconcile(state, live)
             now = self._parts.clock.monotonic()
@@ -275,8 +284,7 @@ class Controller(Generic[StateT]):
 
     async def _forget(self, state: StateT) -> None:
         """Drop everything known of an object that is gone, or another replica's."""
-        if state.tenure is not None:
-            self._tenures.end(state.tenure)  # first: from here on no write about it is sent
+        self._tenures.end(state.tenure)  # first: from here on no write about it is sent
         self._kind.forget(state)
         self._parts.quarantine.forget(state.key)
         self._parts.activations.withdraw(state.key)

@@ -1,8 +1,7 @@
 """What every controller works with, made once by `operator/assembly.py`; each kind adds what it needs alone."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Final
 
 from keda_py.auth.cluster_resolver import ClusterResolver
 from keda_py.clock import Clock
@@ -16,8 +15,6 @@ from keda_py.operator.process.quarantine import Quarantine
 from keda_py.readings.readings import Readings
 from keda_py.telemetry.prometheus import OperatorMetrics
 
-D = TypeVar("D", bound="Dependencies")
-
 WATCH_STARTED: Final = ("Normal", "KEDAScalersStarted", "Started scalers watch", "ScalersWatchStarted")
 WATCH_STOPPED: Final = ("Normal", "KEDAScalersStopped", "Stopped scalers watch")
 """What a scale loop's begin and end are told with: `events.record(live, *WATCH_STARTED)`."""
@@ -25,8 +22,10 @@ WATCH_STOPPED: Final = ("Normal", "KEDAScalersStopped", "Stopped scalers watch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
-    """What a controller works with, the same for every kind. `client` refuses to write while this process does not
-    lead."""
+    """What a controller works with, the same for every kind; the dependencies of a kind have it as `shared`.
+
+    `client` refuses to write while this process does not lead.
+    """
 
     clock: Clock
     client: KubeClient
@@ -39,10 +38,6 @@ class Dependencies:
     quarantine: Quarantine
     activations: Activations
     tells_unknown_keys: bool
-
-    def extended(self, kind: Callable[..., D]) -> D:
-        """These parts as the parts of a kind, which `kind` makes of them and of its own."""
-        return kind(**{field.name: getattr(self, field.name) for field in fields(Dependencies)})
 
     def tell(self, live: Obj, kind: EventType, reason: str, note: str) -> None:
         """An Event about an object as a whole: its `action` is the note, as in KEDA."""

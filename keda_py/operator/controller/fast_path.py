@@ -19,7 +19,7 @@ between `work_queue.py`, which calls it for each due key, and `controller.py`, w
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter, is_
@@ -32,7 +32,8 @@ from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.kind import Kind, StateT
 from keda_py.operator.controller.troubles import log_trouble
 
-_OUTCOME = attrgetter("outcome")
+OUTCOME = attrgetter("outcome")
+"""Of a reading; without a frame of its own, since each poll of each object asks."""
 
 log = logging.getLogger(__name__)
 
@@ -50,12 +51,11 @@ class Snapshot:
 
 
 class FastPath(Generic[StateT]):
-    """The hooks of a `DueQueue`; `plan` makes a key due at a time, given what the time is now."""
+    """The hooks of a `DueQueue`."""
 
     def __init__(self, parts: Dependencies, kind: Kind[StateT], states: Mapping[ObjectKey, StateT]) -> None:
         self._parts, self._kind, self._states = parts, kind, states
         self._name = kind.resource.kind.lower()
-        self.plan: Callable[[ObjectKey, float, float], None] = lambda key, at, now: None
 
     def read_ahead(self, key: ObjectKey) -> asyncio.Future[None] | None:
         """Ask the sources of an object whose work is nothing but a look; done when they have answered.
@@ -72,50 +72,57 @@ class FastPath(Generic[StateT]):
             if live is None or work is None or not state.only_looks(live) or not state.due.is_due(now):
                 return None
             planned, late = state.due.at, state.due.begin_look(now)
+            # An object that is held back must not even ask its sources: their answer may be what a process died of. The
+            # controller decides whether its trial is due, and finds the look planned as before.
             if self._parts.quarantine.review(work, live) is not None:
                 state.due.look_at(planned)
                 return None
             if late is not None:
                 self._parts.instruments.record_lateness(key, late)
+            # Set before the sources are asked: a reading that arrives meanwhile belongs to this look, and must not make
+            # the key due once more (`Controller.on_reading`).
             state.due.looking = state.due.asked = True
             return self._parts.readings.read_ahead(key, state.changed, now=now)
         except Exception as error:  # noqa: BLE001 - the controller works on it next, and meets the error again
             log_trouble(log, state, f"reading for {self._name} failed", error)
         return None
 
-    def pass_over(self, key: ObjectKey) -> bool:
-        """After `read_ahead`: count a look that finds all as it was, and plan the next; False: it takes a whole one."""
+    def pass_over(self, key: ObjectKey) -> tuple[float, float] | None:
+        """After `read_ahead`: count a look that finds all as it was; return when the next is due, and the time now.
+
+        None: it takes a whole look.
+        """
         state = self._states.get(key)
         if state is None or not state.due.looking:
-            return False
+            return None
         state.due.looking = False
+        # What came while the sources were asked, such as a new manifest or a changed Secret, takes the whole way.
         if state.snapshot is None or state.changed is None or state.changed.done() or state.stale:
-            return False
+            return None
         try:
             return self._pass_over(state, state.snapshot)
         except Exception as error:  # noqa: BLE001 - the controller works on it next, and meets the error again
             log_trouble(log, state, f"look at {self._name} failed", error)
-            return False
+            return None
 
-    def _pass_over(self, state: StateT, snapshot: Snapshot) -> bool:
+    def _pass_over(self, state: StateT, snapshot: Snapshot) -> tuple[float, float] | None:
         parts, key = self._parts, state.key
         wall, now = parts.clock.now(), parts.clock.monotonic()
         seen = self.same_round(state, snapshot, now)
         if seen is None:
-            return False
+            return None
         parts.instruments.process.record_decision(snapshot.reason)
         parts.record.confirm(key, wall)
         self._kind.note_same(state, wall)
         state.due.look_at(parts.readings.next_poll(key, seen, now))
         if snapshot.look_again_at is not None:
             state.due.look_after(snapshot.look_again_at - wall, now)
-        self.plan(key, state.due.at, now)
-        return True
+        return state.due.at, now
 
     def same_round(self, state: StateT, snapshot: Snapshot, now: float) -> Round | None:
         """The round that was read ahead, if a look at it would be made of the same as the look of the snapshot."""
         seen = self._parts.readings.known_round(state.key, now)
-        if seen is None or now >= snapshot.until or tuple(map(_OUTCOME, seen.readings)) != snapshot.outcomes:
+        if seen is None or now >= snapshot.until or tuple(map(OUTCOME, seen.readings)) != snapshot.outcomes:
             return None
         inputs = self._kind.inputs(state)
         if inputs is None or not all(map(is_, inputs, snapshot.inputs)):

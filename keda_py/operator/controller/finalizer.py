@@ -59,6 +59,8 @@ async def remove_finalizer(client: KubeClient, resource: Resource, live: Obj) ->
         return False
     meta = live["metadata"]
     where = f"/metadata/finalizers/{meta['finalizers'].index(FINALIZER)}"
+    # A merge patch would replace the whole list, and drop a finalizer that another client has added meanwhile. `test`
+    # makes the API server refuse the removal where the list has moved.
     patch = [{"op": "test", "path": where, "value": FINALIZER}, {"op": "remove", "path": where}]
     try:
         await client.patch(resource.named(meta.get("namespace", ""), meta["name"]), patch, PatchKind.JSON)

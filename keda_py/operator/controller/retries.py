@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import KubeError, NotFound, ScalerError
 from keda_py.operator.controller.state import Remembered
@@ -35,7 +35,7 @@ class Retries:
     def attempt(self, queue: DueQueue, key: ObjectKey, about: Mapping[str, str]) -> Iterator[None]:
         """Catch and log what the block, which works on `key`, raises, and make the key due again after a back-off."""
         try:
-            with acting_for(key.namespace):
+            with working(key.namespace):
                 yield
         except NotFound:
             self.forget(key)

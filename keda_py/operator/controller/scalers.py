@@ -17,6 +17,7 @@ from keda_py.sdk.registry import scaler_class
 async def build_scalers(parts: Dependencies, state: Remembered, spec: TriggersSpec, live: Obj) -> MetricSet:
     """Build scalers and return their metrics; the worker is free meanwhile. Raises ConfigError and ScalerError."""
     before = parts.readings.built(state.key)
+    # Building resolves credentials and opens connections: a source that hangs must not occupy one of the few workers.
     async with state.without_worker():
         metrics = await parts.status.meanwhile(state, parts.readings.build(spec))
     if parts.readings.built(state.key) is not before:

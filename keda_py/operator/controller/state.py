@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from keda_py.apis.foreign import text_at
@@ -16,13 +16,13 @@ from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.decisions.history import HISTORY, DecisionHistory, as_stored
 from keda_py.operator.decisions.pruned_fields import Evidence
 from keda_py.operator.process.quarantine import shows_hold, work_on
-from keda_py.operator.sharding.tenures import Tenure
+from keda_py.operator.sharding.tenures import LOST, Tenure
 
 if TYPE_CHECKING:
     from keda_py.operator.controller.fast_path import Snapshot
 
+# One for all objects: an empty set of its own would take 216 bytes for each.
 NOTHING: frozenset[Any] = frozenset()
-"""One for all objects: an empty set of its own takes 216 bytes."""
 
 
 class LookedAt(Protocol):
@@ -69,6 +69,7 @@ class Due:
 
         Until that look plans the next one it stays due, so that one which fails is tried again.
         """
+        # 0 is no planned time but a request from in between: its lateness would be the age of the process.
         late = now - self.at if self.at else None
         self.at = 0.0
         return late
@@ -119,6 +120,8 @@ class Reconciled:
 
     def give_up(self, live: Mapping[str, Any]) -> None:
         """The reconcile of `live` failed for good: another one waits until the object changes."""
+        # Inputs that changed while the reconcile ran, such as an overlay, may have been what it failed of: then it is
+        # repeated.
         self.fingerprint = None if self.outdated else self._fingerprint_of(live)
 
     def invalidate(self) -> None:
@@ -144,7 +147,7 @@ class Remembered:
     `failures` are the trigger errors already told, `troubles` the errors already logged, `stale` the triggers whose
     parameters may have changed. `stored` is the status as the API server has it, `staged` are fields that the next
     write brings there, None to remove one (`status.py`); `version` is the resourceVersion of `stored`. `history` is
-    None until a decision changed. `tenure` is None for an object of another replica. `changed` is done as soon as the
+    None until a decision changed. `tenure` is LOST for an object of another replica. `changed` is done as soon as the
     work under way is outdated. `work` is the journal's name of `begun`, the version on which work began last.
     `shows_hold`: the stored status says that the object is held back. `dropped` are parts of the status that the API
     server did not keep (`decisions/pruned_fields.py`). `without_worker` is for waits of a reconcile: others have its
@@ -168,18 +171,20 @@ class Remembered:
     stale: frozenset[int] = NOTHING
     troubles: frozenset[str] = NOTHING
     history: DecisionHistory | None = None
-    tenure: Tenure | None = None
+    tenure: Tenure = LOST
     changed: asyncio.Future[None] | None = None
     begun: str = ""
     work: Work | None = None
     shows_hold: bool = False
     dropped: Evidence | None = None
+    resumes_at: datetime | None = None
+    """End of its own pause, None without one: it is reconciled again then."""
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
     @property
     def is_lost(self) -> bool:
         """Whether the object is not ours any more."""
-        return self.tenure is None or self.tenure.ended
+        return self.tenure.ended
 
     @property
     def status(self) -> Mapping[str, Any]:
@@ -192,7 +197,7 @@ class Remembered:
         """Whether work on the object is nothing but a look: no reconcile, no write, no retry, no end."""
         if self.spec is None or live["metadata"].get("deletionTimestamp") or self.is_lost:
             return False
-        if self.stale or self.staged or self.attempts or self.troubles or self.shows_hold:
+        if self.stale or self.staged or self.attempts or self.troubles or self.shows_hold or self.resumes_at:
             return False
         return self.reconciled.matches(live)
 
@@ -203,6 +208,8 @@ class Remembered:
         """
         if not is_about(self, live):
             return
+        # The answer to a write may arrive after the watch has shown a later version: taking it would bring the status
+        # back in time.
         if (version := version_of(live)) > self.version or not version:
             self._take(live)
 
@@ -251,6 +258,8 @@ class Remembered:
 def fingerprint_of(live: Mapping[str, Any]) -> int:
     """What a reconcile is made of, as a hash: while it stays the same, there is nothing to do."""
     meta = live["metadata"]
+    # Without our own label: the write that adds it must not cause a second reconcile. `generation` stands for the spec,
+    # because writes of the status do not raise it.
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != NAME_LABEL}
     annotations = meta.get("annotations") or {}
     whole = (meta["uid"], meta.get("generation"), tuple(sorted(labels.items())), tuple(sorted(annotations.items())))

@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from keda_py.answers.work_context import working
 from keda_py.apis.foreign import map_at
 from keda_py.clock import Clock
 from keda_py.errors import KubeError
@@ -32,7 +33,6 @@ from keda_py.operator.decisions.history import (
 )
 from keda_py.operator.decisions.pruned_fields import OWN, DroppedParts, not_kept
 from keda_py.operator.decisions.record import Entry
-from keda_py.operator.sharding.tenures import working_under
 
 FLUSHED_AT_ONCE = 20
 STAGED_SECONDS = 1.0
@@ -67,7 +67,7 @@ class StatusWriter:
         async def write(state: Remembered, fields: Mapping[str, Any]) -> None:
             async with at_once:
                 try:
-                    with working_under(state.tenure):
+                    with working(tenure=state.tenure):
                         await self.write(state, fields)
                 except KubeError as error:
                     log.warning("last activity was not written", extra=about(state) | {"error": str(error)})

@@ -8,8 +8,8 @@ import logging
 from keda_py.errors import KedaPyError
 from keda_py.operator.controller.state import NOTHING, Remembered, about
 
+# Texts per object: one whose errors contain a time or a port would log without end.
 REMEMBERED = 16
-"""Texts per object: one whose errors contain a time or a port would log without end."""
 
 
 class StepError(KedaPyError):

@@ -22,9 +22,9 @@ from keda_py.core.values.object_key import ObjectKey
 
 MOST_STALE = 1000
 """Times in the queue at which nothing is due any more, beside as many as there are keys."""
+# Keys of one namespace that begin before the loop turns to other work; what they ask for shows some turns later. Where
+# only so many are due, they begin even in a crowded one.
 A_TURN = 32
-"""Keys of one namespace that begin before the loop turns to other work; what they ask for shows some turns later. Where
-only so many are due, they begin even in a crowded one."""
 CROWDED_SECONDS = 0.01
 """Until a crowded namespace is looked at again."""
 log = logging.getLogger(__name__)
@@ -35,7 +35,8 @@ class DueQueue:
 
     One timer serves all keys, since a timer of its own would cost each a third of a kilobyte. Keys of a namespace that
     `is_crowded` wait while many of them are due. `read_ahead` starts what the work on a key waits for, and returns a
-    future or None. `pass_over` does the whole work at once if it can, and returns whether it did.
+    future or None. `pass_over` does the whole work at once if it can, and returns when the key is due again, and what
+    the time is (both monotonic); None if it cannot.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class DueQueue:
         *,
         is_crowded: Callable[[str], bool] = lambda namespace: False,
         read_ahead: Callable[[ObjectKey], asyncio.Future[None] | None] = lambda key: None,
-        pass_over: Callable[[ObjectKey], bool] = lambda key: False,
+        pass_over: Callable[[ObjectKey], tuple[float, float] | None] = lambda key: None,
     ) -> None:
         self._clock = clock
         self._work, self._is_crowded = work, is_crowded
@@ -77,6 +78,8 @@ class DueQueue:
         when = max(when, now)
         if self._stopped or key in self._again or self._due.get(key, inf) <= when:
             return
+        # The later entry stays in the heap, where `_counts` tells it from the valid one: to remove it would take a
+        # search through all entries.
         self._due.pop(key, None)
         if when <= now:
             self._start(key)
@@ -115,8 +118,8 @@ class DueQueue:
             known.add_done_callback(partial(self._ripen, key))
             return
         self._ripe.discard(key)
-        if self._pass_over(key):
-            self._end(key)
+        if (again := self._pass_over(key)) is not None:
+            self._end(key, again)
         else:
             tasks.create_task(self._run_one(key), name=f"work {key}")
 
@@ -153,6 +156,8 @@ class DueQueue:
         return self._due.get(entry[2]) == entry[0]
 
     def _fire(self) -> None:
+        # A timer may fire a little before its time by the clock. What it was set for counts as due, or it would be set
+        # again for the microseconds that are left.
         now, self._timer = max(self._clock.monotonic(), self._timer[0] if self._timer else 0.0), None
         while self._times and self._times[0][0] <= now:
             entry = heappop(self._times)
@@ -180,13 +185,17 @@ class DueQueue:
         finally:
             self._end(key)
 
-    def _end(self, key: ObjectKey) -> None:
+    def _end(self, key: ObjectKey, again: tuple[float, float] | None = None) -> None:
         self._running.discard(key)
         if key in self._again:
             self._again.discard(key)
+            # The run that begins now plans the next one itself: a time that was planned before would only add one.
             self._due.pop(key, None)
             self._start(key)
-        elif not self._running:
+            return
+        if again is not None:
+            self.add_at(key, *again)
+        if not self._running:
             self._holds.close()
 
     def _stop(self) -> None:

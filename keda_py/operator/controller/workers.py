@@ -8,45 +8,10 @@ namespace but their own.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.errors import KedaPyError
 from keda_py.telemetry.process_metrics import ProcessMetrics
-
-
-@dataclass(slots=True)
-class _Places:
-    """The places of one namespace; `users` counts those that have one or wait for one."""
-
-    free: asyncio.Semaphore
-    users: int = 0
-
-
-class Places:
-    """`count` places for each namespace: its objects wait for each other, never for those of another namespace."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._of: dict[str, _Places] = {}
-
-    def is_crowded(self, namespace: str) -> bool:
-        """Whether a namespace has as many waiting as it has places."""
-        places = self._of.get(namespace)
-        return places is not None and places.users >= 2 * self._count
-
-    @asynccontextmanager
-    async def one(self, namespace: str) -> AsyncIterator[bool]:
-        """Hold a place while the block lasts; yields whether it had to be waited for."""
-        places = self._of.setdefault(namespace, _Places(asyncio.Semaphore(self._count)))
-        places.users += 1
-        try:
-            waits = places.free.locked()
-            async with places.free:
-                yield waits
-        finally:
-            places.users -= 1
-            if not places.users:
-                del self._of[namespace]
 
 
 class Workers:
@@ -55,7 +20,7 @@ class Workers:
     def __init__(self, process: ProcessMetrics, controller: str, count: int) -> None:
         self._metrics = process.reconciles.of(controller, count)
         self._free = asyncio.Semaphore(count)
-        self._places = Places(count)
+        self._places = TenantPlaces(count)
         self._began: dict[int, float] = {}
         self._numbers = 0
         process.show(self._sample)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from keda_py.apis.squeezed import expand, squeeze
 from keda_py.core.values.object_key import ObjectKey
 
+# Bytes of lines that are compressed as one; to add one takes as long as to read them and to write them anew.
 BLOCK = 8192
-"""Bytes of lines that are compressed as one; to add one takes as long as to read them and to write them anew."""
 
 
 class Changes:

@@ -31,8 +31,8 @@ MOST_BYTES = 4096
 MOST_TRIGGERS = 3
 MOST_CHARACTERS = 120
 PAUSE_SECONDS = 300.0
+# An object with more changes than that in a pause has them written once at its end, not with every write.
 LIVELY_CHANGES = 6
-"""An object with more changes than that in a pause has them written once at its end, not with every write."""
 
 NO_CHANGES = pack(())
 Change = Mapping[str, Any]
@@ -116,7 +116,7 @@ def has_scaled(change: Change) -> bool:
 def is_lively(history: DecisionHistory, now: datetime) -> bool:
     """Whether it changes so often that not every write carries it."""
     recent = write_time(now - timedelta(seconds=PAUSE_SECONDS))
-    return len([one for one in history.changes if one["time"] > recent]) > LIVELY_CHANGES
+    return len([change for change in history.changes if change["time"] > recent]) > LIVELY_CHANGES
 
 
 def read_history(status: Mapping[str, Any]) -> tuple[Change, ...]:

@@ -15,10 +15,10 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.decisions.history import HISTORY
 
 OWN, SAVINGS = "kedaPy", "kedaPySavings"
+# The CRD may be upgraded at any time; an hour costs one more write per object.
 BELIEVED_SECONDS = 3600.0
-"""The CRD may be upgraded at any time; an hour costs one more write per object."""
+# Namespaces that have to agree before a kind is believed to drop a part: one tenant decides nothing for others.
 WITNESSES = 2
-"""Namespaces that have to agree before a kind is believed to drop a part: one tenant decides nothing for others."""
 
 Evidence = Mapping[str, float]
 """Parts that an answer about one object has lacked -> until when that is believed (monotonic)."""

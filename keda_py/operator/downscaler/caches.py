@@ -47,7 +47,7 @@ class DownscalerCaches:
         return next((f"{one.spec.resource.plural}: {one.error}" for one in self.all if one.error), "")
 
     def namespace(self, name: str) -> Obj | None:
-        return next((found for one in self.namespaces if (found := one.get("", name)) is not None), None)
+        return next((found for informer in self.namespaces if (found := informer.get("", name)) is not None), None)
 
     def of_kind(self, kind: str) -> Informer:
         """The informer of a kind that annotations can downscale."""

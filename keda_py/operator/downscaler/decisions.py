@@ -19,8 +19,7 @@ from keda_py.core.environment.downscaler.decision import (
     decide,
 )
 from keda_py.core.environment.overrides import Overrides, OverrideState, Ruling, TargetKey
-from keda_py.core.values.pause import PAUSED as PAUSED_BOOL
-from keda_py.core.values.pause import PAUSED_REPLICAS, parse_bool_annotation
+from keda_py.core.values.own_annotations import is_stopped
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, target_key
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
@@ -66,7 +65,7 @@ class Deciding:
             return DownscaleDecision(before=before, governed_by=governed_by)
         override = _override(overrides.verdict(self._targets(live), now))
         outcome = decide(before, DownscaleInputs(annotations=around, override=override), self._parts.settings, now)
-        if self._is_scaled(live) and ORIGINAL in outcome.annotations:
+        if self._is_scaled(live, now) and ORIGINAL in outcome.annotations:
             return DownscaleDecision(before=before)  # only restored, never downscaled: the ScaledObject rules its count
         return DownscaleDecision(before=before, outcome=outcome)
 
@@ -94,9 +93,7 @@ class Deciding:
         return [target, live]
 
     def _annotations(self, live: Obj) -> Mapping[str, str]:
-        """Its annotations, over those of a ScaledObject's workload; a ScaledObject's pause and original count are never
-        inherited.
-        """
+        """Its annotations, over those of a ScaledObject's workload; pause and original count are never inherited."""
         if live["kind"] != SCALED_OBJECTS.kind:
             return annotations_of(live)
         target = self._target(live)
@@ -111,24 +108,21 @@ class Deciding:
         informer = self._parts.caches.workloads.get(kind.resource.plural) if kind is not None else None
         return None if informer is None else informer.get(namespace_of(live), text_at(reference, "name"))
 
-    def _is_scaled(self, live: Obj) -> bool:
+    def _is_scaled(self, live: Obj, now: datetime) -> bool:
         if live["kind"] == SCALED_OBJECTS.kind:
             return False
         version = DOWNSCALED_BY_KIND[live["kind"]].resource.api_version
         key = target_key(namespace_of(live), version, live["kind"], name_of(live))
-        return any(not _is_paused(one) for one in self._parts.scaled_objects.by_index(BY_TARGET, key))
+        return any(not _is_paused(one, now) for one in self._parts.scaled_objects.by_index(BY_TARGET, key))
 
 
 def _override(verdict: Ruling) -> Override | None:
-    """The Override's wake or sleep. A count does not concern annotations: on a ScaledObject it is an overlay, and for a
-    workload it is refused.
-    """
+    """The Override's wake or sleep. A count is an overlay on a ScaledObject, and is refused for a workload."""
     if verdict.rules is None:
         return None
     ups = {OverrideState.AWAKE: True, OverrideState.ASLEEP: False}
     return Override(up=ups.get(verdict.rules.state), because=verdict.because)
 
 
-def _is_paused(scaled_object: Obj) -> bool:
-    annotations = texts_at(scaled_object, "metadata", "annotations")
-    return PAUSED_REPLICAS in annotations or parse_bool_annotation(annotations, PAUSED_BOOL)
+def _is_paused(scaled_object: Obj, now: datetime) -> bool:
+    return is_stopped(texts_at(scaled_object, "metadata", "annotations"), now)

@@ -4,16 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from keda_py.apis.foreign import name_of, namespace_of
-from keda_py.clock import Clock
 from keda_py.core.environment.downscaler.decision import PREFIX, DownscalerSettings
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
-from keda_py.kube.client import KubeClient
-from keda_py.kube.events import EventRecorder
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.operator.cluster.caches import Caches
-from keda_py.operator.controller.activations import Activations
+from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.downscaler.caches import DownscalerCaches
 from keda_py.operator.downscaler.objects import annotations_of
 from keda_py.operator.environments.known.override_cache import Overriding
@@ -23,20 +20,16 @@ from keda_py.operator.environments.overlays import Overlays
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownscalerDependencies:
-    """`client` refuses to write unless this replica leads; `includes_scaled_objects`: also those whose workload's kind
-    is excluded.
+    """`includes_scaled_objects`: also those whose workload's kind is excluded.
 
     `acts`: this replica writes; with several active replicas the others only put ScaledObjects to sleep.
     """
 
-    clock: Clock
-    client: KubeClient
-    events: EventRecorder
+    shared: Dependencies
     caches: DownscalerCaches
     cluster: Caches
     owners: Owners
     overriding: Overriding
-    activations: Activations
     overlays: Overlays
     settings: DownscalerSettings
     includes_scaled_objects: bool
@@ -62,7 +55,7 @@ class Problems:
     """Records each problem once."""
 
     def __init__(self, parts: DownscalerDependencies) -> None:
-        self._parts = parts
+        self._parts, self._shared = parts, parts.shared
         self._reported: dict[ObjectKey, str] = {}
 
     def refuse(self, live: Obj, error: ConfigError) -> None:
@@ -88,7 +81,7 @@ class Problems:
     def _record(self, live: Obj | None, reason: str, note: str) -> None:
         if live is not None and self._parts.acts() and self._reported.get(key := key_of(live)) != note:
             self._reported[key] = note
-            self._parts.events.record(live, "Warning", reason, note)
+            self._shared.events.record(live, "Warning", reason, note)
 
     def clear(self, live: Obj) -> None:
         """Forget the problem of an object that has none any more, or is deleted."""

@@ -13,7 +13,7 @@ from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, Annotat
 from keda_py.core.environment.downscaler.timespecs import LONGEST
 from keda_py.core.environment.spec import EXCLUDE
 from keda_py.core.pacing.activations import PRIORITY
-from keda_py.core.values.durations import parse_time
+from keda_py.core.values.times import parse_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import (
     CRON_JOBS,
@@ -133,6 +133,8 @@ def patch_of(live: Obj, before: AnnotatedObject, outcome: DesiredFields) -> Obj:
             inner = inner.setdefault(step, {})
         both = isinstance(value, dict)
         inner[last] = _changes(before.fields.get(name) or {}, value) if both else value
+    # Count and annotation go in one patch that names the version: after a crash there is never a count of 0 without the
+    # original count beside it, and no other client's write is lost.
     metadata: Obj = {"resourceVersion": live["metadata"]["resourceVersion"]}
     metadata["annotations"] = _changes(before.annotations, outcome.annotations)
     return {"metadata": metadata} | ({"spec": spec} if spec else {})

@@ -17,8 +17,8 @@ from keda_py.operator.environments.parts import EnvironmentParts
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.settings.settings import Settings
 
+# Excluded namespaces, beside our own: an operator that puts itself to sleep wakes nothing.
 NEVER_DOWN = ("kube-system",)
-"""Excluded namespaces, beside our own: an operator that puts itself to sleep wakes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class DownscalerParts:
 
 
 def assemble_downscaler(
-    shared: ScaledObjectDependencies,
+    objects: ScaledObjectDependencies,
     settings: Settings,
     environments: EnvironmentParts,
     overlays: Overlays,
@@ -53,16 +53,13 @@ def assemble_downscaler(
     wanted = settings.environments
     if not wanted.downscaler_annotations:
         return None
-    caches = DownscalerCaches(shared.client, settings.cluster.watch_namespaces, wanted.downscaler_resources)
+    caches = DownscalerCaches(objects.shared.client, settings.cluster.watch_namespaces, wanted.downscaler_resources)
     parts = DownscalerDependencies(
-        clock=shared.clock,
-        client=shared.client,
-        events=shared.events,
+        shared=objects.shared,
         caches=caches,
-        cluster=shared.caches,
+        cluster=objects.caches,
         owners=environments.owners,
         overriding=environments.overriding,
-        activations=shared.activations,
         overlays=overlays,
         settings=DownscalerSettings(exclude_namespaces=(*NEVER_DOWN, settings.cluster.pod_namespace)),
         includes_scaled_objects="scaledobjects" in wanted.downscaler_resources,
@@ -71,5 +68,5 @@ def assemble_downscaler(
     sweep = Sweep(parts)
     environments.override_kind.allow(sweep.remembers)
     for kind in DOWNSCALED_BY_KIND:
-        shared.activations.subscribe(kind, sweep.on_turn)
+        objects.shared.activations.subscribe(kind, sweep.on_turn)
     return DownscalerParts(caches=caches, sweep=sweep)

@@ -28,8 +28,8 @@ from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotations_
 from keda_py.operator.environments.overlays import Removal, SpecLayer
 
 MINUTE = 60.0
+# Seconds between two sweeps, which bounds the work for objects that flap.
 PAUSE = 0.5
-"""Seconds between two sweeps, which bounds the work for objects that flap."""
 AT_ONCE = 20
 TURN = 4096
 """Characters of annotations that are processed before other tasks get the loop."""
@@ -44,7 +44,7 @@ class Sweep:
     """Run `caches.run` beside it from the start; `restore`, then `run`, while this replica leads."""
 
     def __init__(self, parts: DownscalerDependencies) -> None:
-        self._parts = parts
+        self._parts, self._shared = parts, parts.shared
         self._deciding, self._problems = Deciding(parts), Problems(parts)
         self._due = asyncio.Event()
         self._every, self._changed = True, set[ObjectKey]()
@@ -65,7 +65,7 @@ class Sweep:
 
     async def run(self) -> None:
         """Downscale and restore objects until cancelled."""
-        clock = self._parts.clock
+        clock = self._shared.clock
         self._writing.clear()
         self._waiting.clear()
         with ExitStack() as subscriptions:
@@ -88,7 +88,7 @@ class Sweep:
         self._due.set()
 
     def _seconds_to_minute(self) -> float:
-        now = self._parts.clock.now()
+        now = self._shared.clock.now()
         return MINUTE - now.second - now.microsecond / 1e6 + LATE_SECONDS
 
     def _on_change(self, old: Obj | None, new: Obj | None) -> None:
@@ -131,14 +131,12 @@ class Sweep:
                 writes.create_task(self._write(live, decided.before, outcome))
 
     def _has_turn(self, live: Obj, outcome: DesiredFields) -> bool:
-        """Whether it may be written now: waking from zero takes a turn in the cluster's budget of activations
-        (`on_turn`).
-        """
+        """Whether it may be written now: waking from zero takes a turn in the budget of activations (`on_turn`)."""
         before, after = map_at(live, "fields").get("replicas"), outcome.fields.get("replicas")
         if before != 0 or not after:
             return True
         key = key_of(live)
-        if self._parts.activations.ask(Ticket(key), read_priority(annotations_of(live))):
+        if self._shared.activations.ask(Ticket(key), read_priority(annotations_of(live))):
             self._waiting.discard(key)
             return True
         self._waiting.add(key)
@@ -148,7 +146,7 @@ class Sweep:
         key = key_of(live)
         if key in self._waiting:
             self._waiting.discard(key)
-            self._parts.activations.withdraw(key)
+            self._shared.activations.withdraw(key)
 
     def on_turn(self, key: ObjectKey) -> None:
         """Process an object that waited for its turn to wake."""
@@ -194,14 +192,12 @@ class Sweep:
                 yield live
 
     async def _decide(self, live: Obj, known: dict[str, Overrides]) -> DownscaleDecision | None:
-        """Decide about one object; None keeps it as it is, if something is not known or unreadable. `known` caches
-        Overrides by namespace.
-        """
+        """Decide about one object; None keeps it, if something is unknown. `known` caches Overrides by namespace."""
         namespace = namespace_of(live)
         if namespace not in known:
             known[namespace] = await self._parts.overriding.of_namespace(namespace)
         try:
-            decided = self._deciding.decide(live, known[namespace], self._parts.clock.now())
+            decided = self._deciding.decide(live, known[namespace], self._shared.clock.now())
         except ConfigError as error:
             self._problems.refuse(live, error)
             return None
@@ -223,7 +219,7 @@ class Sweep:
     def _is_fresh(self, live: Obj) -> bool:
         """Whether we have written it within the last minute."""
         written = self._written.get(key_of(live))
-        return written is not None and self._parts.clock.monotonic() - written < MINUTE
+        return written is not None and self._shared.clock.monotonic() - written < MINUTE
 
     async def _write(self, live: Obj, before: AnnotatedObject, outcome: DesiredFields) -> None:
         resource = _resource(live["kind"])
@@ -231,13 +227,13 @@ class Sweep:
         async with self._at_once:
             try:
                 path = resource.named(namespace_of(live), name_of(live))
-                await self._parts.client.patch(path, patch_of(live, before, outcome))
+                await self._shared.client.patch(path, patch_of(live, before, outcome))
             except (Conflict, NotFound) as error:
                 log.debug("object changed meanwhile", extra=about | {"error": str(error)})
             except KubeError as error:
                 log.warning("object was not scaled by its annotations", extra=about | {"error": str(error)})
             else:
-                self._written[key_of(live)] = self._parts.clock.monotonic()
+                self._written[key_of(live)] = self._shared.clock.monotonic()
                 log.info("object scaled by its annotations", extra=about | {"reason": outcome.because})
             finally:
                 self._writing.discard(key_of(live))

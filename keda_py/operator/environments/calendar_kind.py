@@ -16,9 +16,8 @@ from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.state import LONGEST_RETRY
 from keda_py.operator.environments.wire import fields_of
 
+# The upcoming holidays in a status change at midnight of the calendar's zone, and files with holidays are not watched.
 LONGEST_WAIT = timedelta(hours=1)
-"""The upcoming holidays in a status change at midnight of the calendar's zone, and files with holidays are not watched.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,7 @@ class CalendarObjects(Kind[CalendarMemory]):
 
     def __init__(self, parts: EnvironmentDependencies, live: Informer) -> None:
         self._parts, self.live = parts, live
+        self._shared = parts.shared
 
     async def reconcile(self, state: CalendarMemory, live: Obj) -> None:
         state.spec = CalendarPlaceholder()
@@ -53,7 +53,7 @@ class CalendarObjects(Kind[CalendarMemory]):
         live = self.live.get(state.key.namespace, state.key.name)
         if live is None:
             return
-        now = self._parts.clock.now()
+        now = self._shared.clock.now()
         at: datetime | None = None
         try:
             calendar = await self._parts.calendars.of_live(live)
@@ -62,9 +62,9 @@ class CalendarObjects(Kind[CalendarMemory]):
         else:
             moment = moment_of(calendar, now)
             status, at = status_of(calendar, moment, now), moment.changes_at
-        await self._parts.status.write(state, fields_of(CalendarStatus, status))
+        await self._shared.status.write(state, fields_of(CalendarStatus, status))
         wait = LONGEST_WAIT if at is None else min(max(at - now, timedelta(0)), LONGEST_WAIT)
-        state.due.look_at(self._parts.clock.monotonic() + wait.total_seconds() + LATE_SECONDS)
+        state.due.look_at(self._shared.clock.monotonic() + wait.total_seconds() + LATE_SECONDS)
 
     async def finalize(self, state: CalendarMemory, live: Obj) -> None:
         """Stop the work; there is no finalizer of ours to remove."""

@@ -15,7 +15,7 @@ from keda_py.operator.waking.waking import Waking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentDependencies(Dependencies):
+class EnvironmentDependencies:
     """Dependencies of environments beyond those of all controllers. `cluster` has the ScaledObjects.
 
     `acts` is true on the replica that stores and applies decisions: with several active replicas only the leader. The
@@ -23,6 +23,7 @@ class EnvironmentDependencies(Dependencies):
     `waking` and `requests` are None without wakers.
     """
 
+    shared: Dependencies
     caches: EnvironmentCaches
     cluster: Caches
     calendars: Calendars

@@ -21,9 +21,8 @@ _PHASES = {
 }
 
 
+# A member that is up for one of these reasons needs no StillUp Event: it has one of its own, or is being scaled down.
 _NO_NEWS = (MemberReason.KEPT_UP, MemberReason.CONTESTED, MemberReason.PUT_TO_SLEEP, MemberReason.PUT_TO_SLEEP_AGAIN)
-"""A member that is up for one of these reasons needs no StillUp Event: it has one of its own, or is being scaled down.
-"""
 
 
 def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterator[tuple[EventType, str, str]]:
@@ -45,9 +44,7 @@ def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterat
 
 
 def _phase_events(before: EnvironmentState, decision: EnvironmentDecision) -> Iterator[tuple[EventType, str, str]]:
-    """Yield an Event for a new phase, and one for members that are still up after the last wave without being scaled
-    down.
-    """
+    """Yield an Event for a new phase, and one for members still up after the last wave without being scaled down."""
     after, status = decision.state, decision.status
     came_up = before.phase is Phase.ASLEEP and after.phase is Phase.FALLING_ASLEEP and after.rests
     if after.phase is not before.phase and after.phase in _PHASES and not came_up:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_manifest
@@ -49,7 +50,6 @@ from keda_py.operator.environments.job_warnings import REASON, running_jobs
 from keda_py.operator.environments.known.changes import DueEnvironments, change_of, change_of_member
 from keda_py.operator.environments.known.further_kinds import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
 from keda_py.operator.environments.known.native_hpas import NativeHpas, change_of_mark
-from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.other_workloads import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
@@ -79,11 +79,12 @@ class Environments(Kind[EnvironmentMemory]):
     new = EnvironmentMemory
 
     def __init__(self, parts: EnvironmentDependencies) -> None:
-        self._parts = parts
+        self._parts, self._shared = parts, parts.shared
         self.live = parts.caches.environments
         self._hpas = NativeHpas(parts.cluster.hpas)
-        self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas)
-        self._turns = Turns()
+        self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas, parts.shared.clock)
+        self._turns = TenantPlaces()
+        self._began = parts.shared.clock.now()
         self._waking = EnvironmentWaking(parts.waking, parts.requests)
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
@@ -97,7 +98,7 @@ class Environments(Kind[EnvironmentMemory]):
         except ConfigError as error:
             await self._refuse(state, str(error))
             raise StepError("Environment cannot be read", error) from error
-        if self._parts.acts() and (held := await ensure_finalizer(self._parts.client, ENVIRONMENTS, live)) is not None:
+        if self._parts.acts() and (held := await ensure_finalizer(self._shared.client, ENVIRONMENTS, live)) is not None:
             state.remember(held)
         async with state.without_worker():
             await self._parts.caches.wait_members()
@@ -112,7 +113,7 @@ class Environments(Kind[EnvironmentMemory]):
         """Report an invalid spec and stop the work; all members keep their counts."""
         value = ConditionValue("False", "SpecInvalid", message)
         listed = with_condition(state.status.get("conditions") or (), "Valid", value)
-        await self._parts.status.write(state, {"conditions": listed})
+        await self._shared.status.write(state, {"conditions": listed})
         state.stop()
 
     async def look(self, state: EnvironmentMemory) -> None:
@@ -122,7 +123,7 @@ class Environments(Kind[EnvironmentMemory]):
         try:
             await self._decide(state, state.spec.spec, state.spec.written)
         except Conflict as error:
-            state.due.look_at(self._parts.clock.monotonic() + BEHIND_SECONDS)
+            state.due.look_at(self._shared.clock.monotonic() + BEHIND_SECONDS)
             log.debug("environment changed meanwhile", extra=about(state) | {"error": str(error)})
 
     async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
@@ -137,11 +138,11 @@ class Environments(Kind[EnvironmentMemory]):
         state.spec = ParsedEnvironment(written=None, spec=spec)
         if not self._parts.acts():
             return
-        if decision.released and await remove_finalizer(self._parts.client, ENVIRONMENTS, live):
+        if decision.released and await remove_finalizer(self._shared.client, ENVIRONMENTS, live):
             unreadable = read_stored(state.status).unreadable
             left = f", but of {', '.join(unreadable)}, which cannot be read: scale that by hand" if unreadable else ""
-            kind: EventType = "Warning" if left else "Normal"
-            self._parts.tell(live, kind, "EnvironmentReleased", f"every count is given back{left}"[:LONGEST_NOTE])
+            told = f"every count is given back{left}"[:LONGEST_NOTE]
+            self._shared.tell(live, "Warning" if left else "Normal", "EnvironmentReleased", told)
             log.info("environment deleted", extra=about(state))
 
     async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
@@ -151,19 +152,19 @@ class Environments(Kind[EnvironmentMemory]):
         listed = with_condition(
             state.status.get("conditions") or (), RELEASED, ConditionValue("False", COUNT_UNKNOWN, text)
         )
-        await self._parts.status.write(state, {"conditions": listed})
+        await self._shared.status.write(state, {"conditions": listed})
 
     def _report_held_up(self, state: EnvironmentMemory, live: Obj | None, text: str) -> None:
         if not self._parts.acts():
             return  # the leader records it
         if live is not None and text and text != state.held_up:
-            self._parts.events.record(live, "Warning", "EnvironmentHeldUp", text)
+            self._shared.events.record(live, "Warning", "EnvironmentHeldUp", text)
         state.held_up = text
 
     async def _decide(
         self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
     ) -> EnvironmentDecision:
-        clock = self._parts.clock
+        clock = self._shared.clock
         state.looked = clock.monotonic()
         state.due.look_at(state.looked + LONGEST_WAIT_SECONDS)  # a change meanwhile sets an earlier time
         calendar, problem = await self._calendar(spec, written)
@@ -195,12 +196,10 @@ class Environments(Kind[EnvironmentMemory]):
         wait = RETRY_SECONDS if pending else wait
         unseen = others.unwatched or stored.unreadable or awaited  # no watch reports changes of these
         again = min(self._seconds_to(decision.look_again_at), wait if unseen or pending else LONGEST_WAIT_SECONDS)
-        state.due.look_by(clock.monotonic() + again)
+        state.due.look_by(clock.monotonic() + min(again, self._seconds_to(self._members.next_resume(spec.namespace))))
         if self._parts.acts():
+            await state.jobs.judge(spec, calendar, running_jobs(found, decision.state.members), clock.now())
             await self._do(state, decision, seen, stored, {one.key: body for one, body in found})
-            jobs, live = running_jobs(found, decision.state.members), self.live.get(spec.namespace, spec.name)
-            for note in await state.jobs.news(spec, calendar, jobs, clock.now()) if live is not None else ():
-                self._parts.tell(live or {}, "Warning", REASON, note[:LONGEST_NOTE])
         else:
             self._follow(state, decision, seen, before)
         return decision
@@ -216,17 +215,19 @@ class Environments(Kind[EnvironmentMemory]):
         """Store the decision, then apply it: killed in between, the next process still knows the original counts."""
         before = stored.state
         live = self.live.get(state.key.namespace, state.key.name)
-        self._parts.instruments.environments.record(state.key, decision, self._parts.clock.monotonic())
+        jobs = state.jobs.report(state.status, self._began)
+        self._shared.instruments.environments.record(state.key, decision, self._shared.clock.monotonic())
         waits = self._waiting(state, live, seen, decision)
-        savings = account(
-            stored_accounts(state.status), seen, decision.state, self._parts.clock.now(), first=not state.accounts
-        )
-        status = decision.status.model_copy(update={"awaiting_turn": len(waits), "savings": savings})
+        known, now = stored_accounts(state.status), self._shared.clock.now()
+        savings = account(known, seen, decision.state, now, first=not state.accounts)
+        update = {"awaiting_turn": len(waits), "savings": savings, "jobs_never_run": jobs.stored}
+        status = decision.status.model_copy(update=update)
         events = [
             *events_of(before, decision),
             *condition_events(state.status.get("conditions") or (), status.conditions),
             *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
             *self._loss_events(state, stored),
+            *(("Warning", REASON, note[:LONGEST_NOTE]) for note in jobs.notes),
         ]
         remembers = decision.state.members != before.members
         fields = fields_of(EnvironmentStatus, status)
@@ -234,17 +235,18 @@ class Environments(Kind[EnvironmentMemory]):
             fields["members"] = left | (fields["members"] or {})
         # `exactly` writes over the version that was read: a replica with an old cache gets a Conflict, instead of
         # dropping an original count that another replica has just stored.
-        await self._parts.status.write(state, fields, exactly=remembers)
+        await self._shared.status.write(state, fields, exactly=remembers)
         state.accounts = True
+        state.jobs.note_told()
         if not self._parts.acts():
             return  # leadership was lost meanwhile: the status was not written, so nothing may be scaled
         self._report_held_up(state, live, held_up(decision.status))
         for kind, reason, note in events if live is not None else ():
-            self._parts.events.record(live or {}, kind, reason, note)
+            self._shared.events.record(live or {}, kind, reason, note)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
-        await Writes(client=self._parts.client, hpas=self._hpas, state=state, objects=objects).act(acting)
-        if self._parts.activations.has_turn(state.key):  # the turn came during this look
+        await Writes(client=self._shared.client, hpas=self._hpas, state=state, objects=objects).act(acting)
+        if self._shared.activations.has_turn(state.key):  # the turn came during this look
             state.due.look_now()
 
     @staticmethod
@@ -265,8 +267,8 @@ class Environments(Kind[EnvironmentMemory]):
         """Apply only those overlays that follow from the stored status: a member put to sleep before its original count
         is stored would be given back at 0.
         """
-        self._parts.activations.withdraw(state.key)
-        self._parts.instruments.environments.forget(state.key)
+        self._shared.activations.withdraw(state.key)
+        self._shared.instruments.environments.forget(state.key)
         stored = tuple(one for one in decision.members if one.state == before.members.get(one.key))
         self._lay(state, replace(decision, members=stored), seen)
 
@@ -280,7 +282,7 @@ class Environments(Kind[EnvironmentMemory]):
             for one in decision.members
             if one.key in down and isinstance(one.action, SetReplicas) and one.action.replicas
         ]
-        activations = self._parts.activations
+        activations = self._shared.activations
         activations.withdraw(state.key, frozenset(waking))
         priority = read_priority(texts_at(live or {}, "metadata", "annotations"))
         return frozenset(key for key in waking if not activations.ask(Ticket(state.key, key), priority))
@@ -293,9 +295,11 @@ class Environments(Kind[EnvironmentMemory]):
         calendar = map_at(self.live.get(state.key.namespace, state.key.name), "spec", "calendarRef")
         by = ruler(state.key.name, decision.status, calendar)
         released = by_environment(state.key.name, decision.goal.because)
+        until = decision.status.next_change.at if decision.status.next_change is not None else ""
         for member in decision.members:
             if member.key in own:
-                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(by, member, released), state.uid)
+                laid = laid_by(by, member, released, until)
+                self._parts.overlays.put(_scaled_object(state, member.key), laid, state.uid)
         for gone in state.laid - {one.key for one in seen.members}:
             self._parts.overlays.put(_scaled_object(state, gone), None, state.uid)
         state.laid = frozenset(own)
@@ -319,7 +323,7 @@ class Environments(Kind[EnvironmentMemory]):
     def _seconds_to(self, at: datetime | None) -> float:
         if at is None:
             return LONGEST_WAIT_SECONDS
-        seconds = (at - self._parts.clock.now()).total_seconds()
+        seconds = (at - self._shared.clock.now()).total_seconds()
         return min(max(seconds, 0.0) + LATE_SECONDS, LONGEST_WAIT_SECONDS)
 
     def forget(self, state: EnvironmentMemory) -> None:
@@ -364,7 +368,7 @@ class Environments(Kind[EnvironmentMemory]):
         """Make the affected Environments due, each after its pause."""
         if (change := read(old, new)) is None:
             return
-        now = self._parts.clock.monotonic()
+        now = self._shared.clock.monotonic()
         for state in controller.states.values():
             about = change.namespace in ("", state.key.namespace) and change.member not in state.foreign
             if state.spec is not None and about:

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
+from keda_py.clock import Clock
 from keda_py.core.environment.decision.observation import OUR_MANAGER, Heir, MemberSeen, Role, is_ready
 from keda_py.core.environment.decision.state import EnvironmentState, MemberState, Stage, key_of_workload
 from keda_py.core.environment.decision.stored import read_stored
 from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
 from keda_py.core.hpa.conditions import ZeroMark
-from keda_py.core.values.durations import parse_time
+from keda_py.core.values.own_annotations import pause_ends
+from keda_py.core.values.times import parse_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
@@ -66,13 +68,16 @@ def key_of(kind: str, live: Obj) -> str:
 class Members:
     """Reads the members of Environments from the caches."""
 
-    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners, hpas: NativeHpas) -> None:
-        self._caches, self._cluster, self._owners, self._hpas = caches, cluster, owners, hpas
+    def __init__(
+        self, caches: EnvironmentCaches, cluster: Caches, owners: Owners, hpas: NativeHpas, clock: Clock
+    ) -> None:
+        self._caches, self._cluster, self._owners, self._hpas, self._clock = caches, cluster, owners, hpas, clock
 
     def see(
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, CountWrite], others: OtherWorkloads
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Yield each member with its object, including remembered ones that are no longer selected but still exist."""
+        # Asked once for all members: a watch that goes down half-way must not leave one half of them known.
         known_at_all = self._caches.in_contact()
         for found in self._found(spec, state, others):
             key, role, live = found.key, found.role, found.live
@@ -109,6 +114,15 @@ class Members:
                 live,
             )
 
+    def next_resume(self, namespace: str) -> datetime | None:
+        """Return when the next ScaledObject's own pause ends: from then on it is a member, and its workload is none."""
+        now = self._clock.now()
+        ends = (
+            pause_ends(texts_at(one, "metadata", "annotations"))
+            for one in self._cluster.scaled_objects.objects(namespace)
+        )
+        return min((at for at in ends if at is not None and at > now), default=None)
+
     def pause_in(self, namespace: str, took: float) -> float:
         """Seconds between two looks of the namespace that changes cause; the last look computed for `took` seconds."""
         kinds = (*self._caches.members.values(), self._cluster.scaled_objects)
@@ -118,9 +132,7 @@ class Members:
     def _found(
         self, spec: EnvironmentSpec, state: EnvironmentState, others: OtherWorkloads
     ) -> Iterator[_CandidateMember]:
-        """Yield the candidates that belong here or are remembered. New ones are bounded by MOST_MEMBERS, counted here
-        and elsewhere.
-        """
+        """Yield the candidates that belong here or are remembered. MOST_MEMBERS bounds new ones, here and elsewhere."""
         neighbours = by_age([*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec])
         heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
         held = self._owners.holds(spec.namespace, spec.uid)
@@ -153,9 +165,7 @@ class Members:
                 )
 
     def _inherited(self, spec: EnvironmentSpec, holder: str, key: str) -> MemberState | None:
-        """Return the state in which another Environment put a ScaledObject to sleep that now belongs here; None without
-        one.
-        """
+        """The state in which another Environment put a ScaledObject asleep that now belongs here; None without one."""
         live = self._caches.environments.get(spec.namespace, holder) if holder and _is_scaled_object(key) else None
         member = None if live is None else read_stored(map_at(live, "status")).state.members.get(key)
         return member if member is not None and member.stage in _ASLEEP else None
@@ -184,13 +194,15 @@ class Members:
         for live in self._cluster.scaled_objects.objects(spec.namespace):
             key = key_of(SCALED_OBJECTS.kind, live)
             # A ScaledObject that is being deleted rules its workload to the end.
-            if not paused_by_owner(live) and (key in remembered or not is_going(live)):
+            if not paused_by_owner(live, self._clock.now()) and (key in remembered or not is_going(live)):
                 yield key, Role.SCALED_OBJECT, live, ""
 
     def _scaled_by_another(self, api_version: str, live: Obj) -> bool:
         meta = live["metadata"]
         key = target_key(meta["namespace"], api_version, live["kind"], meta["name"])
-        return any(not paused_by_owner(one) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key))
+        return any(
+            not paused_by_owner(one, self._clock.now()) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key)
+        )
 
     def _workload(self, scaled_object: Obj, others: OtherWorkloads) -> Obj | None:
         text = workload_of(scaled_object)
@@ -202,6 +214,7 @@ class Members:
     def _count(self, workload: Obj | None, role: Role, written: CountWrite | None) -> Count:
         if workload is None:
             return _UNKNOWN
+        # The cache does not show our own write yet. -1: how many pods are ready at that count is not known.
         if written is not None and version_of(workload) < written.version:
             return Count(written.count, -1, OUR_MANAGER)
         if role is Role.CRON_JOB:
@@ -223,9 +236,7 @@ def _kind_of(text: str) -> tuple[str, str]:
 
 
 def _ready_pods(workload: Obj, wanted: int) -> int:
-    """Ready pods, or all pods that are left when 0 are wanted; -1 while the controller has not observed the wanted
-    count.
-    """
+    """Ready pods, or all pods left when 0 are wanted; -1 while the controller has not observed the wanted count."""
     status = workload["status"]
     if status["observedGeneration"] < workload["metadata"].get("generation", 0):
         return -1

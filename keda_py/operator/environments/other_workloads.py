@@ -40,9 +40,9 @@ async def find_others(
     watched = {_text(one): one for one in further.watched(spec.kinds, spec.namespace)}
     targets = {text: _query_of(text, spec.namespace) for text in _targets(cluster, spec, state)}
     remembered = {
-        one.workload: _query_of(one.workload, spec.namespace)
-        for one in state.members.values()
-        if one.workload and _kind(one.workload) not in _USUAL
+        member.workload: _query_of(member.workload, spec.namespace)
+        for member in state.members.values()
+        if member.workload and _kind(member.workload) not in _USUAL
     }
     asked = {**remembered, **targets, **watched}
     await further.read(asked.values(), soon=is_moving(state))
@@ -65,7 +65,7 @@ async def find_others(
 
 def is_moving(state: EnvironmentState) -> bool:
     """Whether counts are being changed."""
-    return state.transition is not None or any(one.stage in _MOVING for one in state.members.values())
+    return state.transition is not None or any(member.stage in _MOVING for member in state.members.values())
 
 
 def _targets(cluster: Caches, spec: EnvironmentSpec, state: EnvironmentState) -> Iterator[str]:

@@ -6,6 +6,7 @@ start the overlays are restored from stored statuses, so that no first look goes
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from keda_py.apis.environments.environment import EnvironmentStatus
 from keda_py.apis.foreign import map_at, text_at
@@ -21,7 +22,7 @@ from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.environment.decision.stored import read_stored
 from keda_py.core.environment.scaling.overlays import lay_over, ruled
 from keda_py.core.environment.scaling.schedules import BoundsSpec, InForce, lay_bounds_over
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import ScalingSpec, without_ended_pause
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
@@ -38,12 +39,14 @@ class SpecLayer:
     because: str
     active_reason: str = ""
     """Reason of condition Active while the overlay stops all scaling."""
+    until: str = ""
+    """Time of the next change of the overlay, "" if it is not known."""
 
     def over(self, spec: ScalingSpec) -> ScalingSpec:
         """The spec with the overlay applied."""
         overlay = self.overlay
         covered = lay_bounds_over(spec, overlay) if isinstance(overlay, BoundsSpec) else lay_over(spec, overlay)
-        return ruled(spec, covered, self.because, self.active_reason)
+        return ruled(spec, covered, self.because, self.active_reason, self.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,9 @@ class Overlays:
                 overlay = _stored(member)
                 if kind == _KIND and overlay is not None:
                     key = ObjectKey(_KIND, meta["namespace"], called)
-                    self._layer_of[key], self._by[key] = _layer_of(overlay, ruler_of(live), member), meta["uid"]
+                    until = text_at(live, "status", "nextChange", "at")
+                    self._layer_of[key] = _layer_of(overlay, ruler_of(live), member, until)
+                    self._by[key] = meta["uid"]
 
 
 class SpecOverlays:
@@ -136,9 +141,17 @@ class SpecOverlays:
         self.scheduled, self.annotated = Overlays(released), Overlays(released)
         self.overridden, self.by_environments = Overlays(released), Overlays(released)
 
-    def over(self, specs: SpecSource[ScaledObject, ScalingSpec]) -> SpecSource[ScaledObject, ScalingSpec]:
-        """The source of specs with all layers on top."""
-        return specs.over(*(layer.lay for layer in self._layers))
+    def over(
+        self, specs: SpecSource[ScaledObject, ScalingSpec], now: Callable[[], datetime]
+    ) -> SpecSource[ScaledObject, ScalingSpec]:
+        """The source of specs with all layers on top; below them, a pause of the owner that is over by `now`."""
+
+        first, *others = self._layers
+
+        def lay_first(spec: ScalingSpec) -> ScalingSpec:
+            return first.lay(spec if spec.pause.until is None else without_ended_pause(spec, now()))
+
+        return specs.over(lay_first, *(layer.lay for layer in others))
 
     def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
         """Call `notify` on the loop with each object of which any layer changes."""
@@ -161,9 +174,9 @@ def _sleeps(member: MemberState | None) -> bool:
     return member is not None and member.stage in (Stage.FALLING, Stage.DOWN)
 
 
-def _layer_of(overlay: Overlay, ruler: str, member: MemberState | None) -> SpecLayer:
+def _layer_of(overlay: Overlay, ruler: str, member: MemberState | None, until: str) -> SpecLayer:
     reason = "AsleepByEnvironment" if _sleeps(member) else "HeldByEnvironment"
-    return SpecLayer(overlay, because(ruler, member), reason)
+    return SpecLayer(overlay, because(ruler, member), reason, until)
 
 
 def ruler_of(live: Obj) -> str:
@@ -190,10 +203,10 @@ def schedule_ruler(schedule: str, holds: InForce) -> str:
     return f"ruled by schedule {schedule}{until} (period {holds.period})"
 
 
-def laid_by(ruler: str, decision: MemberDecision, released: str) -> SpecLayer | Removal:
+def laid_by(ruler: str, decision: MemberDecision, released: str, until: str) -> SpecLayer | Removal:
     """Turn a decision about a member into its overlay, or into a removal for the reason `released`."""
     overlay = _overlay_of(decision)
-    return Removal(released) if overlay is None else _layer_of(overlay, ruler, decision.state)
+    return Removal(released) if overlay is None else _layer_of(overlay, ruler, decision.state, until)
 
 
 def _overlay_of(decision: MemberDecision) -> Overlay | None:

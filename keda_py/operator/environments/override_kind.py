@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.override import OverrideStatus
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.apis.wire import Condition
@@ -29,16 +30,14 @@ from keda_py.operator.controller.state import LATE_SECONDS, Remembered
 from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.override_cache import CalendarAnswers
-from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.overlays import Overlays, Removal, SpecLayer
 from keda_py.operator.environments.override_targets import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
+# Looks of one namespace at a time, each with a status to write. A burst of Overrides would open as many connections,
+# and delay the API server's answers to all others, among them those for the Lease.
 LOOKED_AT_ONCE = 5
-"""Looks of one namespace at a time, each with a status to write. A burst of Overrides would open as many connections,
-and delay the API server's answers to all others, among them those for the Lease.
-"""
 
 _NO_COUNT = "spec.replicas: downscaler annotations rule the workload, and know no such count; use state"
 _OVER = "the end of its Override"
@@ -64,11 +63,12 @@ class OverrideObjects(Kind[OverrideMemory]):
 
     def __init__(self, parts: EnvironmentDependencies, direct: Overlays) -> None:
         self._parts, self.live, self._direct = parts, parts.caches.overrides, direct
-        self._places = Places(parts.caches, parts.cluster, parts.owners)
+        self._shared = parts.shared
+        self._places = Places(parts.caches, parts.cluster, parts.owners, parts.shared.clock)
         self._due: Callable[[OverrideMemory], None] = lambda _: None
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
-        self._looking = Turns(LOOKED_AT_ONCE)
+        self._looking = TenantPlaces(LOOKED_AT_ONCE)
         self._aimed: dict[tuple[str, TargetKey], dict[ObjectKey, OverrideMemory]] = {}
 
     def allow(self, remembers: Remembers) -> None:
@@ -106,8 +106,8 @@ class OverrideObjects(Kind[OverrideMemory]):
         live = self.live.get(state.key.namespace, state.key.name)
         if live is None:
             return
-        now = self._parts.clock.now()
-        state.due.look_at(self._parts.clock.monotonic() + LONGEST_WAIT.total_seconds())
+        now = self._shared.clock.now()
+        state.due.look_at(self._shared.clock.monotonic() + LONGEST_WAIT.total_seconds())
         try:
             self._parts.overriding.check_room(live)
             spec = await self._parts.overriding.read({**live, "status": state.status})
@@ -149,7 +149,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         if before != standing.phase and standing.phase in _TOLD and self._parts.acts():
             for about in (live, place.live if place is not None else self._live_of(state)):
                 if about is not None:
-                    self._parts.events.record(about, "Normal", _TOLD[standing.phase], spec.because)
+                    self._shared.events.record(about, "Normal", _TOLD[standing.phase], spec.because)
 
     def _live_of(self, state: OverrideMemory) -> Obj | None:
         with suppress(ConfigError):
@@ -161,7 +161,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         generation = live["metadata"].get("generation", 0)
         fields = fields_of(OverrideStatus, status.model_copy(update={"observed_generation": generation}))
         del fields["requestedBy"]
-        await self._parts.status.write(state, fields)
+        await self._shared.status.write(state, fields)
 
     async def _lies_over(self, state: OverrideMemory, alone: ObjectKey | None) -> None:
         before, state.alone = state.alone or self._restored.pop(state.key, None), alone
@@ -174,11 +174,12 @@ class OverrideObjects(Kind[OverrideMemory]):
             return
         live = self._parts.cluster.scaled_objects.get(key.namespace, key.name)
         overrides = await self._parts.overriding.of_namespace(key.namespace)
-        verdict = overrides.verdict(self._places.targets_of(key), self._parts.clock.now())
+        verdict = overrides.verdict(self._places.targets_of(key), self._shared.clock.now())
         overlay = None if live is None or self._parts.owners.of(live) else overlay_of(verdict)
         off = Removal(f"with {verdict.because or _OVER}")
         reason = "AsleepByOverride" if isinstance(overlay, OverlayAsleep) else "HeldByOverride"
-        self._direct.put(key, off if overlay is None else SpecLayer(overlay, f"by {verdict.because}", reason))
+        until = "" if verdict.changes_at is None else write_time(verdict.changes_at)
+        self._direct.put(key, off if overlay is None else SpecLayer(overlay, f"by {verdict.because}", reason, until))
 
     def forget(self, state: OverrideMemory) -> None:
         """Drop a deleted Override: another one for the same ScaledObject takes its place, or the overlay is removed."""
@@ -203,13 +204,13 @@ class OverrideObjects(Kind[OverrideMemory]):
 
     async def _remove(self, state: OverrideMemory) -> None:
         try:
-            await self._parts.client.delete(OVERRIDES.named(state.key.namespace, state.key.name), uid=state.uid)
+            await self._shared.client.delete(OVERRIDES.named(state.key.namespace, state.key.name), uid=state.uid)
         except (NotFound, Conflict):
             return
 
     def _wait(self, state: OverrideMemory, at: datetime | None, now: datetime) -> None:
         wait = LONGEST_WAIT if at is None else min(at - now, LONGEST_WAIT)
-        at_latest = self._parts.clock.monotonic() + wait.total_seconds() + LATE_SECONDS
+        at_latest = self._shared.clock.monotonic() + wait.total_seconds() + LATE_SECONDS
         state.due.look_by(at_latest)
 
     def watches(self, controller: Controller[OverrideMemory]) -> Iterable[Callable[[], None]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from keda_py.apis.foreign import name_of
+from keda_py.clock import Clock
 from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
@@ -38,8 +39,8 @@ class Place:
 class Places:
     """Finds the targets of Overrides in caches."""
 
-    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners) -> None:
-        self._caches, self._cluster, self._owners = caches, cluster, owners
+    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners, clock: Clock) -> None:
+        self._caches, self._cluster, self._owners, self._clock = caches, cluster, owners, clock
         self._remembers: Remembers = lambda namespace, target: False
 
     def allow(self, remembers: Remembers) -> None:
@@ -55,7 +56,7 @@ class Places:
         resource = _WORKLOADS[target.kind]
         index = target_key(namespace, resource.api_version, resource.kind, target.name)
         for scaled_object in self._cluster.scaled_objects.by_index(BY_TARGET, index):
-            if not paused_by_owner(scaled_object):
+            if not paused_by_owner(scaled_object, self._clock.now()):
                 return self._scaled_object(target, scaled_object)
         live = self._existing(target, self._cluster.workloads[resource.plural].get(namespace, target.name))
         member = self._caches.members[resource.kind].get(namespace, target.name)
@@ -75,7 +76,7 @@ class Places:
         self._refuse_own(target, live)
         if self._owners.of(live):
             return Place(live)
-        if paused_by_owner(live):
+        if paused_by_owner(live, self._clock.now()):
             raise _error(f"ScaledObject {name_of(live)!r} is paused by its own annotation; take that off")
         return Place(live, ObjectKey.of(SCALED_OBJECTS.kind, live))
 

@@ -5,7 +5,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from keda_py.answers.bounds import AnswerBounds
@@ -96,43 +95,42 @@ def assemble_environments(
     """Assemble the parts; nothing runs yet. `tenures` are those of the leader, who writes about all of them; `answers`
     reads iCalendar files.
     """
-    clock, cluster = objects.clock, objects.caches
-    caches = EnvironmentCaches(objects.client, settings.cluster.watch_namespaces)
+    clock, cluster = objects.shared.clock, objects.caches
+    caches = EnvironmentCaches(objects.shared.client, settings.cluster.watch_namespaces)
     files = Files(clock, answers)
     calendars = Calendars(clock, caches, objects.reader, files, settings.cluster.object_namespace)
     overriding = Overriding(clock, caches, calendars)
     waking = _waking(objects, settings, caches)
     requests = None if waking is None else _requests(objects, waking, caches, overriding, tenures.is_live)
-    status = LeadersStatus(objects.client, clock, settings.scaling.decision_history, tenures.is_live)
-    parts = replace(objects, status=status).extended(
-        partial(
-            EnvironmentDependencies,
-            caches=caches,
-            cluster=cluster,
-            calendars=calendars,
-            overriding=overriding,
-            owners=Owners(caches.environments, own_pod(settings.cluster)),
-            overlays=overlays.by_environments,
-            bounds=overlays.scheduled,
-            acts=tenures.is_live,
-            waking=waking,
-            requests=requests,
-        )
+    status = LeadersStatus(objects.shared.client, clock, settings.scaling.decision_history, tenures.is_live)
+    shared = replace(objects.shared, status=status)
+    parts = EnvironmentDependencies(
+        shared=shared,
+        caches=caches,
+        cluster=cluster,
+        calendars=calendars,
+        overriding=overriding,
+        owners=Owners(caches.environments, own_pod(settings.cluster)),
+        overlays=overlays.by_environments,
+        bounds=overlays.scheduled,
+        acts=tenures.is_live,
+        waking=waking,
+        requests=requests,
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
-    environments = Controller(parts, Environments(parts), WORKERS, tenures)
-    parts.activations.subscribe(environments.kind, environments.on_turn)
+    environments = Controller(shared, Environments(parts), WORKERS, tenures)
+    shared.activations.subscribe(environments.kind, environments.on_turn)
     return EnvironmentParts(
         caches=caches,
         owners=parts.owners,
         overriding=parts.overriding,
         environments=environments,
-        overrides=Controller(parts, overrides, WORKERS, tenures),
+        overrides=Controller(shared, overrides, WORKERS, tenures),
         calendars=tuple(
-            Controller(parts, CalendarObjects(parts, live), WORKERS, tenures)
+            Controller(shared, CalendarObjects(parts, live), WORKERS, tenures)
             for live in (caches.calendars, caches.cluster_calendars)
         ),
-        schedules=Controller(parts, schedules, WORKERS, tenures),
+        schedules=Controller(shared, schedules, WORKERS, tenures),
         schedule_kind=schedules,
         override_kind=overrides,
         overlays=overlays.by_environments,
@@ -151,8 +149,8 @@ def _waking(objects: ScaledObjectDependencies, settings: Settings, caches: Envir
         owners = (*caches.environments, *objects.caches.scaled_objects)
         return any(live["metadata"]["uid"] == uid for live in owners)
 
-    informers = WakingCaches(objects.client, cluster.watch_namespaces, cluster.pod_namespace, service)
-    return Waking(client=objects.client, clock=objects.clock, caches=informers, exists=exists)
+    informers = WakingCaches(objects.shared.client, cluster.watch_namespaces, cluster.pod_namespace, service)
+    return Waking(client=objects.shared.client, clock=objects.shared.clock, caches=informers, exists=exists)
 
 
 def _requests(
@@ -164,8 +162,8 @@ def _requests(
 ) -> WakeRequests:
     """Make what answers wakers, also those that ask by an annotation."""
     requests = WakeRequests(
-        client=objects.client,
-        events=objects.events,
+        client=objects.shared.client,
+        events=objects.shared.events,
         slices=waking.caches,
         caches=caches,
         overriding=overriding,

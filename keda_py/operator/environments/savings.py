@@ -19,8 +19,8 @@ from keda_py.core.savings.ledger import Ledger, LedgerState, note, read_ledger, 
 
 UP_SECONDS = timedelta(hours=1)
 """Shortest time between two updates while counts stay above 0."""
+# Longest time without an update: an account drops what is older than a month.
 LONGEST = timedelta(days=7)
-"""Longest time without an update: an account drops what is older than a month."""
 Stored = Mapping[str, SavingsStatus]
 
 

@@ -60,6 +60,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
 
     def __init__(self, parts: EnvironmentDependencies) -> None:
         self._parts, self.live = parts, parts.caches.schedules
+        self._shared = parts.shared
         self._states: dict[tuple[str, str], ScheduleMemory] = {}
 
     async def reconcile(self, state: ScheduleMemory, live: Obj) -> None:
@@ -73,7 +74,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         if live is None:
             return
         self._states[state.key.namespace, state.key.name] = state
-        clock = self._parts.clock
+        clock = self._shared.clock
         now = clock.now()
         state.due.look_at(clock.monotonic() + LONGEST_WAIT.total_seconds())
         try:
@@ -114,7 +115,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         # Bounds are set after all schedules were read: which one rules an object depends on all of them.
         for memory in memories:
             if memory.known is not None:
-                self._lay(memory, memory.known, in_force(memory.known, self._parts.clock.now()))
+                self._lay(memory, memory.known, in_force(memory.known, self._shared.clock.now()))
 
     def _objects(self, namespace: str) -> dict[str, dict[str, str]]:
         lives = self._parts.cluster.scaled_objects.objects(namespace)
@@ -133,10 +134,11 @@ class ScheduleObjects(Kind[ScheduleMemory]):
             if (ruling := schedule_of(every, name, labels)) is not None and ruling.uid == known.uid
         }
         because = schedule_ruler(known.name, holds)
+        until = "" if holds.changes_at is None else write_time(holds.changes_at)
         for name in ruled | state.ruled:
             bounds = holds.bounds if name in ruled else None
             off = Removal(by_schedule(known.name, holds.period))
-            laid = off if bounds is None else SpecLayer(bounds, because, "HeldBySchedule")
+            laid = off if bounds is None else SpecLayer(bounds, because, "HeldBySchedule", until)
             self._parts.bounds.put(_scaled_object(known.namespace, name), laid, known.uid)
         state.ruled = frozenset(ruled)
 
@@ -157,7 +159,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         )
 
     async def _write(self, state: ScheduleMemory, status: ScalingScheduleStatus) -> None:
-        await self._parts.status.write(state, fields_of(ScalingScheduleStatus, status))
+        await self._shared.status.write(state, fields_of(ScalingScheduleStatus, status))
 
     async def finalize(self, state: ScheduleMemory, live: Obj) -> None:
         """Stop the work; there is no finalizer of ours to remove."""

@@ -65,6 +65,7 @@ class Hang:
             return
         self._hung += self._hung_since()
         if self._hung > self._seconds:
+            # Before the end: after it nothing of this process writes, and the next one reads whom to hold back.
             self._journal.accuse()
             self._log(logging.CRITICAL, "the event loop hangs for longer than the lease, the process ends")
             self._end(EXIT_CODE)

@@ -14,19 +14,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+# The collector looks at its youngest objects after so many new ones, instead of 700. The other two are Python's own
+# numbers, so that old garbage is found as well.
 NEW_OBJECTS, YOUNG, OLD = 50_000, 10, 10
-"""So many new objects, instead of 700, before the collector looks at these; and so many such looks, before it looks
-again at those that it has looked at once, and twice: Python's own numbers, so that old garbage ends as well."""
 LOOK_SECONDS = 10.0
+# Objects that are gone, or pages of 4 KiB more, since memory was given back last. Below that it does not pay: what is
+# given back and needed again costs more than it saves.
 FEWER_OBJECTS, MORE_PAGES = 50, 1024
-"""Objects that are gone, or pages of 4 KiB more, since memory was given back last: it is worth while again. What is
-given back and needed again costs more than it saves."""
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 """glibc's numbers for `mallopt`."""
+# The first two are glibc's defaults, which it raises once a larger piece is freed, unless they are set. The buffer of a
+# TLS connection is such a piece, of 256 KiB, hardly any of it used: as a mapping of its own it costs what is used, and
+# goes with its connection.
 SPARING = ((TRIM_THRESHOLD, 128 * 1024), (MMAP_THRESHOLD, 128 * 1024), (ARENA_MAX, 2))
-"""The first two are its defaults, which it raises, unless they are set, once a larger piece is freed. The buffer of a
-TLS connection is such a piece, of 256 KiB, hardly any of it used: as a mapping of its own it costs what is used and
-goes with its connection."""
 
 
 # Code that only the start needed: its pages leave the process and stay in the kernel's cache of files.

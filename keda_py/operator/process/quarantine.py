@@ -114,6 +114,7 @@ class Quarantine:
         if live["metadata"].get("deletionTimestamp"):
             self.forget(work.key)  # without trials it would stay due, at once and again
             return None
+        # First of all, because nearly every object ends here: it was worked on in this term, and the process lives.
         if self._proven.get(work.key) == work.edition:
             return None
         held = self._held.get(work.key)
@@ -199,6 +200,7 @@ class Quarantine:
         if hold is None:
             return None
         self.journal.apart.add(work.key)
+        # Without its deaths: the status may be forged, and they would count against the whole namespace.
         self._held[work.key] = held = self._hold(replace(hold, deaths=0))
         held.from_status = True
         return held
@@ -224,6 +226,7 @@ class Quarantine:
         key = held.hold.work.key
         del self._held[key]
         if held.from_status:
+            # What only a status said leaves no trace: a forged one must not keep the object out of batches.
             if key not in self._cleared:
                 self.journal.apart.discard(key)
         elif not held.in_namespace:
@@ -271,17 +274,19 @@ class Lane:
             await turn
         except asyncio.CancelledError:
             self._line.discard(number)
-            if self._waiting.pop(number, None) is None:  # its turn had come
+            self._waiting.pop(number, None)
+            if not turn.cancelled():  # its turn had come
                 self.release()
             raise
 
     def release(self) -> None:
         """The next one may begin."""
-        claim = self._line.pop()
-        if claim is None:
-            self._taken = False
-        else:
-            self._waiting.pop(claim.key).set_result(None)
+        while (claim := self._line.pop()) is not None:
+            turn = self._waiting.pop(claim.key)
+            if not turn.done():  # else it was cancelled, and has not heard of that yet
+                turn.set_result(None)
+                return
+        self._taken = False
 
 
 def shows_hold(status: object) -> bool:

@@ -26,9 +26,9 @@ from keda_py.telemetry.process_metrics import ProcessMetrics
 
 BEAT_SECONDS = 1.0
 STALL_SECONDS = TICK_SECONDS
+# Pause between two looks at a loop that was at rest at the last one. After so many without a sign, longer than a beat
+# takes, it is not at rest: what blocks it has no frame of its own.
 REST_SECONDS, RESTS = 0.25, 6
-"""Between two looks at a loop that was at rest at the last one. After so many without a sign, longer than a beat takes,
-it is not at rest: what blocks it has no frame of its own."""
 QUIET_SECONDS = 60.0
 """One culprit is named in the log this often at most; the metric counts each time."""
 
@@ -53,6 +53,8 @@ class Watchdog:
         watched = (loop, threading.get_ident(), _resting_frame(sys._getframe()))
         thread = threading.Thread(target=self._watch, args=watched, name="keda-py-watchdog", daemon=True)
         try:
+            # The lock is the thread's signal to end, and its pause: it waits for the lock with a time-out, and gets it
+            # when this block ends.
             with self._going:
                 thread.start()
                 await self._beat(loop)
@@ -99,6 +101,8 @@ class Watchdog:
                 rests += 1
             elif self._asked is None:
                 self._caught, self._asked, looked = "", time.monotonic(), False
+                # The one safe call from another thread. It also wakes the loop, which is why a loop at rest is not
+                # asked at each look.
                 loop.call_soon_threadsafe(self._answer)
             elif not looked:
                 looked = True
@@ -123,8 +127,8 @@ def _name_culprit(frame: FrameType, scalers: Mapping[str, str]) -> str:
     for module in modules:
         if module in scalers:
             return f"scaler {scalers[module]}"
-    ours = (one for one, module in zip(frames, modules, strict=True) if module.startswith("keda_py."))
-    found = next(ours, None)
+    own = (one for one, module in zip(frames, modules, strict=True) if module.startswith("keda_py."))
+    found = next(own, None)
     return f"{found.f_globals['__name__']}.{found.f_code.co_name}" if found is not None else "elsewhere"
 
 
@@ -143,8 +147,9 @@ def _outwards(frame: FrameType) -> Iterator[FrameType]:
 # `faulthandler.dump_traceback_later(exit=True)`: that counts real time, so that a process which was stopped for a while
 # is ended when it goes on, and it starts a thread each time it is set again.
 
+# Multiple of the watchdog's time: the watchdog comes first, because it tells more, and here the CPU of all threads
+# counts.
 MARGIN = 2.0
-"""Of the watchdog's time, which tells more; here the CPU of all threads counts."""
 
 
 @contextmanager

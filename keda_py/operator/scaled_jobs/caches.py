@@ -67,7 +67,11 @@ class JobCaches:
         scaled_jobs = InformerSpec(resource=SCALED_JOBS, namespaces=where, transform=keep_scaled_job, indexes=indexes)
         self.scaled_jobs = Informer(client, scaled_jobs)
         jobs = InformerSpec(
-            resource=JOBS, namespaces=where, selection=LABELLED, transform=keep_job, indexes={"owner": _owner_of}
+            resource=JOBS,
+            namespaces=where,
+            selection=LABELLED,
+            transform=keep_job,
+            indexes={"owner": _owner_of, "namespace": _namespace_of},
         )
         pods = InformerSpec(
             resource=PODS, namespaces=where, selection=LABELLED, transform=keep_pod, indexes={"job": _job_of}
@@ -142,6 +146,10 @@ class JobCaches:
         """List the Jobs of a ScaledJob."""
         return self.jobs.by_index("owner", str(key))
 
+    def jobs_in(self, namespace: str) -> list[Obj]:
+        """List the Jobs of all ScaledJobs of a namespace."""
+        return self.jobs.by_index("namespace", namespace)
+
     def pods_of(self, job: Obj) -> list[Obj]:
         return self.pods.by_index("job", f"{namespace_of(job)}/{name_of(job)}")
 
@@ -158,6 +166,10 @@ def generation_of(job: Obj) -> str:
 
 def _owner_of(job: Obj) -> Iterable[str]:
     return (str(owner_key(job)),)
+
+
+def _namespace_of(job: Obj) -> Iterable[str]:
+    return (namespace_of(job),)
 
 
 def _job_of(pod: Obj) -> Iterable[str]:

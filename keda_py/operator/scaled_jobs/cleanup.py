@@ -28,16 +28,16 @@ async def delete_earlier_generations(
     if not earlier:
         return
     what = f"{len(earlier)} jobs owned by the previous version of the scaledJob"
-    parts.tell(live, "Normal", "ScaledJobRolloutCleanupStarted", f"Deleting {what}")
+    parts.shared.tell(live, "Normal", "ScaledJobRolloutCleanupStarted", f"Deleting {what}")
     propagation: Propagation = "Foreground" if spec.foreground_deletion else "Background"
     for name in earlier:
         try:
             await tracker.delete(state, name, propagation=propagation)
         except KubeError as error:
             note = f"Failed to delete job {name}: {error}"
-            parts.tell(live, "Warning", "ScaledJobRolloutCleanupFailed", note)
+            parts.shared.tell(live, "Warning", "ScaledJobRolloutCleanupFailed", note)
             raise StepError(f"Not able to delete job: {name}", error) from error
-    parts.tell(live, "Normal", "ScaledJobRolloutCleanupCompleted", f"Deleted {what}")
+    parts.shared.tell(live, "Normal", "ScaledJobRolloutCleanupCompleted", f"Deleted {what}")
     log.info("deleted jobs of earlier generations", extra=about(state) | {"jobs": len(earlier)})
 
 

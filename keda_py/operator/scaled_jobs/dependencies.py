@@ -10,8 +10,9 @@ from keda_py.operator.scaled_jobs.caches import JobCaches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScaledJobDependencies(Dependencies):
-    """The dependencies of every kind, and the Jobs, as far as they are known."""
+class ScaledJobDependencies:
+    """What ScaledJobs need beside what every kind shares: the Jobs, as far as they are known, and specs."""
 
+    shared: Dependencies
     caches: JobCaches
     specs: SpecSource[ScaledJob, JobScalingSpec]

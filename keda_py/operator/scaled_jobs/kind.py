@@ -32,16 +32,16 @@ class ScaledJobs(Kind[ScaledJobState]):
     new = ScaledJobState
 
     def __init__(self, parts: ScaledJobDependencies) -> None:
-        self._parts = parts
+        self._parts, self._shared = parts, parts.shared
         self.live = parts.caches.scaled_jobs
-        self._tracker = JobTracker(parts.client, parts.caches)
+        self._tracker = JobTracker(parts.shared.client, parts.caches)
         self._reconciler = JobReconciler(parts, self._tracker)
         self._loop = JobScaleLoop(parts, self._tracker)
         self._catching_up, self._caught_up = asyncio.Lock(), -1
 
     async def take_over(self, state: ScaledJobState) -> None:
         """Wait until all Jobs that the last owner created have been seen, once for all objects that came with them."""
-        epoch = state.tenure.epoch if state.tenure is not None else -1
+        epoch = state.tenure.epoch
         if epoch <= self._caught_up:
             return
         async with self._catching_up:
@@ -59,11 +59,11 @@ class ScaledJobs(Kind[ScaledJobState]):
 
     async def finalize(self, state: ScaledJobState, live: Obj) -> None:
         """Stop, and remove the finalizer; the Jobs follow through their ownerReferences. Raises KubeError."""
-        was_running = await end_loop(self._parts, state)
-        if await remove_finalizer(self._parts.client, SCALED_JOBS, live):
+        was_running = await end_loop(self._shared, state)
+        if await remove_finalizer(self._shared.client, SCALED_JOBS, live):
             if was_running:
-                self._parts.events.record(live, *WATCH_STOPPED)
-            self._parts.tell(live, "Warning", "ScaledJobDeleted", "ScaledJob was deleted")
+                self._shared.events.record(live, *WATCH_STOPPED)
+            self._shared.tell(live, "Warning", "ScaledJobDeleted", "ScaledJob was deleted")
             log.info("scaledjob deleted", extra=about(state))
 
     def last_words(self, state: ScaledJobState) -> Mapping[str, Any]:
@@ -72,6 +72,7 @@ class ScaledJobs(Kind[ScaledJobState]):
 
     def watches(self, controller: Controller[ScaledJobState]) -> Iterable[Callable[[], None]]:
         """Follow their Jobs, which are counted and make nothing due."""
+        self._tracker.follow(controller.states)
         yield self._parts.caches.jobs.subscribe(partial(self._on_job, controller))
 
     def _on_job(self, controller: Controller[ScaledJobState], old: Obj | None, new: Obj | None) -> None:

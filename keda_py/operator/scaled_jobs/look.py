@@ -26,6 +26,7 @@ class JobScaleLoop:
 
     def __init__(self, parts: ScaledJobDependencies, tracker: JobTracker) -> None:
         self._parts, self._tracker = parts, tracker
+        self._shared = parts.shared
 
     async def look(self, state: ScaledJobState) -> None:
         """One round. Raises KubeError when Jobs could not be counted or the status not be written."""
@@ -39,18 +40,18 @@ class JobScaleLoop:
                 return
             look = await self._act(state, spec, seen)
             self._note(state, entry_of(look))
-            record_events(self._parts, state, self._parts.caches.scaled_jobs, events_of(look))
+            record_events(self._shared, state, self._parts.caches.scaled_jobs, events_of(look))
             state.failures, state.last_active = look.errors, look.decision.last_active
-            self._parts.readings.note_idle(state.key, idle=not look.is_active)
-            await self._parts.status.write(state, status_of(look))
-            schedule_next(self._parts, state, seen.round, look.decision.look_again_at)
+            self._shared.readings.note_idle(state.key, idle=not look.is_active)
+            await self._shared.status.write(state, status_of(look))
+            schedule_next(self._shared, state, seen.round, look.decision.look_again_at)
         finally:
             state.due.looking = False
 
     async def _observe(self, state: ScaledJobState, spec: JobScalingSpec) -> JobObservation | None:
         """Read the triggers and count the Jobs; None if the object was changed meanwhile."""
-        seen = await self._parts.status.meanwhile(
-            state, self._parts.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
+        seen = await self._shared.status.meanwhile(
+            state, self._shared.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
         )
         if seen is None:
             return None
@@ -59,14 +60,14 @@ class JobScaleLoop:
             return None
         return JobObservation(
             round=seen,
-            tally=self._tracker.tally(state, spec.strategy.pending_conditions),
+            tally=self._tracker.tally(state, spec),
             known=self._parts.caches.in_contact(),
             last_active=state.last_active,
         )
 
     async def _act(self, state: ScaledJobState, spec: JobScalingSpec, seen: JobObservation) -> JobLook:
         """Decide, create what is missing and delete what is past; a refusal is an outcome."""
-        now = self._parts.clock.now()
+        now = self._shared.clock.now()
         decision = decide_jobs(spec, seen, now)
         tried = await self._tracker.create(state, spec, decision.create)
         if seen.known:
@@ -85,9 +86,9 @@ class JobScaleLoop:
 
     def _note(self, state: ScaledJobState, entry: Entry) -> None:
         """Count and record it, and log what was done; a reason why Jobs are not created is logged once."""
-        before = self._parts.record.last(state.key)
-        self._parts.instruments.process.record_decision(entry.reason.value)
-        note_decision(self._parts, state, entry)
+        before = self._shared.record.last(state.key)
+        self._shared.instruments.process.record_decision(entry.reason.value)
+        note_decision(self._shared, state, entry)
         if entry.jobs is not None and entry.jobs.created:
             log.info("created jobs", extra=about(state) | {"jobs": entry.jobs.created})
         if entry.error and (before is None or before.error != entry.error):

@@ -4,9 +4,8 @@
 """
 
 from dataclasses import dataclass
-from functools import partial
 
-from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
+from keda_py.core.jobs.spec import JOBS_AS_WRITTEN, without_ended_job_pause
 from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.dependencies import Dependencies
@@ -44,11 +43,12 @@ class ScaledJobParts:
 def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures) -> ScaledJobParts:
     """Put caches and controller together; nothing runs yet."""
     parts = job_parts_of(shared, settings)
-    controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers, tenures)
+    controller = Controller(parts.shared, ScaledJobs(parts), settings.scaling.scaled_job_workers, tenures)
     return ScaledJobParts(caches=parts.caches, controller=controller)
 
 
 def job_parts_of(shared: Dependencies, settings: Settings) -> ScaledJobDependencies:
     """Add the caches of ScaledJobs to what all kinds share."""
     caches = JobCaches(shared.client, settings.cluster.watch_namespaces)
-    return shared.extended(partial(ScaledJobDependencies, caches=caches, specs=JOBS_AS_WRITTEN))
+    specs = JOBS_AS_WRITTEN.over(lambda spec: without_ended_job_pause(spec, shared.clock.now()))
+    return ScaledJobDependencies(shared=shared, caches=caches, specs=specs)

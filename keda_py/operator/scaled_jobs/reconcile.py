@@ -50,17 +50,19 @@ class JobReconciler:
 
     def __init__(self, parts: ScaledJobDependencies, tracker: JobTracker) -> None:
         self._parts, self._tracker = parts, tracker
+        self._shared = parts.shared
 
     async def reconcile(self, state: ScaledJobState, live: Obj) -> None:
         """Take all steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
         was_running = state.spec is not None
         change = StatusChange()
         try:
-            await ensure_finalizer(self._parts.client, SCALED_JOBS, live)
+            await ensure_finalizer(self._shared.client, SCALED_JOBS, live)
             with _step(STEP_READ if "jobTargetRef" in live["spec"] else STEP_NO_JOB):
                 spec = self._parts.specs.read(live)
-            if spec.paused:
-                await self._pause(state, live, change)
+            state.resumes_at = spec.pause.until
+            if spec.pause.stopped:
+                await self._pause(state, spec, live, change)
             else:
                 self._unpause(state, live, change)
                 await self._prepare(state, spec, live, change)
@@ -69,7 +71,7 @@ class JobReconciler:
             raise
         state.attempts, state.failures = 0, ()
         state.reconciled.finish(live)
-        self._report_success(state, live, change, was_running=was_running and not spec.paused)
+        self._report_success(state, live, change, was_running=was_running and not spec.pause.stopped)
 
     async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
         """Take the steps between a spec and a scale loop that may run."""
@@ -80,38 +82,40 @@ class JobReconciler:
             await self._parts.caches.readable()
         except Forbidden as error:  # KEDA has no words for it, so the condition can say all
             raise StepError(f"{STEP_JOBS}: {error}", error) from error
+        # Before the loop starts: it would count the Jobs of the earlier generation, and create too few.
         await delete_earlier_generations(self._parts, self._tracker, state, spec, live)
         self._stage(state, change)
         with _step(STEP_BUILD):
-            metrics = await build_scalers(self._parts, state, spec, live)
+            metrics = await build_scalers(self._shared, state, spec, live)
         with _step(STEP_METRIC_TYPE):
             check_metric_types(spec)
         self._start_loop(state, spec, metrics, live)
 
     def _start_loop(self, state: ScaledJobState, spec: JobScalingSpec, metrics: MetricSet, live: Obj) -> None:
         if state.spec is None:
-            self._parts.events.record(live, *WATCH_STARTED)
+            self._shared.events.record(live, *WATCH_STARTED)
         state.spec, state.metrics = spec, metrics
         state.due.look_now()
 
-    async def _pause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
+    async def _pause(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
         """Create no Job any more; those that run go on."""
+        paused = job_conditions.paused(spec.pause.because)
         if read_condition(state.status.get("conditions") or (), "Paused").status != "True":
-            self._parts.tell(live, "Normal", "ScaledJobPaused", job_conditions.PAUSED.message)
+            self._shared.tell(live, "Normal", "ScaledJobPaused", paused.message)
         if state.spec is not None:
-            self._parts.events.record(live, *WATCH_STOPPED)
-        change.conditions["Paused"] = job_conditions.PAUSED
+            self._shared.events.record(live, *WATCH_STOPPED)
+        change.conditions["Paused"] = paused
         state.stop()
-        await self._parts.readings.forget(state.key)
+        await self._shared.readings.forget(state.key)
 
     def _unpause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
         if read_condition(state.status.get("conditions") or (), "Paused").status == "True":
             change.conditions["Paused"] = job_conditions.UNPAUSED
-            self._parts.tell(live, "Normal", "ScaledJobUnpaused", job_conditions.UNPAUSED.message)
+            self._shared.tell(live, "Normal", "ScaledJobUnpaused", job_conditions.UNPAUSED.message)
 
     def _report_success(self, state: ScaledJobState, live: Obj, change: StatusChange, *, was_running: bool) -> None:
         if read_condition(state.status.get("conditions") or (), "Ready").status != "True":
-            self._parts.tell(live, "Normal", "ScaledJobReady", "ScaledJob is ready for scaling")
+            self._shared.tell(live, "Normal", "ScaledJobReady", "ScaledJob is ready for scaling")
         # The Ready condition of a running loop may name failing triggers: the next look changes it, not a reconcile.
         if not was_running:
             change.conditions["Ready"] = job_conditions.DEFINED if state.spec else job_conditions.PAUSED_READY
@@ -120,22 +124,22 @@ class JobReconciler:
     async def _report_failure(self, state: ScaledJobState, live: Obj, change: StatusChange, error: StepError) -> None:
         ready, cause = job_conditions.check_failed(str(error)), str(error.cause)
         if read_condition(state.status.get("conditions") or (), "Ready") != ready:
-            self._parts.tell(live, "Warning", "ScaledJobCheckFailed", str(error))
+            self._shared.tell(live, "Warning", "ScaledJobCheckFailed", str(error))
         if cause not in state.failures:
             # The condition holds the step alone; this Event says what to do about it.
-            self._parts.events.record(live, "Warning", "KEDAScalerFailed", cause)
+            self._shared.events.record(live, "Warning", "KEDAScalerFailed", cause)
             log.warning("scaledjob check failed", extra=about(state) | {"step": str(error), "error": cause})
         state.stop()
         state.failures = (cause,)
         if isinstance(error.cause, ConfigError):
-            await self._parts.readings.forget(state.key)
+            await self._shared.readings.forget(state.key)
         change.conditions |= {"Ready": ready, "Active": job_conditions.CHECK_FAILED_ACTIVE}
         self._stage(state, change)
-        await self._parts.status.settle(state)
+        await self._shared.status.settle(state)
 
     def _stage(self, state: ScaledJobState, change: StatusChange) -> None:
         listed = with_conditions(state.status.get("conditions") or (), change.conditions)
-        self._parts.status.stage(state, {**change.fields, "conditions": listed})
+        self._shared.status.stage(state, {**change.fields, "conditions": listed})
 
 
 @contextmanager

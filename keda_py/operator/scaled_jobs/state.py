@@ -20,10 +20,11 @@ class ScaledJobState(Remembered):
     """The memory of a ScaledJob.
 
     The cache runs behind our own writes: `expected` are Jobs by name that it does not show yet, `removed` the uids of
-    those that it still shows.
+    those that it still shows. `creating` are those that were decided and have not begun to be created.
     """
 
     spec: JobScalingSpec | None = None
     last_active: datetime | None = None
     expected: dict[str, ExpectedJob] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
+    creating: int = 0

@@ -25,20 +25,21 @@ log = logging.getLogger(__name__)
 
 async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> None:
     """Stop, restore, remove our finalizer. Raises KubeError when the finalizer could not be removed."""
-    was_running = await end_loop(parts, state)
+    was_running = await end_loop(parts.shared, state)
     if not has_finalizer(live):
         return
+    # Before the finalizer is removed: afterwards nothing would restore the count if this process ended here.
     await _restore(parts, state, live)
     reason, note = DELETED
     left = await _left_asleep(parts, state, live)
-    if not await remove_finalizer(parts.client, SCALED_OBJECTS, live):
+    if not await remove_finalizer(parts.shared.client, SCALED_OBJECTS, live):
         return
     if await parts.namespaces.is_terminating(state.key.namespace):
-        parts.events.announce(live, *DELETED)
+        parts.shared.events.announce(live, *DELETED)
     else:
         if was_running:
-            parts.events.record(live, *WATCH_STOPPED)
-        parts.events.record(live, "Warning", reason, f"{note}{left}", action=note)
+            parts.shared.events.record(live, *WATCH_STOPPED)
+        parts.shared.events.record(live, "Warning", reason, f"{note}{left}", action=note)
     log.info("scaledobject deleted", extra=about(state))
 
 
@@ -50,6 +51,7 @@ async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
         spec = parts.specs.read(live)
         if spec.restore_original:
             await _restore_count(parts, state, spec, ScaleTarget(**resolved), original)
+    # Logged, not raised: target or namespace may be gone for good, and the object must not stay in deletion for ever.
     except (ConfigError, KubeError) as error:
         log.warning("original replicas were not restored", extra=about(state) | {"error": str(error)})
 

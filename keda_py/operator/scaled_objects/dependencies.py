@@ -14,9 +14,10 @@ from keda_py.operator.scaled_objects.targets import Targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScaledObjectDependencies(Dependencies):
-    """What ScaledObjects need beyond it: the whole cluster as far as it is known, scale targets, HPAs, specs."""
+class ScaledObjectDependencies:
+    """What ScaledObjects need beside what every kind shares: the cluster as it is known, targets, HPAs, specs."""
 
+    shared: Dependencies
     caches: Caches
     namespaces: Namespaces
     targets: Targets

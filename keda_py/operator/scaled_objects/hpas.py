@@ -4,17 +4,39 @@ Compared with the cache, written only where it differs. Behaviour reference, sec
 """
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
+from keda_py.apis.foreign import map_at, name_of, texts_at
+from keda_py.core.admission.scaled_object import NOT_OURS
 from keda_py.core.hpa.manifest import Manifest, differs
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import ScalingSpec, TargetSpec
 from keda_py.errors import AlreadyExists, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.cache import Cache
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
-from keda_py.operator.cluster.caches import unpack_hpa
+from keda_py.operator.cluster.caches import BY_TARGET, target_key, unpack_hpa
 
 log = logging.getLogger(__name__)
+
+
+MOST_RIVALS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """HPA of another owner over the workload of a ScaledObject. `to_zero`: it may set and wake a zero of its own."""
+
+    name: str
+    to_zero: bool
+
+    def told(self, target: TargetSpec) -> str:
+        """Say what is wrong, and what to do."""
+        also = " and goes to zero by itself" if self.to_zero else ""
+        return (
+            f"HPA {self.name} scales {target.kind} {target.name}, too{also}: Kubernetes lets neither of two HPAs scale "
+            "a workload; delete one of the two"
+        )
 
 
 class Hpas:
@@ -26,6 +48,8 @@ class Hpas:
     async def ensure(self, spec: ScalingSpec, desired: Manifest, recorded_name: str) -> str:
         """Make the live HPA say what `desired` says. The version that was written, "" where nothing was."""
         name = desired["metadata"]["name"]
+        # The old HPA goes first: two for one target would fight about its count. A crash in between leaves the target
+        # without an HPA, until the next reconcile, which still finds the old name in the status, makes the new one.
         if recorded_name and recorded_name != name:
             await self.delete(spec.namespace, recorded_name)
         live = self._cache.get(spec.namespace, name)
@@ -65,6 +89,18 @@ class Hpas:
         except NotFound:
             return
         log.info("deleted hpa", extra={"namespace": namespace, "hpa": name})
+
+    def rivals_of(self, spec: ScalingSpec, uid: str) -> tuple[Rival, ...]:
+        """HPAs of others over the workload of a ScaledObject; not those that an annotation declares to be no rival."""
+        target = spec.target
+        key = target_key(spec.namespace, target.api_version, target.kind, target.name)
+        # Our own is nearly always the only one, and is not looked into.
+        found = [live for live in self._cache.by_index(BY_TARGET, key) if live["metadata"]["name"] != spec.hpa_name]
+        return tuple(
+            Rival(name=name_of(hpa), to_zero=map_at(hpa, "spec").get("minReplicas") == 0)
+            for hpa in map(unpack_hpa, found[:MOST_RIVALS])
+            if not is_owned(hpa, uid) and texts_at(hpa, "metadata", "annotations").get(NOT_OURS) != "false"
+        )
 
     def status(self, namespace: str, name: str) -> dict[str, Any]:
         """The cached status of that HPA, empty if missing."""

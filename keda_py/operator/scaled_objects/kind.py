@@ -8,18 +8,19 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from keda_py.apis.foreign import name_of
+from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.core.conditions import INITIAL, hpa_active, with_condition
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.kube.informers.cache import Cache, key_of
 from keda_py.kube.resources import Obj, Resource
-from keda_py.operator.cluster.caches import BY_TARGET, WRITTEN, target_key, unpack_hpa
+from keda_py.operator.cluster.caches import BY_TARGET, WRITTEN, Caches, target_key, unpack_hpa
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.scaled_objects.deletion import finalize
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.operator.scaled_objects.hpas import MOST_RIVALS
 from keda_py.operator.scaled_objects.look import ScaleLoop
 from keda_py.operator.scaled_objects.reconcile import Reconciler
 from keda_py.operator.scaled_objects.savings import last_account
@@ -53,7 +54,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         """
         live, is_outdated = self._live_of(state), state.changed is not None and state.changed.done()
         if live is not None and not is_outdated:
-            await self._parts.status.settle(state)
+            await self._parts.shared.status.settle(state)
             await self._reconciler.make_hpa(state, live)
 
     async def on_stored(self, state: ObjectState) -> None:
@@ -69,7 +70,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         hpa = hpa_active(self.hpa_status(state, state.status)) if state.hpa_changed else None
         if hpa is not None and state.spec is not None:
             listed = with_condition(state.status.get("conditions") or INITIAL, "HPAActive", hpa)
-            await self._parts.status.write(state, {"conditions": listed})
+            await self._parts.shared.status.write(state, {"conditions": listed})
         state.hpa_changed = False
 
     async def finalize(self, state: ObjectState, live: Obj) -> None:
@@ -86,7 +87,7 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
 
     def note_failure(self, state: ObjectState, error: StepError, live: Obj) -> None:
         """Count it; an object whose target is missing waits for that, too."""
-        self._parts.instruments.record_error(state.key)
+        self._parts.shared.instruments.record_error(state.key)
         missing = isinstance(error.cause, TargetError)
         state.missing = (state.key.namespace, live["spec"]["scaleTargetRef"]["name"]) if missing else None
 
@@ -94,14 +95,17 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         """`lastActiveTime` of an active object, and the account of savings if the stored one is out of date."""
         activity = state.activity
         is_active = activity is not None and activity.active and activity.last is not None
-        return last_account(state) | ({"lastActiveTime": write_time(self._parts.clock.now())} if is_active else {})
+        return last_account(state) | (
+            {"lastActiveTime": write_time(self._parts.shared.clock.now())} if is_active else {}
+        )
 
     def watches(self, controller: Controller[ObjectState]) -> Iterable[Callable[[], None]]:
         """Watch HPAs and workloads, and listen to push sources while objects are looked at."""
         listening = ExitStack()
-        listening.enter_context(self._parts.readings.listening())
+        listening.enter_context(self._parts.shared.readings.listening())
         yield listening.close
         yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
+        yield self._parts.caches.hpas.subscribe(partial(_on_rival, controller, self._parts.caches))
         for informer in self._parts.caches.workloads.values():
             yield informer.on_restore(partial(_on_restore, controller))
             yield informer.subscribe(partial(_on_workload, controller, self.live, informer.spec.resource))
@@ -130,6 +134,21 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
     elif old and new and hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
         state.hpa_changed = True
         controller.queue.add(state.key)
+
+
+def _on_rival(controller: Controller[ObjectState], caches: Caches, old: Obj | None, new: Obj | None) -> None:
+    """An HPA of another owner comes or goes: the ScaledObjects of its workload are reconciled, which tells of it."""
+    live = new or old
+    if live is None or (old is not None and new is not None) or _owner_of(live):
+        return
+    target = map_at(unpack_hpa(live), "spec", "scaleTargetRef")
+    key = target_key(namespace_of(live), *(text_at(target, field) for field in ("apiVersion", "kind", "name")))
+    for scaled_object in caches.scaled_objects.by_index(BY_TARGET, key)[:MOST_RIVALS]:
+        state = controller.states.get(ObjectKey.of(controller.kind, scaled_object))
+        if state is not None and state.spec is not None:
+            state.rivals_changed = True
+            state.reconciled.invalidate()
+            controller.queue.add(state.key)
 
 
 def _on_restore(controller: Controller[ObjectState]) -> None:

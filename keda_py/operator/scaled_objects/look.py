@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.core.decision import Decision, Reason, ScaleTo, wakes
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
@@ -24,7 +25,6 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.state import about
-from keda_py.operator.controller.workers import Places
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Snapshots, observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
@@ -35,19 +35,19 @@ from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
 
 ATTEMPTS = 3
+# Looks of one namespace that decide, scale and write: twice as many as it has requests at once.
 ACTING_AT_ONCE = 2 * SHARE
-"""Looks of one namespace that decide, scale and write: twice as many as it has requests at once."""
+# After a longer wait the sources are asked again: nothing is decided on what they said before an outage.
 OLD_SECONDS = 2.0
-"""After a longer wait the sources are asked again: nothing is decided on what they said before an outage."""
 log = logging.getLogger(__name__)
 
 
 class ScaleLoop(Snapshots):
     """Looks at objects whose reconcile has started a loop (`state.spec` is set); `kind.py` is one."""
 
-    def __init__(self, parts: ScaledObjectDependencies, places: Places | None = None) -> None:
+    def __init__(self, parts: ScaledObjectDependencies, places: TenantPlaces | None = None) -> None:
         super().__init__(parts)
-        self._places = places or Places(ACTING_AT_ONCE)
+        self._places = places or TenantPlaces(ACTING_AT_ONCE)
 
     async def look(self, state: ObjectState) -> None:
         """One round. Raises KubeError when the status could not be written; a failed scale is told, not raised."""
@@ -59,16 +59,18 @@ class ScaleLoop(Snapshots):
             readings = await self._read(state, spec)
             if readings is None:
                 return
-            began = self._parts.clock.monotonic()
+            began = self._parts.shared.clock.monotonic()
             # Only a few act at once: a thousand objects that lose their source would all wait for their writes.
             async with self._places.one(state.key.namespace) as waited:
-                if waited and self._parts.clock.monotonic() > began + OLD_SECONDS:
+                if waited and self._parts.shared.clock.monotonic() > began + OLD_SECONDS:
                     readings = await self._read(state, spec)
                 if readings is None or state.spec is not spec:
                     return
                 look_again_at = await self._look(state, spec, readings)
-            schedule_next(self._parts, state, readings, look_again_at)
-            if state.snapshot is None and self._parts.activations.has_turn(state.key):  # it came during this look
+            schedule_next(self._parts.shared, state, readings, look_again_at)
+            if state.snapshot is None and self._parts.shared.activations.has_turn(
+                state.key
+            ):  # it came during this look
                 state.due.look_now()
         finally:
             state.due.looking = False
@@ -81,9 +83,9 @@ class ScaleLoop(Snapshots):
 
     async def _read(self, state: ObjectState, spec: ScalingSpec) -> Round | None:
         """Read the triggers; None if the object was changed meanwhile."""
-        poll = self._parts.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
+        poll = self._parts.shared.readings.poll(state.key, state.changed, ahead=state.due.take_answers())
         if state.staged:
-            poll = self._parts.status.meanwhile(state, poll, partial(self.on_stored, state))
+            poll = self._parts.shared.status.meanwhile(state, poll, partial(self.on_stored, state))
         readings = await poll
         return readings if state.spec is spec else None
 
@@ -97,16 +99,16 @@ class ScaleLoop(Snapshots):
         """Decide on the readings, apply, report and write; returns when to look again. Raises KubeError."""
         state.snapshot = None
         look = await self._act(state, spec, readings)
-        if look.decision.reason is Reason.AWAITING_TURN and self._parts.activations.is_short:
+        if look.decision.reason is Reason.AWAITING_TURN and self._parts.shared.activations.is_short:
             return look.decision.look_again_at
         state.ledger = account_look(state, look)
         self._report(state, look)
+        self._parts.shared.readings.note_idle(state.key, idle=look.idle)
         self._remember(state, look)
-        self._parts.readings.note_idle(state.key, idle=look.idle)
         fields = status_of(look, state.reason_fields, state.ledger)
-        has_written = await self._parts.status.write(state, fields)
+        has_written = await self._parts.shared.status.write(state, fields)
         note_kept(state, fields)
-        may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
+        may_write = has_written or self._parts.shared.status.is_behind(state)  # changes wait for their pause to end
         state.snapshot = None if may_write else self.snapshot_of(state, look)
         return look.decision.look_again_at
 
@@ -137,7 +139,7 @@ class ScaleLoop(Snapshots):
 
     def _in_turn(self, state: ObjectState, judgement: Judgement) -> Judgement:
         """Postpone a decision that wakes a workload until it has a turn in the cluster's budget."""
-        activations = self._parts.activations
+        activations = self._parts.shared.activations
         if not wakes(judgement.decision, judgement.seen.replicas):
             activations.withdraw(state.key)
             return judgement
@@ -158,7 +160,7 @@ class ScaleLoop(Snapshots):
                 raise Conflict("the scale target changed since it was last read")
         wanted = Count(replicas=decision.action.replicas, resource_version=count.resource_version)
         # Before the count changes: the staged fields have the count from before, and this process may end any moment.
-        await self._parts.status.settle(state)
+        await self._parts.shared.status.settle(state)
         try:
             await self._parts.targets.write(state, spec, state.target, wanted)
         except Conflict:
@@ -169,20 +171,20 @@ class ScaleLoop(Snapshots):
 
     def _report(self, state: ObjectState, look: Look) -> None:
         """Record, metrics, log and Events."""
-        instruments = self._parts.instruments
+        instruments = self._parts.shared.instruments
+        instruments.process.record_decision(look.decision.reason.value)
         if state.ledger is not None:
             used, saved = state.ledger.total_replicas, state.ledger.total_saved
             instruments.record_savings(state.key, used=used, saved=saved)
         instruments.record_evaluation(state.key, look.evaluation)
-        instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
             instruments.record_fallback(state.key, active=look.in_fallback)
         if look.awake is not None:
             instruments.record_awake(state.key, awake=look.awake)
-        note_decision(self._parts, state, entry_of(look))
+        note_decision(self._parts.shared, state, entry_of(look))
         for level, message, extra in log_lines_of(look):
             log.log(level, message, extra=about(state) | extra)
-        record_events(self._parts, state, self._parts.caches.scaled_objects, events_of(look))
+        record_events(self._parts.shared, state, self._parts.caches.scaled_objects, events_of(look))
 
     def _remember(self, state: ObjectState, look: Look) -> None:
         """What the next look begins with."""

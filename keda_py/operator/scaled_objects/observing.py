@@ -15,15 +15,15 @@ from keda_py.core.round import Facts, Judgement, judge
 from keda_py.core.savings.ledger import note, seconds_until_due
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
-from keda_py.operator.controller.fast_path import Snapshot
+from keda_py.operator.controller.fast_path import OUTCOME, Snapshot
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
 from keda_py.operator.scaled_objects.report import Look
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Count
 
+# Between two whole looks at most, so that what a snapshot fails to name is found out all the same.
 SNAPSHOT_SECONDS = 300.0
-"""Between two whole looks at most, so that what a snapshot fails to name is found out all the same."""
 NO_METRICS = MetricSet(external=(), resource=())
 
 
@@ -40,19 +40,20 @@ async def observe(
     waits for its namespace's turn to compute it, and is judged as of then.
     """
     count, trouble = await _count(parts, state, spec)
-    ready_pods = await _ready_pods(parts, state, spec, readings)
     metrics, replicas = state.metrics or NO_METRICS, count.replicas if count else None
-    async with parts.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
+    own_replicas = own(replicas)
+    ready_pods = await _ready_pods(parts, state, spec, readings)
+    async with parts.shared.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
         facts = Facts(
-            now=parts.clock.now(),
-            monotonic=parts.clock.monotonic(),
+            now=parts.shared.clock.now(),
+            monotonic=parts.shared.clock.monotonic(),
             metrics=metrics,
             readings=readings,
             replicas=replicas,
             replicas_error=trouble,
-            own_replicas=own(replicas),
+            own_replicas=own_replicas,
             ready_pods=ready_pods,
-            health=parts.readings.health(state.key),
+            health=parts.shared.readings.health(state.key),
             activity=state.activity,
             known=parts.caches.in_contact(),
         )
@@ -79,20 +80,20 @@ class Snapshots:
     def snapshot_of(self, state: ObjectState, look: Look) -> Snapshot | None:
         """The snapshot of a look that wrote nothing; None if time alone may change what the next one comes to."""
         state.workloads = self._parts.caches.of_kind(state.target) if state.target is not None else None
-        inputs, count = self.inputs(state), look.seen.replicas
         stands = SNAPSHOT_SECONDS if look.stands_until is None else (look.stands_until - look.at).total_seconds()
-        if inputs is None or state.workloads is None or not stands or not lasts(look.decision):
+        if state.workloads is None or not stands or not lasts(look.decision):
             return None
+        inputs, count = self.inputs(state), look.seen.replicas
         workload = state.workloads.get(state.key.namespace, look.spec.target.name)
-        if workload is None or count is None or workload["spec"]["replicas"] != count:
+        if inputs is None or workload is None or count is None or workload["spec"]["replicas"] != count:
             return None
         return Snapshot(
             inputs=inputs,
-            outcomes=tuple([reading.outcome for reading in look.readings.readings]),
+            outcomes=tuple(map(OUTCOME, look.readings.readings)),
             health=look.health,
             reason=look.decision.reason.value,
             look_again_at=look.decision.look_again_at,
-            until=self._parts.clock.monotonic()
+            until=self._parts.shared.clock.monotonic()
             + min(SNAPSHOT_SECONDS, stands, seconds_until_due(state.ledger, look.at)),
         )
 
@@ -102,7 +103,7 @@ class Snapshots:
         if state.ledger is not None:
             state.ledger = ledger = note(state.ledger, now, state.ledger.held)
             used, saved = ledger.total_replicas, ledger.total_saved
-            self._parts.instruments.record_savings(state.key, used=used, saved=saved)
+            self._parts.shared.instruments.record_savings(state.key, used=used, saved=saved)
 
 
 async def _count(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:
@@ -120,4 +121,4 @@ async def _ready_pods(
     """Asked only where a fallback may have to be computed from it."""
     if not seen.errors or state.metrics is None or not needs_ready_pods(spec, state.metrics):
         return None
-    return await count_ready_pods(parts.client, parts.reader, spec, state.target)
+    return await count_ready_pods(parts.shared.client, parts.reader, spec, state.target)

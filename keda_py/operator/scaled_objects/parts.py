@@ -85,17 +85,17 @@ class ScaledObjectParts:
             share=(self.controller.run,),
             controllers=(self.controller,),
             on_clock_step=(self.controller.look_at_all,),
-            on_share=(self.dependencies.activations.clear,),
+            on_share=(self.dependencies.shared.activations.clear,),
         )
 
 
 def assemble_scaled_objects(parts: ScaledObjectDependencies, workers: int, tenures: Tenures) -> ScaledObjectParts:
     """Put them together; nothing runs yet."""
-    controller = Controller(parts, ScaledObjects(parts), workers, tenures)
-    parts.activations.subscribe(controller.kind, controller.on_turn)
-    targets = FallbackTarget(parts.client, parts.targets, parts.reader, controller.states)
-    query = Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
-    questions = GuardedQuestions(query, parts.quarantine, parts.caches.scaled_objects.get)
+    controller = Controller(parts.shared, ScaledObjects(parts), workers, tenures)
+    parts.shared.activations.subscribe(controller.kind, controller.on_turn)
+    targets = FallbackTarget(parts.shared.client, parts.targets, parts.reader, controller.states)
+    query = Query(readings=parts.shared.readings, targets=targets, specs=partial(_find_spec, parts))
+    questions = GuardedQuestions(query, parts.shared.quarantine, parts.caches.scaled_objects.get)
     return ScaledObjectParts(dependencies=parts, controller=controller, questions=questions)
 
 
@@ -103,16 +103,14 @@ def scaled_object_parts_of(
     shared: Dependencies, caches: Caches, discovery: Discovery, reader: ClusterReader, specs: Specs
 ) -> ScaledObjectDependencies:
     """What all kinds share, and what ScaledObjects need beside it; for a shadow, too."""
-    return shared.extended(
-        partial(
-            ScaledObjectDependencies,
-            caches=caches,
-            namespaces=Namespaces(shared.client),
-            targets=Targets(shared.client, caches, discovery, shared.clock),
-            hpas=Hpas(shared.client, caches.hpas),
-            specs=specs,
-            reader=reader,
-        )
+    return ScaledObjectDependencies(
+        shared=shared,
+        caches=caches,
+        namespaces=Namespaces(shared.client),
+        targets=Targets(shared.client, caches, discovery, shared.clock),
+        hpas=Hpas(shared.client, caches.hpas),
+        specs=specs,
+        reader=reader,
     )
 
 

@@ -25,9 +25,9 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
     """Stop all scaling; with paused-replicas bring the target to that count. Raises ConfigError, KubeError."""
     marked_before = await _mark_paused(parts, state, spec, live)
     if state.spec is not None:
-        parts.events.record(live, *WATCH_STOPPED)
+        parts.shared.events.record(live, *WATCH_STOPPED)
     state.stop()
-    await parts.readings.forget(state.key)
+    await parts.shared.readings.forget(state.key)
     await _take_hpa_away(parts, state, spec, certain=not marked_before)
     wanted, before = spec.pause.replica_count(), None
     if wanted is not None:
@@ -38,13 +38,13 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
             target = Count(replicas=wanted, resource_version=count.resource_version)
             await parts.targets.write(state, spec, kind, target)
     if spec.ruled_by:
-        note_decision(parts, state, entry_paused(spec, before, parts.clock.now()))
-    now, document = parts.clock.now(), state.reason_fields or state.status.get("kedaPy") or {}
+        note_decision(parts.shared, state, entry_paused(spec, before, parts.shared.clock.now()))
+    now, document = parts.shared.clock.now(), state.reason_fields or state.status.get("kedaPy") or {}
     state.reason_fields, state.ledger = reason_paused(document, spec, now), account_pause(state, spec, now, wanted)
     fields = {"pausedReplicaCount": wanted, "kedaPy": state.reason_fields}
     if state.reason_fields != document:
         fields |= savings_of(state.ledger)
-    await parts.status.write(state, fields)
+    await parts.shared.status.write(state, fields)
     note_kept(state, fields)
 
 
@@ -69,24 +69,25 @@ async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: Scal
     if spec.pause.any:
         await _mark_paused(parts, state, spec, live)
     elif read_condition(current, "Paused").status == "True":
-        parts.tell(live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
-        fields["conditions"] = with_condition(current, "Paused", conditions.UNPAUSED)
+        value = conditions.PAUSE_OVER if spec.pause_over else conditions.UNPAUSED
+        parts.shared.tell(live, "Normal", "ScaledObjectUnpaused", value.message)
+        fields["conditions"] = with_condition(current, "Paused", value)
     if any(status.get(name) != value for name, value in fields.items()):
-        await parts.status.write(state, fields)
-    parts.instruments.record_paused(state.key, paused=spec.pause.any)
+        await parts.shared.status.write(state, fields)
+    parts.shared.instruments.record_paused(state.key, paused=spec.pause.any)
 
 
 async def _mark_paused(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> bool:
     """True when the status said so already."""
     # An Environment that sleeps is no pause that was forgotten, and has metrics of its own.
-    parts.instruments.record_paused(state.key, paused=not spec.ruled_by)
+    parts.shared.instruments.record_paused(state.key, paused=not spec.ruled_by)
     current = state.status.get("conditions") or conditions.INITIAL
     before, value = read_condition(current, "Paused"), conditions.paused(spec.pause.because)
     listed = with_condition(current, "Paused", value)
     if spec.pause.active_reason:
         listed = with_condition(listed, "Active", conditions.inactive(spec.pause.active_reason, spec.pause.because))
     if listed != list(current):
-        await parts.status.write(state, {"conditions": listed})
+        await parts.shared.status.write(state, {"conditions": listed})
     if before.status != "True":
-        parts.tell(live, "Normal", "ScaledObjectPaused", value.message)
+        parts.shared.tell(live, "Normal", "ScaledObjectPaused", value.message)
     return before.status == "True"

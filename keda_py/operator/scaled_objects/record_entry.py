@@ -76,7 +76,7 @@ def _trigger(reading: MetricReading, look: Look) -> TriggerNote:
 
 
 def _formula(evaluation: Evaluation) -> float | None:
-    return next((one.milli / 1000 for one in evaluation.values if one.name == COMPOSITE_METRIC), None)
+    return next((value.milli / 1000 for value in evaluation.values if value.name == COMPOSITE_METRIC), None)
 
 
 def _cooldown_left(look: Look) -> timedelta | None:

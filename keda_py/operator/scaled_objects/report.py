@@ -130,8 +130,8 @@ def _odd_values(evaluation: Evaluation, readings: Round) -> Mapping[str, str]:
     """An empty answer that a scaler gives a meaning, and a value of a fallback, were asked for and are not odd."""
     if not evaluation.notes:
         return NOTHING
-    answered = ((one.metric.name, one.outcome) for one in readings.readings)
-    odd = {name for name, said in answered if not isinstance(said, ScalerError) and counts_as_zero(said.value)}
+    answered = ((reading.metric.name, reading.outcome) for reading in readings.readings)
+    odd = {name for name, outcome in answered if not isinstance(outcome, ScalerError) and counts_as_zero(outcome.value)}
     noted = (note.partition(": ") for note in evaluation.notes)
     return {name: text for name, _, text in noted if name == COMPOSITE_METRIC or name in odd}
 

@@ -36,5 +36,8 @@ class ObjectState(Remembered):
     hpa_lost: bool = False
     hpa_version: str = ""
     unmade: Manifest | None = None
+    rivals: tuple[str, ...] = ()
+    """HPAs of others over its workload, as they were told."""
+    rivals_changed: bool = False
     ledger: Ledger | None = None
     reason_fields: Mapping[str, Any] = field(default_factory=dict)

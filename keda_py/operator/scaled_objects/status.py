@@ -37,8 +37,7 @@ def status_of(look: Look, own: Mapping[str, Any], ledger: Ledger | None) -> dict
 def reason_of(look: Look) -> Mapping[str, Any]:
     """`status.kedaPy`: changes with the reason, or with the next planned change, which is a time."""
     decision, before = look.decision, look.before.reason
-    planned = {"nextChange": write_time(decision.look_again_at)} if decision.look_again_at is not None else {}
-    moving = planned | _ruled_by(look.spec)
+    moving = _next_change(look.spec, decision.look_again_at) | _ruled_by(look.spec)
     if before.get("reason") == decision.reason.value:
         same = all(before.get(name) == moving.get(name) for name in _MOVING)
         return before if same else {name: value for name, value in before.items() if name not in _MOVING} | moving
@@ -57,7 +56,13 @@ def reason_paused(before: Mapping[str, Any], spec: ScalingSpec, now: datetime) -
     """`status.kedaPy` of an object that is not looked at."""
     is_new = before.get("reason") != Reason.PAUSED.value
     since = write_time(now) if is_new else before.get("since", "")
-    return {"reason": Reason.PAUSED.value, "since": since} | _ruled_by(spec)
+    return {"reason": Reason.PAUSED.value, "since": since} | _next_change(spec, spec.pause.until) | _ruled_by(spec)
+
+
+def _next_change(spec: ScalingSpec, at: datetime | None) -> dict[str, str]:
+    """The first of its own next change and that of what rules it; texts of one form compare as times do."""
+    known = [*([write_time(at)] if at is not None else []), *([spec.ruled_until] if spec.ruled_until else [])]
+    return {"nextChange": min(known)} if known else {}
 
 
 def _ruled_by(spec: ScalingSpec) -> dict[str, str]:

@@ -52,6 +52,7 @@ class Targets:
             raise TargetError(error, event_reason="ScaledObjectUpdateFailed", event_note=str(error)) from error
         cached = self._caches.workload(kind, spec.namespace, spec.target.name)
         if cached is not None:
+            # Without a version, so that no scale can be based on it: callers that write read the count again first.
             return kind, Count(replicas=cached["spec"]["replicas"], resource_version="")
         try:
             return kind, _count(await read_scale(self._client, kind, spec.namespace, spec.target.name))
@@ -78,6 +79,7 @@ class Targets:
         if cached is None:
             raise NotFound(f'{kind.resource}.{kind.group} "{spec.target.name}" not found', status=404)
         version = version_of(cached)
+        # The cache does not show our own last scale yet: a decision on its count would repeat that scale.
         if state.written is not None and version < state.written[0]:
             return Count(replicas=state.written[1], resource_version=str(state.written[0]))
         state.written = None

@@ -95,7 +95,7 @@ async def run_shadow(
             await stopping.wait()
             working.cancel()
             await asyncio.wait([working])
-            await shadow.parts.readings.aclose()
+            await shadow.parts.shared.readings.aclose()
 
 
 def assemble_shadow(around: OperatorInputs) -> Shadow:
@@ -109,9 +109,9 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
     ledger, recorded = Disagreements(around.clock.now()), TraceRecord()
     metrics = ShadowMetrics(around.instruments.registry, lambda: ledger.compared)
     comparisons = Comparisons(clock=around.clock, ledger=ledger, metrics=metrics, recorded=recorded)
-    job_parts, scaling = job_parts_of(parts, around.settings), around.settings.scaling
-    controller = Controller(parts, ShadowedObjects(parts, comparisons), scaling.scaled_object_workers, Tenures())
-    jobs = Controller(job_parts, ShadowedJobs(job_parts, comparisons), scaling.scaled_job_workers, Tenures())
+    job_parts, scaling = job_parts_of(parts.shared, around.settings), around.settings.scaling
+    controller = Controller(parts.shared, ShadowedObjects(parts, comparisons), scaling.scaled_object_workers, Tenures())
+    jobs = Controller(job_parts.shared, ShadowedJobs(job_parts, comparisons), scaling.scaled_job_workers, Tenures())
     for listener in (controller, jobs):
         sources.resolver.subscribe(listener.on_parameters)
     return Shadow(
@@ -157,17 +157,17 @@ def _parts(around: OperatorInputs, sources: Sources, readings: Readings) -> Scal
 
 async def _work(shadow: Shadow, ready: asyncio.Event, started: Started) -> None:
     parts = shadow.parts
-    watchdog = Watchdog(parts.instruments.process, trigger_types_by_module())
+    watchdog = Watchdog(parts.shared.instruments.process, trigger_types_by_module())
     async with asyncio.TaskGroup() as tasks:
         for run in (parts.caches.run, shadow.job_caches.run, parts.reader.run, watchdog.run):
             tasks.create_task(run())
         await parts.caches.synced()
-        tasks.create_task(watch_clock(parts.clock, [shadow.controller.look_at_all, shadow.jobs.look_at_all]))
+        tasks.create_task(watch_clock(parts.shared.clock, [shadow.controller.look_at_all, shadow.jobs.look_at_all]))
         tasks.create_task(_work_on_jobs(shadow))
         ready.set()
         log.info("shadow started; nothing is written", extra={"version": __version__})
         started(shadow)
-        with parts.readings.listening():
+        with parts.shared.readings.listening():
             await shadow.controller.run()
 
 
@@ -181,11 +181,11 @@ async def _work_on_jobs(shadow: Shadow) -> None:
 async def _serving(settings: Settings, shadow: Shadow, ready: asyncio.Event) -> AsyncIterator[int]:
     """Serve probes, Prometheus and the report while the block lasts; yield the report's port. Raises OSError."""
     page = web.Application()
-    page.router.add_get("/metrics", MetricsPage(shadow.parts.instruments).answer)
+    page.router.add_get("/metrics", MetricsPage(shadow.parts.shared.instruments).answer)
     wanted: list[tuple[web.Application, Address | None]] = [
         (probe_app(ready.is_set), settings.serving.health),
         (page, settings.serving.metrics if settings.serving.prometheus else None),
-        (report_app(shadow.ledger, shadow.recorded, shadow.parts.clock), settings.shadow.report),
+        (report_app(shadow.ledger, shadow.recorded, shadow.parts.shared.clock), settings.shadow.report),
     ]
     servers, port = list[LimitedServer](), 0
     try:

@@ -12,8 +12,8 @@ from keda_py.operator.shadow.ledger import Disagreements
 from keda_py.operator.shadow.trace_record import TraceRecord
 from keda_py.telemetry.shadow_metrics import ShadowMetrics
 
+# Patience beyond a polling interval: the other side's API calls, and the HPA controller's sync, take their time.
 SLACK = timedelta(seconds=30)
-"""Patience beyond a polling interval: the other side's API calls, and the HPA controller's sync, take their time."""
 PAUSED = "paused by annotation: neither side scales it"
 
 log = logging.getLogger(__name__)

@@ -30,16 +30,16 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
     new = ShadowJobState
 
     def __init__(self, parts: ScaledJobDependencies, comparisons: Comparisons) -> None:
-        super().__init__(parts, comparisons, parts.caches.scaled_jobs)
+        super().__init__(parts.shared, comparisons, parts.caches.scaled_jobs)
         self._parts = parts
-        self._tracker = JobTracker(parts.client, parts.caches)
+        self._tracker = JobTracker(parts.shared.client, parts.caches)
 
     async def _prepare(self, state: ShadowJobState, live: Obj) -> bool:
         spec = self._parts.specs.read(live)
-        if spec.paused:
+        if spec.pause.stopped:
             return False
         check_triggers(spec.triggers)
-        metrics = await build_scalers(self._parts, state, spec, live)
+        metrics = await build_scalers(self._parts.shared, state, spec, live)
         check_metric_types(spec)
         state.spec, state.metrics, state.missing = spec, metrics, None
         state.due.look_now()
@@ -58,10 +58,10 @@ class ShadowedJobs(ShadowedKind[ShadowJobState]):
         )
 
     def _decide(self, state: ShadowJobState, spec: JobScalingSpec, seen: Round) -> JobLook:
-        now = self._parts.clock.now()
+        now = self._parts.shared.clock.now()
         observed = JobObservation(
             round=seen,
-            tally=self._tracker.tally(state, spec.strategy.pending_conditions),
+            tally=self._tracker.tally(state, spec),
             known=self._parts.caches.in_contact(),
             last_active=state.last_active,
         )

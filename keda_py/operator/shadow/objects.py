@@ -42,7 +42,7 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
     new = ShadowState
 
     def __init__(self, parts: ScaledObjectDependencies, comparisons: Comparisons) -> None:
-        super().__init__(parts, comparisons, parts.caches.scaled_objects)
+        super().__init__(parts.shared, comparisons, parts.caches.scaled_objects)
         self._parts = parts
 
     async def _prepare(self, state: ShadowState, live: Obj) -> bool:
@@ -53,10 +53,10 @@ class ShadowedObjects(ShadowedKind[ShadowState]):
         state.target, _ = await parts.targets.resolve(spec)
         check_bounds(spec)
         check_triggers(spec.triggers)
-        metrics = await build_scalers(parts, state, spec, live)
+        metrics = await build_scalers(parts.shared, state, spec, live)
         state.hpa = build_hpa(spec, metrics)
         if state.activity is None:
-            state.activity = restore_activity(state.status, parts.clock.now(), parts.clock.monotonic())
+            state.activity = restore_activity(state.status, parts.shared.clock.now(), parts.shared.clock.monotonic())
         state.spec, state.metrics = spec, metrics
         state.due.look_now()
         return True

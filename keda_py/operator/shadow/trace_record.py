@@ -48,7 +48,7 @@ class TraceRecord:
 
     def note(self, key: ObjectKey, seen: Round, at: datetime) -> None:
         """Note one round of readings; other triggers than before begin a new trace."""
-        read = [one for one in seen.readings if not _knows_the_clock(one.outcome)]
+        read = [reading for reading in seen.readings if not _knows_the_clock(reading.outcome)]
         names = tuple(one.metric.name for one in read)
         known = self._objects.get(key)
         if known is None and len(self._objects) >= MOST_OBJECTS:
@@ -57,8 +57,10 @@ class TraceRecord:
             return
         if known is None or known.names != names:
             known = self._objects[key] = _Rows(names, array("d"))
-        said = (one.outcome for one in read)
-        known.add(array("d", [at.timestamp(), *(nan if isinstance(one, ScalerError) else one.value for one in said)]))
+        outcomes = (one.outcome for one in read)
+        known.add(
+            array("d", [at.timestamp(), *(nan if isinstance(one, ScalerError) else one.value for one in outcomes)])
+        )
 
     def forget(self, key: ObjectKey) -> None:
         """Drop the trace of an object that is gone."""

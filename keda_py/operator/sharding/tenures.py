@@ -8,9 +8,10 @@ way. Where one replica works on everything, it has a tenure of every object all 
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Final
 
+from keda_py.answers.work_context import current_work
 from keda_py.core.values.object_key import ObjectKey
 
 
@@ -25,29 +26,16 @@ class Tenure:
     sending: int = 0
 
 
-_tenure: ContextVar[Tenure | None] = ContextVar("tenure", default=None)
-
-
-@contextmanager
-def working_under(tenure: Tenure | None) -> Iterator[None]:
-    """Writes inside are about the object of `tenure`; None leaves the tenure around as it is."""
-    token = _tenure.set(tenure or _tenure.get())
-    try:
-        yield
-    finally:
-        _tenure.reset(token)
-
-
 def may_write(otherwise: Callable[[], bool]) -> bool:
     """Whether the write at hand may be sent; `otherwise` decides on one that is about no object of a controller."""
-    tenure = _tenure.get()
+    tenure = _current()
     return otherwise() if tenure is None else tenure.home.is_live() and not tenure.ended
 
 
 @contextmanager
 def sending() -> Iterator[None]:
     """Count the write at hand as under way."""
-    tenure = _tenure.get()
+    tenure = _current()
     if tenure is None:
         yield
         return
@@ -57,6 +45,11 @@ def sending() -> Iterator[None]:
     finally:
         tenure.sending -= 1
         tenure.home.note_sent(tenure)
+
+
+def _current() -> Tenure | None:
+    tenure = current_work().tenure
+    return tenure if isinstance(tenure, Tenure) else None
 
 
 def _always(_: str = "") -> bool:
@@ -86,10 +79,10 @@ class Tenures:
         """Whether we may work on it now."""
         return self._owns(str(key))
 
-    def begin(self, key: ObjectKey) -> Tenure | None:
-        """The tenure of an object that is ours, None for another's."""
+    def begin(self, key: ObjectKey) -> Tenure:
+        """The tenure of an object that is ours; LOST for another's."""
         if not self.owns(key):
-            return None
+            return LOST
         if key not in self._running:
             self._running[key] = Tenure(key, self, self._epoch)
         return self._running[key]
@@ -122,3 +115,7 @@ class Tenures:
     def is_quiet(self) -> bool:
         """Whether no write of an ended tenure is under way."""
         return not self._leaving
+
+
+LOST: Final = Tenure(ObjectKey("", "", ""), Tenures(), epoch=-1, ended=True)
+"""The tenure of every object that is not ours: it has ended before it began."""

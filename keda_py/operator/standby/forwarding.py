@@ -24,10 +24,10 @@ log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 1.0
 CONNECT_SECONDS = 0.5
+# A holder that could not be reached is not asked for this long, so that not every question waits for it.
 SILENT_SECONDS = 1.0
-"""A holder that could not be reached is left in peace that long, so that not every question waits for it."""
+# One slow answer is its source's; so many without another answer between them are the holder's.
 SLOW_IN_A_ROW = 3
-"""One slow answer is its source's; so many without another answer between them are the holder's."""
 REMEMBERED = 64
 """Addresses that failed; a replica that is gone for good never answers again."""
 CONNECTIONS, IDLE_SECONDS = 32, 60.0
@@ -63,6 +63,8 @@ class Forwarding:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     answer = await self._ask(address, question.asked)
             except TimeoutError:
+                # A slow answer may be its source's fault: the holder counts as silent only after several without
+                # another answer between.
                 self._slow[address] += 1
                 if self._slow[address] >= SLOW_IN_A_ROW:
                     self._give_up(address, f"no answer within {ANSWER_SECONDS:g} s")

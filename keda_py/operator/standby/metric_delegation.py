@@ -55,6 +55,7 @@ class OwnMetrics:
         if self._scaled_objects.by_index(BY_METRIC, metric_key(namespace, metric)):
             return True
         known = self._scaled_objects.synced and self._scaled_objects.down_for() < BLIND_SECONDS
+        # While the cache is blind only names of our form wait: another adapter's metrics must not fail with our watch.
         if not known and _has_our_form(metric):
             raise unavailable(f"whether {metric} is a metric of keda-py's is not known yet: its cache has not synced")
         return False

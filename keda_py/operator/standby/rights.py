@@ -173,14 +173,12 @@ async def _lead(work: Work) -> None:
 
 def rights_of(client: KubeClient, lease: LeaseSpec, *, elects: bool) -> Rights:
     """The rights that the settings ask for; without an election this replica is the only one."""
-    election = Election(client, lease) if elects else None
-    leading, shares = election or SoleElection(), Tenures()
+    leading, shares = Election(client, lease) if elects else SoleElection(), Tenures()
     membership = Membership(client, lease, shares.is_quiet) if lease.shards else WholeMembership(leading)
-    if election is not None:  # a replica that is alone never has to ask
-        shares.follow(membership.owns, lambda: membership.is_live)
+    shares.follow(membership.owns, lambda: membership.is_live)
     if isinstance(membership, Membership):
         membership.subscribe(shares.review)
-    leads_all = Tenures() if election is None else Tenures(is_live=lambda: leading.is_leader)
+    leads_all = Tenures(is_live=lambda: leading.is_leader)
     return Rights(election=leading, membership=membership, shares=shares, leads_all=leads_all)
 
 

@@ -43,19 +43,21 @@ class StandbyReader:
                     await self._changed.wait()
             self._changed.clear()
             if asyncio.get_running_loop().time() - self._asked_at > IDLE_SECONDS:
-                self._stale.update(self._parts.readings.keys())
+                self._stale.update(self._parts.shared.readings.keys())
             await self._forget_stale()
 
     async def _forget_stale(self) -> None:
         while self._stale:
             key = self._stale.pop()
+            # Asked at the moment of forgetting: an object that became ours meanwhile belongs to the controller, with
+            # its scalers.
             if not self._owns(key):
-                await self._parts.readings.forget(key)
-                self._parts.resolver.forget(key)
+                await self._parts.shared.readings.forget(key)
+                self._parts.shared.resolver.forget(key)
 
     def _on_scaled_object(self, old: Obj | None, new: Obj | None) -> None:
         key = ObjectKey.of(SCALED_OBJECTS.kind, new or old or {})
-        built = self._parts.readings.built(key)
+        built = self._parts.shared.readings.built(key)
         if built is None:
             return
         meta = (new or {}).get("metadata") or {}

@@ -12,8 +12,8 @@ from keda_py.replay.previews import Preview, Subject
 from keda_py.terminal.foreign import printable
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+# Differences below it are ignored: a sync of the HPA moves a change by so much.
 _NOISE_MINUTES = 1
-"""Differences below it are ignored: a sync of the HPA moves a change by so much."""
 _MOST_SPANS = 3
 
 
@@ -35,8 +35,8 @@ class Difference:
 
 def differences(old: Preview, new: Preview, zone: ZoneInfo) -> list[Difference]:
     """List objects that go otherwise, in the order of the new manifests; the removed ones follow."""
-    before = {one.key: one for one in old.subjects}
-    after = {one.key: one for one in new.subjects}
+    before = {subject.key: subject for subject in old.subjects}
+    after = {subject.key: subject for subject in new.subjects}
     pairs = [(before.get(key), after.get(key)) for key in [*after, *(key for key in before if key not in after)]]
     found = [Difference(old=one, new=other, words=tuple(_words(one, other, zone))) for one, other in pairs]
     return [each for each in found if each.words]

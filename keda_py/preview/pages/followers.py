@@ -12,7 +12,7 @@ _APART = timedelta(minutes=30)
 
 def drawn(subjects: Sequence[Subject]) -> list[Subject]:
     """List the objects that need a calendar of their own."""
-    owners = {(one.namespace, one.name): one for one in subjects if one.kind == "Environment"}
+    owners = {(subject.namespace, subject.name): subject for subject in subjects if subject.kind == "Environment"}
     return [one for one in subjects if not _follows(one, owners.get((one.namespace, one.member_of)))]
 
 

@@ -77,7 +77,7 @@ def _lane(preview: Preview, subject: Subject, top: int) -> Iterator[str]:
     members = len(followers(subject, preview.subjects)) if subject.kind == "Environment" else 0
     more = f", with {members} member{'' if members == 1 else 's'}" if members else ""
     hours = f"{subject.kind}, up {timeline.a_week(timeline.up_seconds):.1f} h a week{more}"
-    codes = f" [{', '.join(dict.fromkeys(one.code for one in subject.findings))}]" if subject.findings else ""
+    codes = f" [{', '.join(dict.fromkeys(finding.code for finding in subject.findings))}]" if subject.findings else ""
     base = top + 10 + _BAR
     yield f"<g><title>{escape(printable(_tooltip(subject)))}</title>"
     size = ' font-size="10"' if len(name) > _SMALL else ""
@@ -111,7 +111,7 @@ def _bar(preview: Preview, span: Span, base: int, most: int, fill: str) -> str:
 
 
 def _tooltip(subject: Subject) -> str:
-    findings: Sequence[str] = [one.message for one in subject.findings]
+    findings: Sequence[str] = [finding.message for finding in subject.findings]
     return "\n".join((f"{subject.kind} {subject.title}", *subject.notes, *subject.remarks, *findings))
 
 

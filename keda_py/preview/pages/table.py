@@ -33,7 +33,7 @@ def page(preview: Preview, zone: ZoneInfo, width: int) -> Text:
     parts = [_head(preview, zone)]
     groups = list(_groups(drawn(preview.subjects)))
     if len(preview.subjects) > 1:
-        rows = [_row(one, zone) for one in preview.subjects]
+        rows = [_row(subject, zone) for subject in preview.subjects]
         parts.append(draw_table(_OVERVIEW, [*rows, *_sum(preview)], width))
     parts += [_sentence(printable(warning), width, "yellow") for warning in preview.warnings]
     if len(groups) <= MOST_GROUPS:
@@ -66,7 +66,7 @@ def _row(subject: Subject, zone: ZoneInfo) -> tuple[str, ...]:
 
 def _sum(preview: Preview) -> Iterator[tuple[str, ...]]:
     """Sum replica hours up, beside those of the same counts all the time."""
-    counted = [one.timeline for one in preview.subjects if one.has_count]
+    counted = [subject.timeline for subject in preview.subjects if subject.has_count]
     if counted:
         hours = sum(one.a_week(one.replica_seconds) for one in counted)
         always = sum(most(one) * WEEK_SECONDS / 3600 for one in counted)
@@ -102,7 +102,7 @@ def _details(group: Sequence[Subject], others: Sequence[Subject], zone: ZoneInfo
     if subject.timeline.assumes:
         text = f"  taken to have no work: {', '.join(subject.timeline.assumes)}; what they ask for comes on top"
         lines.append(_sentence(text, width, "dim"))
-    lines += [_sentence(f"  {_coded(one.message, one.code)}", width, "yellow") for one in subject.findings]
+    lines += [_sentence(f"  {_coded(finding.message, finding.code)}", width, "yellow") for finding in subject.findings]
     if not subject.settles:
         steps = len(subject.timeline.steps)
         text = f"  it never settles: after {steps} changes nothing is told, and its hours are not known"

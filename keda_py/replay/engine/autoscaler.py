@@ -22,9 +22,9 @@ from keda_py.replay.engine.world import World
 
 _REFUSED = "the metric encountered an error"
 _LONG_AGO = timedelta(days=1)
+# Seconds. The controller queues an HPA anew when its sync is over, so that a period is a little longer than it says; a
+# recommendation that is as old as the window is forgotten by then.
 _SYNC_TAKES = 0.01
-"""Seconds. The controller queues an HPA anew when its sync is over, so that a period is a little longer than it says;
-a recommendation that is as old as the window is forgotten by then."""
 
 
 class Autoscaler:
@@ -49,8 +49,13 @@ class Autoscaler:
         self._tolerance = choose_tolerance(subject.hpa, options)
         self._warmup, self._namespace = options.warmup, subject.spec.namespace
         names = [metric.name for metric in subject.metrics.external]
+        spec = subject.spec
+        self._is_plain = not (spec.needs_all or spec.most_per_trigger)
         self._asked = [
-            (metric, range(len(names)) if metric.name == COMPOSITE_METRIC else [names.index(metric.name)])
+            (
+                metric,
+                range(len(names)) if metric.name == COMPOSITE_METRIC or spec.needs_all else [names.index(metric.name)],
+            )
             if metric.external
             else (metric, [])
             for metric in subject.hpa_metrics
@@ -84,7 +89,7 @@ class Autoscaler:
 
         That is the most usual HPA, and a month has 172 800 syncs: no sample and no list is made for it.
         """
-        if len(self._asked) != 1:
+        if len(self._asked) != 1 or not self._is_plain:
             return None
         metric, indexes = self._asked[0]
         per_pod = metric.target.type is TargetType.AVERAGE_VALUE
@@ -157,20 +162,21 @@ class Autoscaler:
     def _sample(self, at: float, metric: HpaMetric, indexes: Sequence[int]) -> MetricSample:
         if not metric.external:
             return ResourceSample(resource=metric.name, target=metric.target, container=metric.container)
-        value = self._world.meters.value(indexes[0]) if metric.name != COMPOSITE_METRIC else None
+        is_plain = self._is_plain and metric.name != COMPOSITE_METRIC
+        value = self._world.meters.value(indexes[0]) if is_plain else None
         if value is not None:  # what `evaluate` makes of a reading that did not fail
             return ExternalSample(name=metric.name, target=metric.target, values=(to_milli(value),))
         return self._evaluated(at, metric, indexes)
 
     def _evaluated(self, at: float, metric: HpaMetric, indexes: Sequence[int]) -> ExternalSample:
-        """Return a formula's value, or a fallback's, or an error."""
+        """Return the value of a formula, of a fallback, or under the object's own rules; or an error."""
         world, now = self._world, self._world.now(at)
         spec, metrics = world.subject.spec, world.subject.metrics
         seen = world.meters.round(now, indexes)
         replicas = world.pods.replicas if seen.errors and needs_replicas(spec) else None
         ready = world.pods.ready if seen.errors and needs_ready_pods(spec, metrics) else None
         evaluation = evaluate(spec, metrics, seen, world.meters.health, replicas, ready)
-        values = tuple(one.milli for one in evaluation.values)
+        values = tuple(one.milli for one in evaluation.values if one.name == metric.name)
         if metrics.composite is not None:
             world.composite = values[0] / 1000 if values else None
         refused = evaluation.refuses or not values

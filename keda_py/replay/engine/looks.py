@@ -16,8 +16,8 @@ from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.round import Conclusion, Facts, Judgement, Outcome, conclude, judge
 from keda_py.replay.engine.world import World
 
+# A look at a boundary comes after it: seconds are floats, and must not round to before it.
 _LATE_SECONDS = 0.001
-"""A look at a boundary comes after it: seconds are floats, and must not round to before it."""
 _Key = tuple[tuple[bool | None, ...], int, datetime | None]
 _NEVER: _Key = ((), -1, None)
 """The key of a decision that does not stand: no look finds it again."""

@@ -143,7 +143,7 @@ def warnings_among(sources: Sequence[ManifestSource], namespace: str, name: str,
     for plan in read_plans(sources, now, now + AHEAD):
         if plan.name == namespace:
             about = (title, *(f"{CRON_JOB} {namespace}/{job}: " for job in _jobs(plan, name)))
-            yield from (one.removeprefix(title) for one in plan.warnings if one.startswith(about))
+            yield from (warning.removeprefix(title) for warning in plan.warnings if warning.startswith(about))
 
 
 def _jobs(plan: NamespacePlan, environment: str) -> Iterator[str]:

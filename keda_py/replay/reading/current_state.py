@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from keda_py.apis.foreign import Obj, map_at, maps_at, name_of, namespace_of, text_at, value_at
 from keda_py.core.environment.decision.state import MemberState, Stage
 from keda_py.core.environment.spec import EnvironmentSpec, owner_of
-from keda_py.core.values.durations import parse_optional_time
+from keda_py.core.values.times import parse_optional_time
 from keda_py.errors import ConfigError
 from keda_py.replay.namespaces import NamespaceReplay
 from keda_py.replay.next_change import AHEAD

@@ -33,10 +33,9 @@ from keda_py.core.meaning.environments import LabelledObject, check_members, des
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, describe_job, read_job
 from keda_py.core.meaning.kinds import JUDGED, check_kind_meaning
 from keda_py.core.meaning.scaled_object import check_meaning
-from keda_py.core.spec import AS_WRITTEN, ScalingSpec
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec, without_ended_pause
 from keda_py.core.spec_rules import check_bounds, check_triggers
-from keda_py.core.values.durations import parse_time
-from keda_py.core.values.times import write_time
+from keda_py.core.values.times import parse_time, write_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS
 from keda_py.replay.plan import EnvironmentPlan, MemberPlan, NamespacePlan, ObjectPlan
@@ -115,7 +114,7 @@ def _dated(source: ManifestSource, number: int, begins: datetime) -> ManifestSou
 def _read_namespace(name: str, found: _Namespace, calendars: Calendars) -> NamespacePlan:
     written = found.each("Environment", lambda source: parse_object(Environment, source.body))
     environments = [plan for one in written if (plan := _environment(one, calendars, found.problems)) is not None]
-    objects = found.each("ScaledObject", _object)
+    objects = found.each("ScaledObject", partial(_object, begins=calendars.begins))
     members = tuple(_members(found, objects, written)) if environments else ()
     overrides = found.each("Override", lambda source: _override(source, written, calendars))
     schedules = found.each("ScalingSchedule", lambda source: _schedule(source, calendars))
@@ -185,8 +184,8 @@ def _warn_of_jobs(
                 found.warn(CRON_JOB, job.name, (warning,))
 
 
-def _object(source: ManifestSource) -> ObjectPlan:
-    spec = source.spec or AS_WRITTEN.read(source.body)
+def _object(source: ManifestSource, begins: datetime) -> ObjectPlan:
+    spec = without_ended_pause(source.spec or AS_WRITTEN.read(source.body), begins)
     check_bounds(spec)
     check_triggers(spec.triggers)
     spec.pause.replica_count()

@@ -42,9 +42,7 @@ class Connection(web.RequestHandler):
         self.certificate: bytes | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Record the certificate and begin to time the first request; TLS 1.3 and our options allow no second
-        handshake.
-        """
+        """Record the certificate and time the first request; TLS 1.3 and our options allow no second handshake."""
         tls = transport.get_extra_info("ssl_object")
         self.certificate = tls.getpeercert(binary_form=True) if isinstance(tls, ssl.SSLObject) else None
         self._wire = cast(asyncio.Transport, transport)  # uvloop's transport does not inherit from asyncio's

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import nsmallest
 
+# A full port frees one seat in this many at once, because choosing them scans all seats of an address.
 BATCH = 32
-"""A full port frees one seat in this many at once, because choosing them scans all seats of an address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +43,7 @@ class Seat:
         self.is_closing: Callable[[], bool] = lambda: False
 
     def is_too_slow(self, limits: PortLimits, grace: float, now: float) -> bool:
-        """Return whether it has exceeded its limit; `grace` bounds a connection that we closed and the client keeps
-        open.
-        """
+        """Return whether it exceeds its limit; `grace` bounds a connection we closed and the client keeps open."""
         if self.answering_since is not None:
             return now - self.answering_since > limits.answer
         if self.is_closing():

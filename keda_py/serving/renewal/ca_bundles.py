@@ -20,8 +20,8 @@ from keda_py.serving.server_tls import ServerTls
 
 log = logging.getLogger(__name__)
 
+# Least time between two writes of one object, so that another client's writes cannot start a fast loop.
 PAUSE_SECONDS = 1.0
-"""Least time between two writes of one object, so that another client's writes cannot start a fast loop."""
 
 Correct = Callable[[Obj | None, bytes], Obj | None]
 """(live object or None if missing, our CA as PEM) -> object to write, or None if it is correct.
@@ -88,9 +88,7 @@ class CaBundles:
     async def _attempt(
         self, guarded: CaBundleObject, live: Obj | None, backoff: Backoff, *, deleted: bool
     ) -> tuple[float | None, str]:
-        """Correct guarded object; return the seconds until the next attempt, and an error that a human has to fix ("":
-        none).
-        """
+        """Correct the object; return the seconds until the next attempt, and an error for a human to fix, or ""."""
         try:
             written = await self._correct(guarded, live)
         except Conflict:  # our copy is old; the newer guarded is on its way

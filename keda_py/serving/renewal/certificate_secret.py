@@ -87,6 +87,7 @@ class SecretCertificates:
             live = await self._read()
             kept = _certificate_of(live) if live is not None else None
             wanted = self._desired(kept)
+            # Served only once it is stored: two replicas that start together would otherwise serve by two authorities.
             if wanted == kept:
                 return self._show(wanted)
             with contextlib.suppress(Conflict):  # another replica was faster: read what it wrote
@@ -94,9 +95,7 @@ class SecretCertificates:
         raise Conflict(f"secret {self._spec.name} changed {ATTEMPTS} times while it was written", status=409)
 
     def _desired(self, kept: ServingCertificate | None) -> ServingCertificate:
-        """Return what the Secret should hold; a lost or damaged one is restored from what we serve, so clients keep
-        their CA.
-        """
+        """Return what the Secret should hold; a lost or damaged one is restored from memory: clients keep their CA."""
         now = self._clock.now()
         # A lost Secret is restored from memory: with a new authority every client would have to learn a new CA at once.
         base = kept if kept is not None and is_usable(kept, now) else self._tls.certificate

@@ -28,8 +28,8 @@ from keda_py.serving.certificates import (
 
 REFRESH = timedelta(days=90)
 """Certificates with less time left are renewed."""
+# Wait before a new authority signs: by then every API server has read the caBundle that contains it.
 ANNOUNCE = timedelta(hours=1)
-"""Wait before a new authority signs: by then every API server has read the caBundle that contains it."""
 
 
 def is_usable(kept: ServingCertificate, now: datetime) -> bool:

@@ -72,8 +72,8 @@ class Profile:
         """Give each trigger the shape at its own peak."""
         for need in needs:
             if self.peak is None and need.peak is None:
-                said = f"--profile {self.name}: the peak of trigger {need.index} does not follow from its target"
-                raise ConfigError(f"{said}; give --peak{_peak_of(need.unit)}")
+                problem = f"--profile {self.name}: the peak of trigger {need.index} does not follow from its target"
+                raise ConfigError(f"{problem}; give --peak{_peak_of(need.unit)}")
         peaks = [(self.peak if self.peak is not None else need.peak) or 0.0 for need in needs]
         zone = load_zone(needs[0].zone) if needs and needs[0].zone else ZoneInfo("UTC")
         rows = Rows(self._rows(peaks, zone))

@@ -17,8 +17,8 @@ from keda_py.simulation.loads.load import Need
 from keda_py.simulation.sources import Column, Row, Rows
 
 _MOST_POINTS = 10_000
+# Of one query, kept in memory: more than a year at 15 s.
 _MOST_ALL = 2_000_000
-"""Of one query, kept in memory: more than a year at 15 s."""
 _SECONDS = 30.0
 
 
@@ -91,9 +91,9 @@ class PrometheusServer:
             first = wanted.origin.timestamp() + len(values) * wanted.step
             count = min(_MOST_POINTS, wanted.points - len(values))
             last = first + (count - 1) * wanted.step
-            said = f'{self.shown}: "{query}" from {_moment(first)} to {_moment(last)}'
+            text = f'{self.shown}: "{query}" from {_moment(first)} to {_moment(last)}'
             values += _checked(
-                await self._ask(client, query, (first, last, wanted.step), said), first, count, wanted.step, said
+                await self._ask(client, query, (first, last, wanted.step), text), first, count, wanted.step, text
             )
         return values
 

@@ -22,8 +22,8 @@ FAILED = "error"
 Gaps = Literal["refuse", "hold", "fail"]
 TimeUnit = Literal["s", "ms", "us", "ns"]
 _PER_SECOND: Mapping[str, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+# Numbers below are seconds from a beginning; Unix seconds above would be beyond the year 5000.
 _FIRST_UNIX, _LAST_UNIX = 1e8, 1e11
-"""Numbers below are seconds from a beginning; Unix seconds above would be beyond the year 5000."""
 _TAIL_BYTES = 65_536
 _LONGEST_LINE = 65_536
 
@@ -89,8 +89,8 @@ class TraceFile:
                     continue
                 at, samples = self._row(cells, number)
                 if at <= before:
-                    said = f"{self.path}:{number}: this time is not after that of the line before"
-                    raise ConfigError(f"{said}; sort the rows by time and leave one of each")
+                    problem = f"{self.path}:{number}: this time is not after that of the line before"
+                    raise ConfigError(f"{problem}; sort the rows by time and leave one of each")
                 if at - before > self.rules.longest_gap and before > -math.inf:
                     self._check_gap(at - before, number)
                     if self.rules.gaps == "fail":
@@ -107,8 +107,8 @@ class TraceFile:
     def _origin(self, *, relative: bool) -> datetime:
         if relative:
             if self.rules.begin is None:
-                said = f"{self.path}:2: times count from a beginning that is not given"
-                raise ConfigError(f"{said}; say when that was: --from 2026-11-02T00:00:00Z")
+                problem = f"{self.path}:2: times count from a beginning that is not given"
+                raise ConfigError(f"{problem}; say when that was: --from 2026-11-02T00:00:00Z")
             return self.rules.begin
         return datetime.fromtimestamp(self._first, UTC)
 
@@ -127,8 +127,8 @@ class TraceFile:
 
     def _row(self, cells: Sequence[str], number: int) -> tuple[float, tuple[Sample, ...]]:
         if len(cells) != len(self.columns) + 1:
-            said = f"{self.path}:{number}: has {len(cells)} cells, and the header has {len(self.columns) + 1}"
-            raise ConfigError(f"{said}; write `{FAILED}` where a source did not answer")
+            problem = f"{self.path}:{number}: has {len(cells)} cells, and the header has {len(self.columns) + 1}"
+            raise ConfigError(f"{problem}; write `{FAILED}` where a source did not answer")
         at = self._time(cells[0], number) - self._first
         try:
             values = tuple(map(float, cells[1:]))
@@ -159,9 +159,9 @@ class TraceFile:
 
     def _check_gap(self, seconds: float, number: int) -> None:
         if self.rules.gaps == "refuse":
-            said = f"{self.path}:{number}: {seconds:.0f} s after the line before, a gap"
+            problem = f"{self.path}:{number}: {seconds:.0f} s after the line before, a gap"
             remedy = "say what was so meanwhile: --gaps hold (the value stays) or --gaps fail (the source fails)"
-            raise ConfigError(f"{said}; {remedy}, or allow it with --longest-gap")
+            raise ConfigError(f"{problem}; {remedy}, or allow it with --longest-gap")
 
     def _time(self, text: str, number: int) -> float:
         """Read Unix seconds, or seconds from the beginning."""
@@ -172,16 +172,16 @@ class TraceFile:
         except ValueError:
             return self._moment(text, number)
         if not -_LAST_UNIX < at < _LAST_UNIX:
-            said = f'{self._place(number)}: "{text.strip()[:40]}" is not a time in seconds'
-            raise ConfigError(f"{said}; say its unit: --time-unit ms, us or ns")
+            problem = f'{self._place(number)}: "{text.strip()[:40]}" is not a time in seconds'
+            raise ConfigError(f"{problem}; say its unit: --time-unit ms, us or ns")
         return at
 
     def _moment(self, text: str, number: int) -> float:
         try:
             at = datetime.fromisoformat(text.strip())
         except ValueError:
-            said = f'{self._place(number)}: "{text[:40]}" is not a time'
-            raise ConfigError(f"{said}; write 2026-11-02T08:00:00Z, or Unix seconds") from None
+            problem = f'{self._place(number)}: "{text[:40]}" is not a time'
+            raise ConfigError(f"{problem}; write 2026-11-02T08:00:00Z, or Unix seconds") from None
         if at.tzinfo is None:
             raise ConfigError(f'{self._place(number)}: "{text[:40]}" has no time zone; add Z, or an offset like +09:00')
         return at.timestamp()

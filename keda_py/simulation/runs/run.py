@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
 
-from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.meaning.windows import windows_of
-from keda_py.core.mistakes import Mistakes
+from keda_py.core.values.mistakes import Mistakes
+from keda_py.core.values.quantity import target_milli
 from keda_py.errors import ConfigError
 from keda_py.replay.engine.engine import ObjectEngine, Recorder
 from keda_py.replay.engine.setting import Cluster, Setting

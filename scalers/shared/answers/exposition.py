@@ -15,8 +15,8 @@ import re2
 from keda_py.errors import ScalerError
 from scalers.shared.remembered import remembered
 
+# More than this of a metric's own lines may take more than 10 ms.
 INLINE_BYTES: Final = 8 * 1024
-"""More than this of a metric's own lines may take more than 10 ms."""
 LONGEST_SELECTOR: Final = 1_000
 
 _SELECTOR = re2.compile(r"\s*([a-zA-Z_:][a-zA-Z0-9_:]*)?\s*(?:\{(.*)\})?\s*")

@@ -26,15 +26,15 @@ class _Missing(Enum):
     MISSING = "missing"
 
 
+# The value of a path that leads nowhere; GJSON calls it Null as well.
 MISSING: Final = _Missing.MISSING
-"""The value of a path that leads nowhere; GJSON calls it Null as well."""
 
+# Any path through a longer answer may take more than 10 ms.
 INLINE_BYTES: Final = 8 * 1024
-"""Any path through a longer answer may take more than 10 ms."""
 LONGEST: Final = 1_000
 """Characters of a path."""
+# Items looked at, and characters of names compared with a pattern, in following a path once; a second at most.
 MOST_STEPS: Final = 1_000_000
-"""Items looked at, and characters of names compared with a pattern, in following a path once; a second at most."""
 
 _ITSELF = "@this"
 _DEEPEST = 64

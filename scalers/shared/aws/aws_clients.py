@@ -20,8 +20,8 @@ from keda_py.sdk.scaler import ScalerError
 from scalers.shared.aws.aws import AwsServiceMetadata, aws_identity
 from scalers.shared.protocols.tcp import reason_of
 
+# Exceptions of botocore for an answer of another shape: a number where a list belongs, bytes that are no text.
 _OF_THE_PARSER = (ValueError, TypeError, LookupError, AttributeError)
-"""Exceptions of botocore for an answer of another shape: a number where a list belongs, bytes that are no text."""
 _LONGEST_TEXT = 500
 """Characters of an error; some repeat what was answered."""
 _A_FAILURE = 400

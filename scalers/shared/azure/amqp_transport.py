@@ -15,8 +15,8 @@ from azure.eventhub._pyamqp.aio._sasl_async import SASLTransport
 from scalers.shared.protocols.tcp import open_stream
 
 LONGEST_FRAME: Final = 64 * 1024
+# Bytes: of one connection, which is for one question. Its answer is a few names and numbers.
 LONGEST_ANSWER: Final = 1024 * 1024
-"""Bytes: of one connection, which is for one question. Its answer is a few names and numbers."""
 
 _made: ContextVar[list["_BoundedTransport"] | None] = ContextVar("made", default=None)
 

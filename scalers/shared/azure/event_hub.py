@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 4
 """Connections."""
+# Azure gives a hub 1024 at most.
 _MOST_PARTITIONS: Final = 2048
-"""Azure gives a hub 1024 at most."""
+# Seconds that a signature lasts; a token is asked for again at each connection, its source keeps it.
 _LIFE: Final = 3600
-"""Seconds that a signature lasts; a token is asked for again at each connection, its source keeps it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,8 +29,8 @@ Service = Literal["blob", "queue"]
 
 _VERSION = "2021-12-02"
 _DATE = "%a, %d %b %Y %H:%M:%S GMT"
+# Standard headers that are signed, each with an empty line here: a GET without conditions has none of them.
 _SIGNED_HEADERS = 11
-"""Standard headers that are signed, each with an empty line here: a GET without conditions has none of them."""
 
 
 class MissingInStorage(ScalerError):

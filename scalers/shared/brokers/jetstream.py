@@ -7,8 +7,8 @@ from scalers.shared.answers.json_fields import Object, child, children, json_obj
 
 Consumer: TypeAlias = tuple[int, str, list[str]]
 """Messages that wait or are not acknowledged, the server that leads the consumer, and the subjects that it takes."""
+# A consumer with more subjects, or longer ones, is polled alone.
 _MOST_SUBJECTS, _LONGEST_SUBJECT = 32, 256
-"""A consumer with more subjects, or longer ones, is polled alone."""
 
 
 def read_consumers(

@@ -18,8 +18,8 @@ _LENGTH = 4
 """Bytes that tell the length of a message, which counts them too."""
 _HEAD = 1 + _LENGTH
 NOT_POSTGRES = "the server breaks PostgreSQL's protocol"
+# Bytes that each message counts for beside its own: many short ones are work, too.
 _MESSAGE_COSTS = 100
-"""Bytes that each message counts for beside its own: many short ones are work, too."""
 
 
 class BoundedLoop:

@@ -61,6 +61,7 @@ class CqlServer:
                 operation, _ = await link.ask(cql.AUTH_RESPONSE, proof)
             if operation not in (cql.READY, cql.AUTH_SUCCESS):
                 raise ScalerError("the server wants a log-in of another kind than user and password")
+            # USE takes no parameter. In quotes, because CQL would lower the case of a name without them.
             keyspace = self.keyspace.replace('"', '""')
             await link.ask(cql.QUERY, cql.query(f'USE "{keyspace}"', self.consistency))
         except BaseException:

@@ -28,12 +28,13 @@ _GLOBAL, _MORE_PAGES = 1, 2
 _WHOLE = {2: "bigint", 5: "counter", 9: "int", 14: "varint", 19: "smallint", 20: "tinyint"}
 _REAL = {7: ">d", 8: ">f"}
 _DEEPEST_TYPE = 8
+# Names, types and lengths of an answer. A table has hundreds of columns at most, and each takes a microsecond.
 _MOST_PIECES = 5_000
-"""Names, types and lengths of an answer. A table has hundreds of columns at most, and each takes a microsecond."""
 
 
 def frame(version: int, operation: int, body: bytes) -> bytes:
     """Encode a request with its header."""
+    # Without flags, such as compression, and always on stream 0: a connection carries one question at a time.
     return HEADER.pack(version, 0, 0, operation, len(body)) + body
 
 

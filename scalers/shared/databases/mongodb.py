@@ -120,6 +120,8 @@ async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> 
         "socketTimeoutMS": milliseconds,
         "timeoutMS": milliseconds,
         "maxPoolSize": _CONNECTIONS,
+        # By default the library keeps one more connection for each server, to measure round trips while the first one
+        # waits.
         "serverMonitoringMode": "poll",
         "appname": "keda-py",
         "_pool_class": bounded_pool(context),

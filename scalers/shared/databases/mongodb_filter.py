@@ -11,12 +11,12 @@ from typing import Any, Final
 _LONGEST: Final = 64 * 1024
 """Characters: it is read on the loop at each poll."""
 _MOST_COLLECTIONS: Final = 2_000
+# Mappings and lists in each other, as in KEDA's driver.
 _DEEPEST: Final = 200
-"""Mappings and lists in each other, as in KEDA's driver."""
 _INT64: Final = 2**63
 _NOT_JSON: Final = 'query: is not JSON: write a filter such as {"state": "open"}'
+# Values that bson's reader takes with anything beside them. Of the others it says so itself.
 _ALONE: Final = frozenset({"$undefined"})
-"""Values that bson's reader takes with anything beside them. Of the others it says so itself."""
 
 
 def filter_problem(query: str) -> str:

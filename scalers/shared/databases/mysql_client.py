@@ -31,8 +31,8 @@ _FAILURES = (
     struct.error,
 )
 """What the library raises, the last of them for bytes that are not MySQL's protocol."""
+# Numbers of errors that the library itself raises: the connection is of no use any more.
 _OF_CLIENT = range(2000, 3000)
-"""Numbers of errors that the library itself raises: the connection is of no use any more."""
 
 
 class BoundedConnection(Connection):  # type: ignore[misc]  # the library has no types

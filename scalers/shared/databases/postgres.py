@@ -74,6 +74,7 @@ class PostgresServer:
         for session in ("standby", "any") if wanted == "prefer-standby" else (wanted,):
             for place in self.at.hosts:
                 for tls in (_VERIFIED,) if self.token else _ATTEMPTS[self.at.sslmode]:
+                    # A channel that has to be bound is one of TLS: without it the password must not even be offered.
                     if tls or not self.at.binds:
                         yield place, tls, session
 

@@ -16,8 +16,8 @@ from keda_py.sdk.scaler import ConfigError
 
 SSL_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _PAIR = re2.compile(r"\s*([A-Za-z_.]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)")
+# Characters: re2 looks at a text from its beginning for each pair, and a longer one would hold up the loop.
 _LONGEST: Final = 2048
-"""Characters: re2 looks at a text from its beginning for each pair, and a longer one would hold up the loop."""
 _NAMES = {"dbname": "database", "username": "user", "hostaddr": "host"}
 _FILES = frozenset({"passfile", "servicefile", "service", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslpassword"})
 SESSIONS: Final = ("any", "read-write", "read-only", "primary", "standby", "prefer-standby")

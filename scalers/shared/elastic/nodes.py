@@ -13,10 +13,10 @@ from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask
 
 _JSON = {"Content-Type": "application/json"}
+# Statuses of a proxy in front of a node, or of a node that starts: another try may be answered.
 _BUSY = (502, 503, 504)
-"""Statuses of a proxy in front of a node, or of a node that starts: another try may be answered."""
+# As many as KEDA's clients make.
 _TRIES = 4
-"""As many as KEDA's clients make."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,13 +14,13 @@ from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.extras import needs_extra
 from scalers.shared.protocols.tcp import open_stream, reason_of
 
+# Bytes. Answers are a few numbers and names, and they are read on the loop.
 LONGEST_ANSWER = 64 * 1024
-"""Bytes. Answers are a few numbers and names, and they are read on the loop."""
 _LONGEST_REASON = 300
 _LATE = ("Deadline Exceeded", "connection attempt timed out", "(Endpoint closing)")
 """Texts of gRPC when a question or an attempt to connect times out."""
+# gRPC's other ones lead to sockets of the operator's own machine.
 _SCHEMES = ("dns:///", "dns:", "passthrough:///")
-"""gRPC's other ones lead to sockets of the operator's own machine."""
 
 Metadata = Sequence[tuple[str, str]]
 
@@ -97,6 +97,8 @@ class GrpcConnection:
                 async for answer in call:
                     yield answer
             finally:
+                # A stream whose reader has left goes on until it is cancelled: the server would send, and the channel
+                # would keep it.
                 call.cancel()
 
     async def aclose(self) -> None:
@@ -116,6 +118,8 @@ class GrpcConnection:
             reason = str(error.details())[:_LONGEST_REASON]
             late = f"no answer in {seconds:g} s: " if any(words in reason for words in _LATE) else ""
             raise GrpcError(f"{what}: {error.code().name}: {late}{reason}", error.code().name) from None
+        # The library cancels the calls of a channel that another question's failure has closed. Only a cancellation
+        # from outside may pass.
         except (self._grpc.aio.UsageError, asyncio.CancelledError):
             task = asyncio.current_task()
             if task is None or task.cancelling():
@@ -157,6 +161,8 @@ class GrpcConnection:
         """Return the authorities as PEM; for `unsafe` the certificate that the server shows, and a name in it."""
         if tls.verify_mode != ssl.CERT_NONE:
             return "".join(ssl.DER_cert_to_PEM_cert(one) for one in tls.get_ca_certs(binary_form=True)).encode(), ""
+        # gRPC's library cannot leave a certificate unchecked: the one that the server shows is fetched first, and then
+        # believed.
         certificate = await self._shown_certificate(tls)
         return ssl.DER_cert_to_PEM_cert(certificate).encode(), _certificate_name(certificate)
 

@@ -17,8 +17,8 @@ from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.grpc import etcd_api as api
 from scalers.shared.grpc.connection import GrpcConnection, GrpcError, GrpcServer, Metadata, host_and_port
 
+# Streams of changes for one user at a time; the other keys are polled alone.
 _MOST_STREAMS = 20
-"""Streams of changes for one user at a time; the other keys are polled alone."""
 _NO_AUTHENTICATION = "FAILED_PRECONDITION"
 """Error of a log-in where the server's authentication is off."""
 _LOG_IN = ("UNAUTHENTICATED", "INVALID_ARGUMENT")
@@ -81,6 +81,8 @@ class Etcd:
         """
         async with self._streams:
             await self.value(key)  # finds the endpoint that answers, and logs in
+            # With `progress_notify` etcd says from time to time that the stream is alive, so that silence has a
+            # meaning.
             wanted = api.messages()["WatchCreateRequest"](key=key.encode(), progress_notify=True)
             request = api.messages()["WatchRequest"](create_request=wanted).SerializeToString()
             answers = self.servers[0].follow(api.WATCH, request, self._proof())
@@ -141,6 +143,7 @@ class Etcd:
                 raise
             self._token = ""
             return
+        # It goes into a header with each question, where other characters are an error of the library.
         if not answer.token or not answer.token.isascii() or not answer.token.isprintable():
             raise ScalerError("etcd gave no token")
         self._token = answer.token

@@ -121,6 +121,7 @@ class ExternalMetricsScaler(Scaler[M]):
         answer = await self._ask(protocol.GET_METRICS, question, "GetMetricsResponse")
         if not answer.metricValues:
             raise ScalerError(f'{self._server.address}: GetMetrics has no value of "{spec.name}"')
+        # A number of proto3 is never absent: a scaler that knows only the older, whole one leaves 0 in the newer.
         values = [one.metricValueFloat if one.metricValueFloat > 0 else one.metricValue for one in answer.metricValues]
         activity = await self._ask(protocol.IS_ACTIVE, self._reference(), "IsActiveResponse")
         return Reading(value=float(sum(values)), active=activity.result)

@@ -16,10 +16,10 @@ from scalers.shared.protocols.tcp import reason_of
 
 ERRORS = (KafkaError, OSError, ValueError, LookupError, AssertionError, NotImplementedError)
 """Exceptions of connecting and asking: a server may send anything during authentication."""
+# Bytes: 5 000 partitions with three replicas each, which take 10 ms to put together.
 LONGEST_FRAME = 256 * 1024
-"""Bytes: 5 000 partitions with three replicas each, which take 10 ms to put together."""
+# Iterations of SCRAM: 0.1 s in a thread; brokers ask for 4 096 to 16 384.
 MOST_ITERATIONS = 200_000
-"""Iterations of SCRAM: 0.1 s in a thread; brokers ask for 4 096 to 16 384."""
 
 # The library logs user names and what it sends during authentication; errors that matter are raised.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)

@@ -66,6 +66,7 @@ def _lag(found: Offsets, rules: LagRules) -> int:
         return found.end - found.committed
     if rules.zero_on_invalid_offset:
         return 0
+    # As in KEDA: one message, so that a first consumer starts; without one no offset would ever be committed.
     return 1 if rules.reset == "latest" else found.end
 
 

@@ -27,8 +27,8 @@ from scalers.shared.protocols.tcp import reason_of
 CHANNEL: Final = "keda-py"
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Bytes of all messages of one reading."""
+# A server that no longer answers is not waited for.
 _CLOSING_SECONDS: Final = 0.1
-"""A server that no longer answers is not waited for."""
 
 
 @dataclass(slots=True)

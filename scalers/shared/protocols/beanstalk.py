@@ -11,8 +11,8 @@ from keda_py.sdk.advanced import OpenKey, ScalerContext
 from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.protocols.tcp import BoundedReader, open_stream, reason_of
 
+# Bytes of an answer; statistics have 500.
 _LONGEST = 16 * 1024
-"""Bytes of an answer; statistics have 500."""
 _LONGEST_NAME = 200
 _PORT = 11300
 _NAME = re2.compile(r"[A-Za-z0-9+/;.$_()-]+")
@@ -62,6 +62,7 @@ class Beanstalk:
             except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
                 await self.aclose()
                 raise ScalerError(f"beanstalkd {self._server.address}: {reason_of(error)}") from None
+            # A cancellation, too: the rest of an answer would be taken for the next question's.
             except BaseException:
                 await self.aclose()
                 raise
@@ -86,6 +87,7 @@ class Beanstalk:
     async def _ask(self, names: Sequence[str]) -> list[Jobs]:
         assert self._streams is not None
         reader, writer = self._streams
+        # All commands before the first answer, which come in the same order: many tubes cost one round trip.
         writer.writelines(f"stats-tube {name}\r\n".encode() for name in names if is_tube(name))
         await writer.drain()
         return [await _read(reader) if is_tube(name) else _no_tube(name) for name in names]
@@ -118,6 +120,7 @@ async def _read(reader: BoundedReader) -> Jobs:
         return ScalerError(f"beanstalkd answers {word.decode()}")
     if word != b"OK" or not rest.isdigit() or len(rest) > 9:
         raise ValueError("says something that is no answer to stats-tube")
+    # The length does not count the line break behind the body.
     body = (await reader.readexactly(int(rest) + 2)).decode("utf-8", "replace")
     pairs = (line.partition(": ") for line in body.splitlines())
     return {name: int(value) for name, _, value in pairs if value.isascii() and value.isdigit() and len(value) < 20}

@@ -17,13 +17,13 @@ from keda_py.sdk.scaler import ScalerError
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """Seconds before a line that broke is opened again; twice as long each time until one has lasted."""
+# Seconds before a source that refused is asked again: an administrator may have allowed it meanwhile.
 _REFUSED_PAUSE = 600.0
-"""Seconds before a source that refused is asked again: an administrator may have allowed it meanwhile."""
+# Lines of one namespace: the larger part of its share of connections is left for readings.
 _MOST_LINES = 50
-"""Lines of one namespace: the larger part of its share of connections is left for readings."""
 _CHECK_SECONDS = 30.0
+# Messages of one line that were not asked for: those on their way when it is told to stop are not so many.
 _MOST_UNASKED, _COUNTED_SECONDS = 10_000, 10.0
-"""Messages of one line that were not asked for: those on their way when it is told to stop are not so many."""
 
 log = logging.getLogger(__name__)
 

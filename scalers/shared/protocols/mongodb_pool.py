@@ -19,11 +19,11 @@ from keda_py.sdk.advanced import ScalerContext, addresses
 from keda_py.sdk.scaler import ScalerError
 from scalers.shared.protocols.tcp import in_words
 
+# Bytes, of a compressed one when it is unpacked: counts and a few names, which are read on the loop.
 LONGEST_MESSAGE: Final = 64 * 1024
-"""Bytes, of a compressed one when it is unpacked: counts and a few names, which are read on the loop."""
 
+# Members of a replica set, which has 50 at most; the library connects to each that a server names.
 _MOST_MEMBERS: Final = 60
-"""Members of a replica set, which has 50 at most; the library connects to each that a server names."""
 
 
 _connecting: ContextVar[bool] = ContextVar("connecting", default=False)
@@ -97,6 +97,7 @@ def _hello(*arguments: Any, **options: Any) -> Any:
 
 async def _socket(address: tuple[str, int], options: PoolOptions) -> socket.socket:
     """A connected one. The library looks a name up in a thread, and forgets a socket when it is told to end."""
+    # The function is replaced for the whole process: other users of the library keep its own.
     if not _connecting.get():
         return await _library_socket(address, options)  # type: ignore[no-any-return]
     try:

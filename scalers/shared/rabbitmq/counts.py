@@ -82,6 +82,7 @@ def combined(queues: Sequence[Counts], operation: str) -> Counts:
         case "avg":
             size = len(queues) or 1
             total = combined(queues, "sum")
+            # Cut towards zero, as Go divides whole numbers.
             average = abs(total.messages) // size * (1 if total.messages > 0 else -1)
             return Counts(messages=average, published=total.published / size, delivered=total.delivered / size)
         case "max":

@@ -15,8 +15,8 @@ from scalers.shared.bearer_token import Signer
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.rabbitmq.counts import Row, read_page, read_queue
 
+# Characters; RabbitMQ takes 8 000 of a URL, and three of them may stand for one.
 _LONGEST_PATTERN = 3_000
-"""Characters; RabbitMQ takes 8 000 of a URL, and three of them may stand for one."""
 _LONGEST_PAGE = 500
 """Queues; RabbitMQ gives no more at once."""
 _COLUMNS = "name,messages,messages_ready,message_stats.publish_details.rate,message_stats.deliver_get_details.rate"

@@ -15,8 +15,8 @@ from scalers.shared.redis.commands import ask_all, in_time, unreachable
 from scalers.shared.redis.interface import Command, RedisServer
 from scalers.shared.redis.server import client_for
 
+# Redis recommends 1 000 nodes at most, and each costs a pool; the answer of a hostile node may name any number.
 _MOST_NODES = 512
-"""Redis recommends 1 000 nodes at most, and each costs a pool; the answer of a hostile node may name any number."""
 
 Node = tuple[str, int]
 
@@ -89,6 +89,7 @@ class RedisCluster:
 
     async def _ask_importer(self, moving: AskError, command: Command) -> object:
         """Ask the node that imports the slot, which has the key already."""
+        # ASKING is valid for the next command on its connection alone, so both go in one pipeline.
         _, answer = await self._ask_node((moving.host, moving.port), [("ASKING",), command.words])
         return answer
 

@@ -78,6 +78,8 @@ class _Keyspace:
     async def _open(self, client: Redis) -> "_Node":
         if await _has_events_off(client):
             raise PushRefused("the server has keyspace events off: notify-keyspace-events has no K")
+        # Beside the pool: a connection that is subscribed takes no other command, and would occupy one of the pool's
+        # places.
         connection = client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
         try:
             await connection.connect()

@@ -8,16 +8,16 @@ from redis.exceptions import InvalidResponse
 
 from scalers.shared.redis.interface import NOT_REDIS
 
+# Bytes; we ask for counts and for addresses, and errors are a line of text.
 _LONGEST_TEXT = 4096
-"""Bytes; we ask for counts and for addresses, and errors are a line of text."""
 _LONGEST_NUMBER = 20
+# Lines and bytes of one reply: enough for thousands of consumers of a stream, and clusters in hundreds of pieces.
 _MOST_LINES, _MOST_BYTES = 10_000, 2**20
-"""Lines and bytes of one reply: enough for thousands of consumers of a stream, and clusters in hundreds of pieces."""
 _LINES_AT_ONCE = 500
 """Then the loop has its turn."""
 _DEEPEST = 8
+# Bytes; protected mode has the longest of Redis' own errors, with 970.
 _LONGEST_ERROR = 1024
-"""Bytes; protected mode has the longest of Redis' own errors, with 970."""
 
 
 class BoundedReplies(_AsyncRESP2Parser):

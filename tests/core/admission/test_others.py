@@ -13,7 +13,20 @@ from keda_py.core.admission.other_kinds import check_authentication, check_cloud
 REDIS = {"type": "redis", "metadata": {"listName": "jobs"}}
 
 
-def test_a_scaled_job_is_checked_for_its_triggers_alone() -> None:
+def test_a_scaled_job_with_wrong_annotations_of_ours_is_denied_with_each_of_them() -> None:
+    annotations = {
+        "keda-py.dev/namespace-max-jobs": "0",
+        "keda-py.dev/active-when": "both",
+        "keda-py.dev/cooldown": "x",
+    }
+    meta = {"name": "job", "annotations": annotations}
+    spec = {"jobTargetRef": {}, "triggers": [REDIS]}
+    found = list(check_scaled_job(ScaledJob.model_validate({"metadata": meta, "spec": spec})))
+    assert [one.reason for one in found] == ["incorrect-annotation"] * 3
+    assert {one.field for one in found} == {f"metadata.annotations[{name}]" for name in annotations}
+
+
+def test_a_scaled_job_is_checked_for_its_triggers_and_not_for_its_bounds() -> None:
     twice = [{**REDIS, "name": "x"}, {**REDIS, "name": "x"}]
     spec = {"jobTargetRef": {}, "minReplicaCount": 9, "maxReplicaCount": 3}
     meta = {"name": "job"}

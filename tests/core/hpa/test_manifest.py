@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.hpa.manifest import build_hpa, differs, target_milli
+from keda_py.core.hpa.manifest import build_hpa, differs
 from keda_py.core.metric_names import LONGEST_NAME, name_metrics, normalise
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.values.quantity import target_milli
 from keda_py.errors import ConfigError
 
 CRON = ExternalMetric(name="cron-Asia/Seoul-3008xxx-3019xxx", target=1)

@@ -1,5 +1,6 @@
 """The decision about a ScaledJob, row by row."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -56,8 +57,48 @@ def test_the_decision_is_the_row_that_holds(
     assert (decision.ready.reason, decision.active.status) == (ready, active)
 
 
+@pytest.mark.parametrize(
+    ("tally", "created", "reason"),
+    [
+        (Tally(running=0, elsewhere=7), 2, JobReason.CREATED),
+        (Tally(running=0, elsewhere=8), 1, JobReason.CREATED),
+        (Tally(running=0, elsewhere=9), 0, JobReason.NAMESPACE_FULL),
+        (Tally(running=1, elsewhere=8), 0, JobReason.NAMESPACE_FULL),
+        (Tally(running=0, elsewhere=20), 0, JobReason.NAMESPACE_FULL),
+        (Tally(running=2, elsewhere=20), 0, JobReason.ENOUGH),
+    ],
+)
+def test_no_more_jobs_are_created_than_the_namespace_has_room_for(
+    tally: Tally, created: int, reason: JobReason
+) -> None:
+    decision = decide_jobs(replace(spec_of(), most_jobs=9), seen(10, tally=tally), NOW)
+    assert (decision.create, decision.reason) == (created, reason)
+
+
+def test_the_minimum_of_a_scaled_job_is_bounded_by_its_namespace_as_well() -> None:
+    spec = replace(spec_of(), min_jobs=5, most_jobs=3)
+    assert decide_jobs(spec, seen(0, tally=Tally(running=1, elsewhere=1)), NOW).create == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "created", "reason"),
+    [
+        ((10.0, 5.0), 2, JobReason.CREATED),
+        ((10.0, 0.0), 0, JobReason.INACTIVE),
+        ((0.0, 0.0), 0, JobReason.INACTIVE),
+        ((10.0, DOWN), 0, JobReason.TRIGGERS_FAIL),
+    ],
+)
+def test_where_all_triggers_have_to_be_active_jobs_come_only_if_they_are(
+    answers: tuple[float | ScalerError, ...], created: int, reason: JobReason
+) -> None:
+    decision = decide_jobs(replace(spec_of(), needs_all=True), seen(*answers), NOW)
+    assert (decision.create, decision.reason) == (created, reason)
+
+
 def test_the_table_and_a_refusal_reach_every_reason() -> None:
-    assert {row[2] for row in ROWS} | {JobReason.CREATE_FAILED} == set(JobReason)
+    elsewhere = {JobReason.CREATE_FAILED, JobReason.NAMESPACE_FULL}
+    assert {row[2] for row in ROWS} | elsewhere == set(JobReason)
     decision = decide_jobs(spec_of(), seen(10), NOW)
     assert reason_after(decision, JobOutcome(created=2)) is JobReason.CREATED
     assert reason_after(decision, JobOutcome(created=1, refusals=("quota",))) is JobReason.CREATE_FAILED

@@ -113,6 +113,9 @@ def test_what_can_wake_it(triggers: list[Obj], fields: dict[str, Any], expected:
         (f"{PAUSED}-scale-in", "true", []),
         ("autoscaling.keda.sh/pause", "true", ["unknown-annotation"]),
         ("autoscaling.keda.sh/", "true", ["unknown-annotation"]),
+        ("keda-py.dev/pause-until", "2026-11-27T09:00:00Z", ["unknown-annotation"]),
+        ("keda-py.dev/max-replicas-by-trigger", "a=1", ["unknown-annotation"]),
+        ("keda-py.dev/hours", "office", []),
         ("example.com/paused", "no", []),
     ],
 )

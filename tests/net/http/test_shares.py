@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from keda_py.answers.connections import Connections
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.net.http import HttpClientSpec
 from keda_py.net.http.sockets import Sockets
 from keda_py.operator.process.loops import loop_factory
@@ -76,7 +76,7 @@ async def hanging(http: httpx.AsyncClient, *urls: str) -> AsyncIterator[None]:
     """Let the hostile namespace request all of these at once without an answer."""
 
     async def ask(url: str) -> None:
-        with acting_for("hostile"):
+        with working("hostile"):
             await http.get(url, timeout=1000)
 
     async with asyncio.TaskGroup() as tasks:
@@ -87,7 +87,7 @@ async def hanging(http: httpx.AsyncClient, *urls: str) -> AsyncIterator[None]:
 
 
 async def ask_for(namespace: str, http: httpx.AsyncClient, url: str, seconds: float = SECONDS) -> int:
-    with acting_for(namespace):
+    with working(namespace):
         return (await http.get(url, timeout=seconds)).status_code
 
 
@@ -149,7 +149,7 @@ def test_a_socket_counts_until_its_connection_is_closed(factory: Callable[[], as
             await asyncio.get_running_loop().sock_connect(made, ("127.0.0.1", asked.port))
             _, writer = await asyncio.open_connection(sock=made)
             assert not sockets.keeps
-            with acting_for("shop"):
+            with working("shop"):
                 assert sockets.keeps
             writer.close()
             await writer.wait_closed()

@@ -14,7 +14,7 @@ from yarl import URL
 
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import Connections
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.net.http import HttpClientSpec, Proxies
 from keda_py.net.tls import TlsContexts
 from keda_py.sdk.advanced import TlsSettings
@@ -142,7 +142,7 @@ async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
     async with slow_server(head, body) as url, shared_context(http=spec) as lent, asyncio.TaskGroup() as tasks:
 
         async def ask(seconds: float) -> str:
-            with acting_for("hostile"), pytest.raises(httpx.HTTPError) as refused:
+            with working("hostile"), pytest.raises(httpx.HTTPError) as refused:
                 await lent.http.get(url, timeout=seconds)
             return str(refused.value)
 
@@ -152,7 +152,7 @@ async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
             await ask(0.3)
             == "no room for the answer in time, too many large answers are on their way to hostile at once"
         )
-        with acting_for("shop"):
+        with working("shop"):
             assert len((await lent.http.get(server.url)).content) == 1_048_576
         for one in hostile:
             one.cancel()

@@ -223,6 +223,18 @@ async def test_a_trigger_that_cannot_work_is_warned_of_when_it_is_applied(guarde
         assert warning in line
 
 
+async def test_a_wrong_annotation_of_ours_is_denied_with_its_remedy(guarded: Guarded) -> None:
+    body = scheduled("bounded")
+    body["metadata"]["annotations"] = {"keda-py.dev/paused-until": "2026-11-27"}
+    outcome = await guarded.create(body)
+    assert outcome.code != 0
+    assert "metadata.annotations[keda-py.dev/paused-until]: '2026-11-27' is not a time with its offset" in outcome.err
+    jobs = scaled_job(cron(), name="bounded")
+    jobs["metadata"]["annotations"] = {"keda-py.dev/namespace-max-jobs": "many"}
+    outcome = await guarded.create(jobs)
+    assert '"many" is not a whole number from 1 to 2147483647; write for example "20"' in outcome.err
+
+
 async def test_other_kinds_are_judged_too(guarded: Guarded) -> None:
     twice = await guarded.create(scaled_job({**CRON, "name": "x"}, {**CRON, "name": "x"}))
     assert (

@@ -57,7 +57,7 @@ def greeting(**labels: str) -> Obj:
 async def test_a_kind_is_a_memory_and_three_verbs(world: World) -> None:
     assert world.operator.assembly is not None
     informer = Informer(world.client, InformerSpec(resource=CONFIG_MAPS))
-    controller = Controller(world.operator.assembly.parts, Greetings(world.client, informer), 1, Tenures())
+    controller = Controller(world.operator.assembly.parts.shared, Greetings(world.client, informer), 1, Tenures())
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(informer.run()), tasks.create_task(controller.run())]
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from keda_py.kube.client import KubeClient
+from keda_py.kube.client import KubeClient, RequestLimits
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, Obj
@@ -61,11 +61,13 @@ async def test_few_begin_while_the_requests_of_their_namespace_wait_and_all_do_o
     informer = Informer(world.client, InformerSpec(resource=CONFIG_MAPS, namespaces=(NAMESPACE,)))
     async with (
         serving(server),
-        KubeClient(world.clock, write_kubeconfig(tmp_path / "slow", server.url), share=2) as client,
+        KubeClient(
+            world.clock, write_kubeconfig(tmp_path / "slow", server.url), limits=RequestLimits(share=2)
+        ) as client,
         asyncio.TaskGroup() as tasks,
     ):
         questions = Questions(client, informer)
-        parts = replace(world.operator.assembly.parts, client=client)
+        parts = replace(world.operator.assembly.parts.shared, client=client)
         controller = Controller(parts, questions, 2 * MANY, Tenures())
         running = [tasks.create_task(informer.run())]
         await informer.wait_synced()

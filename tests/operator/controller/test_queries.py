@@ -10,6 +10,7 @@ import pytest
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.state import Remembered
+from keda_py.operator.sharding.tenures import LOST
 from tests.places import ROOT
 
 OPERATOR = ROOT / "keda_py/operator"
@@ -51,7 +52,7 @@ async def test_a_memory_that_is_asked_stays_as_it_is() -> None:
     state = Remembered(resource=SCALED_OBJECTS, key=ObjectKey("ScaledObject", "shop", "orders"), uid="u")
     state.reconciled.follow(version(1))
     state.reconciled.finish(version(1))
-    before = deepcopy(state)
+    before = deepcopy(state, {id(LOST): LOST})
     for live in (version(1), version(2), version(3, generation=2)):
         state.reconciled.matches(live)
         state.reconciled.covers(live)

@@ -26,15 +26,21 @@ class Looks:
     done: list[ObjectKey] = field(default_factory=list)
     passed: list[ObjectKey] = field(default_factory=list)
     passes: set[ObjectKey] = field(default_factory=set)
+    asks: bool = True
+    clock: FakeClock = field(default_factory=lambda: FakeClock(datetime(2026, 11, 20, tzinfo=UTC)))
 
-    def read_ahead(self, key: ObjectKey) -> asyncio.Future[None]:
+    def read_ahead(self, key: ObjectKey) -> asyncio.Future[None] | None:
+        if not self.asks:
+            return None
         self.waits[key] = asyncio.get_running_loop().create_future()
         return self.waits[key]
 
-    def pass_over(self, key: ObjectKey) -> bool:
-        if key in self.passes:
-            self.passed.append(key)
-        return key in self.passes
+    def pass_over(self, key: ObjectKey) -> tuple[float, float] | None:
+        """What is passed over is due again in ten seconds."""
+        if key not in self.passes:
+            return None
+        self.passed.append(key)
+        return self.clock.monotonic() + 10, self.clock.monotonic()
 
     async def work(self, key: ObjectKey) -> None:
         self.done.append(key)
@@ -44,7 +50,7 @@ class Looks:
 async def running(
     work: Callable[[ObjectKey], Awaitable[None]], crowded: Collection[str] = (), looks: Looks | None = None
 ) -> AsyncIterator[tuple[DueQueue, FakeClock]]:
-    clock = FakeClock(datetime(2026, 11, 20, tzinfo=UTC))
+    clock = looks.clock if looks else FakeClock(datetime(2026, 11, 20, tzinfo=UTC))
     hooks = {"read_ahead": looks.read_ahead, "pass_over": looks.pass_over} if looks else {}
     queue = DueQueue(clock, work, is_crowded=lambda namespace: namespace in crowded, **hooks)
     async with asyncio.TaskGroup() as tasks:
@@ -285,6 +291,16 @@ async def test_what_is_passed_over_is_finished_and_comes_again_where_it_was_due_
         looks.waits[A].set_result(None)
         await eventually(lambda: looks.done == [A])
         assert (queue.depth, looks.passed) == (0, [A])
+
+
+async def test_what_is_passed_over_comes_again_when_it_is_due_and_the_clock_goes_on_until_then() -> None:
+    looks = Looks(passes={A}, asks=False)
+    async with running(looks.work, looks=looks) as (queue, clock):
+        queue.add(A)
+        await clock.advance(9)
+        assert looks.passed == [A]
+        await clock.advance(1)
+        assert looks.passed == [A, A]
 
 
 async def test_what_still_waits_for_its_readings_when_work_ends_holds_time_no_longer_and_never_begins() -> None:

@@ -3,9 +3,10 @@
 import asyncio
 from contextlib import AsyncExitStack, closing
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
-from keda_py.operator.controller.workers import Places, Workers
+from keda_py.operator.controller.workers import Workers
 from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.builders import a_namespace, deployment, metrics_api, scaled_object
 from tests.e2e.scene import has_condition
@@ -85,7 +86,7 @@ async def test_a_reconcile_that_is_cancelled_or_fails_gives_back_what_it_had() -
 
 
 async def test_a_place_is_waited_for_in_its_own_namespace_alone_and_whoever_waited_knows() -> None:
-    places, over, waited = Places(COUNT), asyncio.Event(), list[tuple[str, bool]]()
+    places, over, waited = TenantPlaces(COUNT), asyncio.Event(), list[tuple[str, bool]]()
 
     async def have(namespace: str) -> None:
         async with places.one(namespace) as had_to_wait:

@@ -1,6 +1,7 @@
 """What one tenant writes stops neither the operator nor the environments of others, nor the next process."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, date, datetime
@@ -11,6 +12,7 @@ import pytest
 from pydantic import model_validator
 
 from keda_py.answers.bounds import AnswerBounds
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.wire import Wire
 from keda_py.clock import SteppedClock
@@ -26,11 +28,9 @@ from keda_py.operator.environments.known.changes import pause_between
 from keda_py.operator.environments.known.files import MOST_KEPT, Files
 from keda_py.operator.environments.known.manifest_cache import Parsed
 from keda_py.operator.environments.known.override_cache import Overriding
-from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.override_kind import LOOKED_AT_ONCE
 from keda_py.operator.environments.state import EnvironmentMemory
 from tests.builders import calendar, deployment, environment, override, scaling_schedule
-from tests.calls import counted_calls
 from tests.operator.environments.builders import LUNCH, status, until
 from tests.worlds.world import World
 
@@ -93,10 +93,10 @@ async def test_thousands_of_overrides_that_have_ended_cost_little_until_they_go(
     costs = []
     for number in range(5):
         lives[0]["metadata"]["resourceVersion"] = str(10_000 + number)
-        with counted_calls() as calls:
-            await overriding.of_namespace("shop")
-        costs.append(calls.count)
-    assert min(costs) < 10 * len(lives)
+        before = time.process_time()
+        await overriding.of_namespace("shop")
+        costs.append(time.process_time() - before)
+    assert min(costs) < 0.01
 
 
 def test_what_cannot_be_parsed_is_not_tried_again_before_it_changes() -> None:
@@ -224,10 +224,10 @@ async def test_a_file_that_is_hard_to_read_costs_the_loop_nothing(files: Files) 
     await files.holidays("shop", ICS, TODAY, "UTC", "a")  # starts the process
     text = ics_of(100, "RRULE:FREQ=DAILY;COUNT=4000;BYMONTHDAY=31;BYDAY=MO,TU,WE,TH,FR,SA,SU")
     text = text.replace(b"DATE:20261124", b"DATE:20170131")
-    with counted_calls() as calls:
-        found = await files.holidays("shop", text, TODAY, "UTC", "a")
+    before = time.thread_time()
+    found = await files.holidays("shop", text, TODAY, "UTC", "a")
     assert date(2027, 8, 31) in found
-    assert calls.count < 3_000, "another process reads it"
+    assert time.thread_time() - before < 0.1  # reading it takes five times as long
 
 
 async def test_a_file_that_takes_too_long_is_refused_and_not_read_again(files: Files) -> None:
@@ -322,7 +322,7 @@ async def test_of_a_crowd_of_overrides_the_oldest_are_read_whatever_comes_and_go
 
 
 async def test_of_a_crowd_that_comes_at_once_a_few_of_each_namespace_have_a_turn() -> None:
-    turns, working, most = Turns(LOOKED_AT_ONCE), Counter[str](), Counter[str]()
+    turns, working, most = TenantPlaces(LOOKED_AT_ONCE), Counter[str](), Counter[str]()
 
     async def write(namespace: str) -> None:
         async with turns.turn(namespace):

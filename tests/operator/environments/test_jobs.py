@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from keda_py.kube.resources import CALENDARS, CRON_JOBS
+from keda_py.kube.resources import CALENDARS, CRON_JOBS, ENVIRONMENTS
 from tests.builders import calendar, cron_job, environment
 from tests.worlds.world import World
 
@@ -48,3 +48,41 @@ async def test_what_admission_has_told_already_is_no_event(world: World) -> None
     await world.create(cron_job("night", "0 3 * * *"), environment(calendar=_hours("08:00", "18:00")))
     await world.seconds(120)
     assert _told(world) == []
+
+
+async def test_what_changed_while_no_operator_ran_is_told_once_and_not_by_each_restart(world: World) -> None:
+    office = {"calendarRef": {"name": "office"}}
+    await world.create(calendar(**_hours("08:00", "20:00")), cron_job("backup", "0 19 * * *"), environment(**office))
+    await world.seconds(60)
+    await world.operator.stop()
+    await world.patch(CALENDARS, {"spec": _hours("08:00", "18:00")}, "office")
+    await world.create(cron_job("night", "0 3 * * *"))
+    for _ in range(3):
+        await world.operator.start()
+        await world.seconds(60)
+        assert sorted(note.partition(":")[0] for note in _told(world)) == ["CronJob/backup", "CronJob/night"]
+        await world.operator.stop()
+
+
+async def test_an_environment_that_was_applied_while_no_operator_ran_is_told_of_its_jobs(world: World) -> None:
+    """Admission is the operator's, so that nothing has judged it."""
+    await world.operator.stop()
+    await world.create(cron_job("night", "0 3 * * *"), environment(calendar=_hours("08:00", "18:00")))
+    await world.seconds(10)
+    await world.operator.start()
+    await world.seconds(60)
+    assert [note.partition(":")[0] for note in _told(world)] == ["CronJob/night"]
+
+
+async def test_a_hundred_jobs_that_never_run_are_told_in_few_notes_and_not_again(world: World) -> None:
+    await world.create(environment(calendar=_hours("08:00", "18:00")))
+    await world.seconds(60)
+    await world.create(*(cron_job(f"night-{number}", "0 3 * * *") for number in range(104)))
+    await world.seconds(300)
+    known = len(_told(world))
+    assert 0 < known <= 60
+    assert len(world.get(ENVIRONMENTS, "dev")["status"]["jobsNeverRun"]) == 100
+    await world.operator.stop()
+    await world.operator.start()
+    await world.seconds(60)
+    assert len(_told(world)) == known

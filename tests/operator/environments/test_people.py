@@ -15,6 +15,7 @@ from keda_py.explanation.night import night_lines, night_of
 from keda_py.explanation.overview import line_of
 from keda_py.explanation.page import print_explanation
 from keda_py.explanation.requests import ask_insight, named
+from keda_py.explanation.rulers import NONE
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
 from keda_py.telemetry.page import MetricsPage
 from keda_py.terminal.times import Times
@@ -73,7 +74,12 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     await world.create(calendar(**BREAK), environment(calendarRef={"name": "office"}))
     await until(world, 20, "12:33")
     ruler = "asleep by environment dev until 2026-11-20T13:30:00Z (Calendar office)"
-    assert world.status()["kedaPy"] == {"reason": "Paused", "since": "2026-11-20T12:30:00Z", "ruledBy": ruler}
+    assert world.status()["kedaPy"] == {
+        "reason": "Paused",
+        "since": "2026-11-20T12:30:00Z",
+        "nextChange": "2026-11-20T13:30:00Z",
+        "ruledBy": ruler,
+    }
     assert world.message("Paused") == f"ScaledObject is paused: {ruler}"
     insight = await ask_insight(world.client, named("default/app", ""))
     assert insight["ruledBy"] == ruler
@@ -82,13 +88,15 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     ]
     (slept,) = [one for one in world.status()["kedaPyHistory"] if one["reason"] == "Paused"]
     assert (slept["replicas"], slept["notes"]) == ({"before": 2, "after": 0}, [ruler])  # this outlives the process
-    night = night_of([world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), world.clock.now())
+    night = night_of(
+        [world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), Times(now=world.clock.now()), NONE
+    )
     assert any(ruler.partition(" until")[0] in line for line in night_lines(night))
     print_explanation(insight)
     page = capsys.readouterr().out
     assert page.startswith("default/app: asleep by environment dev until 13:30 UTC (Calendar office);")
     assert "annotation" not in page
-    text = (await MetricsPage(world.operator.assembly.parts.instruments).render()).decode()
+    text = (await MetricsPage(world.operator.assembly.parts.shared.instruments).render()).decode()
     assert 'keda_scaled_object_paused{namespace="default",scaledObject="app"} 0.0' in text
     line = line_of(world.get(SCALED_OBJECTS), Times(now=world.clock.now()))
     assert (line.state, line.why) == (
@@ -114,7 +122,9 @@ async def test_explain_says_that_it_woke_with_its_environment_and_the_status_kee
     page = capsys.readouterr().out
     assert "woke with environment dev: hours every day 13:30-14:00" in page
     assert "annotation" not in page
-    night = night_of([world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), world.clock.now())
+    night = night_of(
+        [world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), Times(now=world.clock.now()), NONE
+    )
     assert any("woke with environment dev" in line for line in night_lines(night))
 
 
@@ -169,7 +179,7 @@ def test_a_kind_that_cannot_be_explained_is_refused_with_those_that_can() -> Non
 
 
 async def test_a_night_is_told_in_numbers(world: World) -> None:
-    registry = world.operator.assembly.parts.instruments.registry
+    registry = world.operator.assembly.parts.shared.instruments.registry
     labels = {"namespace": "default", "environment": "dev"}
     saved = {"namespace": "default", "kind": "Deployment", "name": "web"}
 

@@ -33,6 +33,7 @@ async def test_it_sleeps_though_its_trigger_is_active_and_wakes_afterwards(world
         "Scaling is not performed: asleep by environment dev until 2026-11-20T12:10:00Z (its own hours)",
     )
     assert world.full_condition("Ready") == ("True", "ScaledObjectReady", "ScaledObject is paused")
+    assert world.status()["kedaPy"]["nextChange"] == "2026-11-20T12:10:00Z"
     assert (status(world)["phase"], status(world)["ready"]) == ("Asleep", "0/1")
     await until(world, 20, "12:12")
     assert world.replicas() >= 1

@@ -122,6 +122,14 @@ def test_what_is_wrong_is_told_before_that_it_is_paused() -> None:
     )
 
 
+def test_the_end_of_a_pause_is_told() -> None:
+    conditions = [{"type": "Paused", "status": "True", "message": "ScaledObject is paused: until 2026-11-20T07:00:00Z"}]
+    assert headline({"conditions": conditions, "now": {}}, Times(now=datetime(2026, 11, 20, tzinfo=UTC))) == (
+        "paused by annotation keda-py.dev/paused-until, until 07:00 UTC; "
+        "nothing is read and nothing is scaled until then"
+    )
+
+
 def page(width: int, manifest: dict[str, Any] | None = None) -> list[str]:
     trigger = {"metric": "s0-metric-api-value", "active": False, "error": f"cannot connect to {ADDRESS}"}
     entry = {"time": LATER, "reason": "TriggersFail", "triggers": [trigger], "replicas": {"before": 1, "after": 1}}

@@ -142,7 +142,7 @@ async def test_of_an_object_that_is_gone_nothing_is_told(slept: World) -> None:
     code, text = await explain(slept, "default/app")
     assert (code, "there is no ScaledObject 'app' in namespace 'default'" in text) == (1, True)
     assert slept.operator.assembly is not None
-    assert len(slept.operator.assembly.parts.record) == 0
+    assert len(slept.operator.assembly.parts.shared.record) == 0
 
 
 async def test_without_the_api_service_explain_names_the_remedy(quiet_world: World) -> None:

@@ -151,6 +151,36 @@ def test_an_annotation_that_prevents_it_is_named(annotation: str, replicas: int,
     assert told(manifest, AFTERNOON, replicas, [queue()])[0] == sentence
 
 
+def annotated(*triggers: dict[str, Any], **annotations: str) -> dict[str, Any]:
+    manifest = cooling(*triggers)
+    manifest["metadata"]["annotations"] = {
+        f"keda-py.dev/{key.replace('_', '-')}": text for key, text in annotations.items()
+    }
+    return manifest
+
+
+@pytest.mark.parametrize(
+    ("manifest", "replicas", "triggers", "reason", "sentence"),
+    [
+        (annotated(QUEUE, cooldown="after-scale-in"), 3, [queue()], "ScalingIn", "sleeps 5 min after its HPA has scaled it in to 1"),
+        (
+            annotated(QUEUE, cooldown="after-scale-in"), 3, [queue(active=True)], "Active",
+            f"sleeps once {JOBS} has had nothing to do, and its HPA has scaled it in, for 5 min",
+        ),
+        (annotated(OFFICE, QUEUE, active_when="all"), 0, [window(active=True), queue()], "Inactive", "wakes as soon as all of its triggers are active"),
+        (
+            annotated(OFFICE, QUEUE, active_when="all"), 2, [window(active=True), queue(active=True)], "Active",
+            "sleeps once one of its triggers has not been active for 5 min",
+        ),
+        (annotated(QUEUE, paused_until="2026-11-20T05:00:00Z"), 0, [queue()], "Inactive", f"wakes as soon as {JOBS} is active"),
+    ],
+)  # fmt: skip
+def test_the_own_annotations_are_part_of_what_is_said(
+    manifest: dict[str, Any], replicas: int, triggers: list[dict[str, Any]], reason: str, sentence: str
+) -> None:
+    assert told(manifest, AFTERNOON, replicas, triggers, reason=reason)[0] == sentence
+
+
 def test_a_cooldown_is_told_to_the_second() -> None:
     now = EVENING + timedelta(seconds=17)
     first, *_ = told(cooling(QUEUE), now, 1, [queue()], reason="CoolingDown", cooldownLeftSeconds=63, nextChange="x")

@@ -126,6 +126,20 @@ async def test_one_that_waits_no_longer_gives_its_turn_on() -> None:
     assert not lane.locked()
 
 
+async def test_a_turn_that_comes_in_the_moment_of_a_cancellation_goes_to_the_next() -> None:
+    lane = Lane()
+    await lane.acquire("a")
+    async with asyncio.TaskGroup() as tasks:
+        gone, last = (tasks.create_task(lane.acquire(name)) for name in ("b", "c"))
+        await turns()
+        gone.cancel()
+        lane.release()  # the one that is cancelled has not heard of it yet
+        await last
+    assert lane.locked()
+    lane.release()
+    assert not lane.locked()
+
+
 def _forged(number: int) -> Obj:
     held = {"deaths": 1, "generation": 1, "until": "2099-01-01T00:00:00Z"}
     metadata = {"namespace": "evil", "name": f"x{number}", "uid": f"u{number}", "generation": 1}

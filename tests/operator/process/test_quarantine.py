@@ -200,7 +200,7 @@ async def test_what_was_held_back_is_not_read_together_with_others_for_an_hour(l
     await lives.died("app")
     await world.seconds(35)
     assert world.operator.assembly is not None
-    built = world.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", "app"))
+    built = world.operator.assembly.parts.shared.readings.built(ObjectKey("ScaledObject", "default", "app"))
     assert built is not None
     assert built.is_read_alone
     await world.seconds(3700)

@@ -41,7 +41,7 @@ class Books:
         return await self.ledger.create(self.state, replace(spec, job={**spec.job, **job}), count)
 
     def tally(self) -> Tally:
-        return self.ledger.tally(self.state, ())
+        return self.ledger.tally(self.state, build_job_spec(parse_object(ScaledJob, MANIFEST)))
 
     async def stored(self) -> set[str]:
         return {job["metadata"]["name"] for job in await self.world.client.list(JOBS, "default")}

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from keda_py.operator.controller.workers import Places
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.operator.scaled_objects.look import ScaleLoop
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.waiting import eventually, turns
@@ -21,7 +21,7 @@ async def test_after_a_long_wait_for_a_place_the_source_is_asked_again(
     asked_of = world.server
     assert asked_of is not None
     parts, (state,) = world.operator.assembly.parts, world.operator.assembly.scaled_objects.states.values()
-    places = Places(1)
+    places = TenantPlaces(1)
     loop = ScaleLoop(parts, places)
     world.jobs(3)
     before = len(asked_of.asked)

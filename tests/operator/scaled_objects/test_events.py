@@ -72,12 +72,12 @@ async def test_no_event_is_written_into_a_namespace_that_goes_away(world: World)
         body["metadata"]["namespace"] = "team"
         await world.client.create(resource, body)
     await world.seconds(1)
-    refused = world.operator.assembly.parts.events.dropped if world.operator.assembly else -1
+    refused = world.operator.assembly.parts.shared.events.dropped if world.operator.assembly else -1
     await world.client.delete(NAMESPACES.named("", "team"))
     await world.seconds(2)
     assert world.all(EVENTS, "team") == []
     assert world.operator.assembly is not None
-    assert world.operator.assembly.parts.events.dropped == refused == 0
+    assert world.operator.assembly.parts.shared.events.dropped == refused == 0
 
 
 async def allow(world: World, rules: list[Any]) -> None:

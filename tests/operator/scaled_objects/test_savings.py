@@ -89,7 +89,7 @@ async def test_where_the_hpa_moves_counts_they_are_written_once_in_six_hours_and
     await world.operator.start()
     await world.seconds(10 * STEP)
     labels = {"namespace": "default", "kind": "ScaledObject", "name": "app"}
-    used = world.operator.assembly.parts.instruments.registry.get_sample_value("keda_py_replica_seconds", labels)
+    used = world.operator.assembly.parts.shared.instruments.registry.get_sample_value("keda_py_replica_seconds", labels)
     expected = (2 * 8 + 4 * 16 + 3 * 24 + 4 * 32 + 4 * (130 + 20 + 10)) * STEP
     assert used == pytest.approx(expected, abs=4 * 4 * 5 * STEP)  # a poll at each change
 

@@ -57,7 +57,7 @@ async def test_what_is_told_of_the_last_look_and_of_sleep_goes_on_while_nothing_
     await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL))
     await _idle(world)
     assert world.operator.assembly is not None
-    instruments, record = world.operator.assembly.parts.instruments, world.operator.assembly.parts.record
+    instruments, record = world.operator.assembly.parts.shared.instruments, world.operator.assembly.parts.shared.record
 
     def saved() -> float:
         labels = {"namespace": "default", "kind": "ScaledObject", "name": "app"}
@@ -90,7 +90,7 @@ async def test_whatever_a_look_was_made_of_has_to_be_the_same_for_the_next_to_co
     await _idle(world)
     assert world.operator.assembly is not None
     parts, (state,) = world.operator.assembly.parts, world.operator.assembly.scaled_objects.states.values()
-    seen, snapshot, spec = await parts.readings.poll(state.key), state.snapshot, state.spec
+    seen, snapshot, spec = await parts.shared.readings.poll(state.key), state.snapshot, state.spec
     assert seen is not None
     assert snapshot is not None
     assert spec is not None
@@ -101,14 +101,14 @@ async def test_whatever_a_look_was_made_of_has_to_be_the_same_for_the_next_to_co
         "a status written by another": {"stored": dict(state.stored)},
         "a status that is still to be written": {"staged": {"health": {}}},
         "a reason that is held back": {"reason_fields": {}},
-        "five minutes": {"snapshot": replace(snapshot, until=parts.clock.monotonic())},
+        "five minutes": {"snapshot": replace(snapshot, until=parts.shared.clock.monotonic())},
         "another version of the workload": {"snapshot": replace(snapshot, inputs=(*others, {**workload}, hpa))},
         "a count of our own that is on its way": {"written": (1, 0)},
         "an HPA that has gone": {"snapshot": replace(snapshot, inputs=(*others, workload, {}))},
         "another reading": {"snapshot": replace(snapshot, outcomes=(Reading(value=1.0, active=True),))},
         "failures that are counted": {"snapshot": replace(snapshot, health={"s0-app": FallbackState(failures=1)})},
     }
-    fast_path, now = FastPath(parts, ScaledObjects(parts), {}), parts.clock.monotonic()
+    fast_path, now = FastPath(parts.shared, ScaledObjects(parts), {}), parts.shared.clock.monotonic()
     assert fast_path.same_round(state, snapshot, now) == seen
     changed = {what: replace(state, **change) for what, change in changes.items()}
     same = [what for what, one in changed.items() if one.snapshot and fast_path.same_round(one, one.snapshot, now)]

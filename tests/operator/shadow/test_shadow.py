@@ -54,7 +54,7 @@ def matters(shadow: Shadow) -> list[Matter]:
 
 def methods(shadow: Shadow) -> set[str]:
     """Return the method of every request that it sent to the API server."""
-    samples = (one for family in shadow.parts.instruments.registry.collect() for one in family.samples)
+    samples = (one for family in shadow.parts.shared.instruments.registry.collect() for one in family.samples)
     return {one.labels["method"] for one in samples if "method" in one.labels}
 
 

@@ -5,12 +5,14 @@ from typing import Any, cast
 
 import pytest
 
+from keda_py.clock import FakeClock
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import Unavailable
 from keda_py.kube.resources import ENVIRONMENTS
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.kind import Environments
 from keda_py.operator.environments.state import EnvironmentMemory
+from keda_py.testing import A_SATURDAY
 from tests.builders import environment
 
 
@@ -19,9 +21,10 @@ class Watched:
 
     def __init__(self, *, leads: bool) -> None:
         self.told: list[str] = []
-        self.environments = self.caches = self.events = self.status = self
+        self.shared = self.environments = self.caches = self.events = self.status = self
         self.cluster = self.owners = SimpleNamespace(hpas=None)
         self.acts = lambda: leads
+        self.clock = FakeClock(A_SATURDAY)
 
     async def wait_members(self) -> None:
         raise Unavailable("the watch is down")

@@ -13,7 +13,7 @@ from tests.waiting import eventually
 
 CREW = size(3, 2)
 PAUSED = "autoscaling.keda.sh/paused-replicas"
-TAKEN_OVER = 60.0
+TAKEN_OVER = 10.0
 """Seconds until each object of a replica that says nothing any more is scaled by another one."""
 
 

@@ -14,7 +14,7 @@ CALM_SECONDS = 0.5
 
 def shown(replica: Replica) -> set[str]:
     """Of which ScaledObjects a replica's metrics tell what they saved."""
-    families = parts(replica).parts.instruments.registry.collect()
+    families = parts(replica).parts.shared.instruments.registry.collect()
     samples = (sample for family in families if family.name == "keda_py_replica_seconds" for sample in family.samples)
     return {sample.labels["name"] for sample in samples}
 
@@ -41,7 +41,7 @@ async def test_each_has_a_share_and_any_answers_any_question(replicas: Replicas)
             status, insight = await replica.get(path)
             owner = next(one for one in crew if name in owned(one))
             assert (status, insight["decidedBy"]) == (200, owner.name)
-    pages = [parts(replica).parts.instruments for replica in crew]
+    pages = [parts(replica).parts.shared.instruments for replica in crew]
     for page in pages:
         page.process.sample()
     ours = [page.registry.get_sample_value("keda_py_shards_objects", {"type": "scaledobject"}) for page in pages]

@@ -1,7 +1,8 @@
 """A write carries its object's tenure: once that has ended it is not sent, whatever is ours by then."""
 
+from keda_py.answers.work_context import working
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.operator.sharding.tenures import Tenure, Tenures, may_write, sending, working_under
+from keda_py.operator.sharding.tenures import Tenure, Tenures, may_write, sending
 
 KEY = ObjectKey("ScaledObject", "shop", "web")
 
@@ -19,20 +20,18 @@ class Share:
         self.tenures.review()
 
     def begin(self) -> Tenure:
-        tenure = self.tenures.begin(KEY)
-        assert tenure is not None
-        return tenure
+        return self.tenures.begin(KEY)
 
 
 def test_there_is_no_tenure_of_what_is_anothers() -> None:
     share = Share()
     share.give()
-    assert share.tenures.begin(KEY) is None
+    assert share.begin().ended
 
 
 def test_a_write_is_sent_while_its_tenure_lasts_and_we_may_write_at_all() -> None:
     share = Share()
-    with working_under(share.begin()):
+    with working(tenure=share.begin()):
         assert may_write(lambda: False)
         share.live = False
         assert not may_write(lambda: True)
@@ -43,11 +42,11 @@ def test_what_was_lost_and_won_again_in_between_has_another_tenure() -> None:
     before = share.begin()
     share.give()
     share.give(KEY)
-    with working_under(before):
+    with working(tenure=before):
         assert not may_write(lambda: True)
     after = share.begin()
     assert after.epoch > before.epoch  # what another replica did in between is to be seen first
-    with working_under(after):
+    with working(tenure=after):
         assert may_write(lambda: False)
 
 
@@ -58,7 +57,7 @@ def test_a_write_about_nothing_that_is_shared_out_is_the_leaders() -> None:
 
 def test_it_is_quiet_again_when_the_last_write_of_an_ended_tenure_has_ended() -> None:
     share = Share()
-    with working_under(share.begin()), sending():
+    with working(tenure=share.begin()), sending():
         assert share.tenures.is_quiet()
         with sending():
             share.give()

@@ -62,7 +62,7 @@ async def test_what_changes_meanwhile_reaches_the_scalers_of_a_replica_that_does
     async def is_followed() -> bool:
         return await follower.value(METRIC) == "3"
 
-    await eventually(is_followed)
+    await eventually(is_followed, 2.0)
 
 
 async def test_a_holder_that_accepts_and_says_nothing_delays_no_more_than_one_question(replicas: Replicas) -> None:

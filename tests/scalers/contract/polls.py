@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from yarl import URL
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.clock import SystemClock
 from keda_py.core.metric_specs import ExternalMetric
 from keda_py.errors import ConfigError, ScalerError
@@ -77,7 +77,7 @@ async def poll(sample: Sample, address: Address, lent: SharedContext, papers: Pa
         stack.push_async_callback(context.aclose)
         began, limit = loop.time(), context.http_timeout
         error, held = "", 0
-        with acting_for(context.namespace):
+        with working(context.namespace):
             try:
                 scaler = build(trigger, context)
                 stack.push_async_callback(scaler.aclose)

@@ -33,7 +33,9 @@ from tests.waiting import eventually
 
 TIMEOUT = 0.3
 MARGIN = 0.1
-"""Seconds of the loop's time that an error may take to be told."""
+"""Seconds of the loop's time beyond which an error is late."""
+CLOSED_WITHIN = 30.0
+"""Seconds for what is closed to be gone: gRPC gives up an attempt to connect after as long as a question may take."""
 SAMPLES = samples()
 REFUSED, HANGING = "port closed", ("never accepts", "never answers", "TLS asked, nothing comes")
 NO_ANSWER = ("no answer", "no complete answer", "in time", "timed out", "timeout", "cannot be reached in")
@@ -108,7 +110,7 @@ async def test_a_server_that_keeps_to_no_protocol_is_an_error_that_leaves_nothin
     else:
         found = await asyncio.gather(*(_problems(called, sample, papers, monkeypatch) for called in cases))
     assert {called: problems for called, problems in zip(cases, found, strict=True) if problems} == {}
-    await eventually(lambda: asyncio.all_tasks() <= before)
+    await eventually(lambda: asyncio.all_tasks() <= before, CLOSED_WITHIN)
 
 
 async def _problems(called: str, sample: Sample, papers: Papers, environment: pytest.MonkeyPatch) -> list[str]:
@@ -119,7 +121,7 @@ async def _problems(called: str, sample: Sample, papers: Papers, environment: py
         async with lending(papers, TIMEOUT, address.proxy) as lent:
             outcome = await poll(asking, address, lent, papers)
             try:
-                await eventually(lambda: not server.open_now and not lent.connections.held)
+                await eventually(lambda: not server.open_now and not lent.connections.held, CLOSED_WITHIN)
             except AssertionError:
                 left = f"{len(server.open_now)} connections and {lent.connections.held} places"
                 return [f"{left} are left: {outcome.error}"]

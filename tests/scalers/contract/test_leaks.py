@@ -18,6 +18,7 @@ from tests.waiting import eventually
 SAMPLES = samples()
 TIMEOUT = 0.3
 AT_ONCE = 20
+CLOSED_WITHIN = 30.0
 POLLS: Mapping[str, int] = {
     "prometheus": 1000,
     "redis": 400,
@@ -66,7 +67,7 @@ async def test_polls_of_a_server_that_refuses_or_cuts_leave_nothing(name: str, p
 
         objects, tasks, descriptors = await ask(2 * AT_ONCE), len(asyncio.all_tasks()), _descriptors()
         assert await ask(size(POLLS[name], SOME_DOZENS)) - objects == Counter()
-        await eventually(lambda: len(asyncio.all_tasks()) <= tasks and _descriptors() <= descriptors)
+        await eventually(lambda: len(asyncio.all_tasks()) <= tasks and _descriptors() <= descriptors, CLOSED_WITHIN)
 
 
 def _descriptors() -> int:

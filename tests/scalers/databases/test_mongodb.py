@@ -18,7 +18,7 @@ from bson.regex import Regex
 from pymongo import AsyncMongoClient
 
 from keda_py.answers.connections import Connections
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.http import HttpClientSpec
 from keda_py.sdk.registry import build
@@ -105,7 +105,7 @@ def test_values_of_extended_json_are_those_of_bson(query: str, read: dict[str, o
 async def test_forty_counts_at_once_wait_for_their_turn_and_not_for_their_time_out(
     bench: Bench, server: Restartable, admin: Any
 ) -> None:
-    scalers = [await bench.opened("mongodb", on(), auth=at(server), timeout=5) for _ in range(40)]
+    scalers = [await bench.opened("mongodb", on(), auth=at(server), timeout=1) for _ in range(40)]
     assert [one.value for one in await asyncio.gather(*(scaler.read() for scaler in scalers))] == [0] * 40
     assert bench.lent.connections.held <= 8 + 1
 
@@ -243,13 +243,13 @@ async def test_a_server_that_says_too_much_is_refused(bench: Bench, hello: dict[
         options = "?replicaSet=rs" if "hosts" in hello else ""
         place = f"mongodb://127.0.0.1:{server.sockets[0].getsockname()[1]}/{options}"
         with pytest.raises(ScalerError, match=message):
-            await bench.opened("mongodb", on(), auth={"connectionString": place}, timeout=1)
+            await bench.opened("mongodb", on(), auth={"connectionString": place}, timeout=0.3)
 
 
 async def test_a_count_of_64_bits_is_one(bench: Bench) -> None:
     async with await asyncio.start_server(_replies(PRIMARY, {"n": Int64(2**40)}), "127.0.0.1", 0) as server:
         place = f"mongodb://127.0.0.1:{server.sockets[0].getsockname()[1]}/?directConnection=true"
-        scaler = await bench.opened("mongodb", on(), auth={"connectionString": place}, timeout=10)
+        scaler = await bench.opened("mongodb", on(), auth={"connectionString": place}, timeout=2)
         assert (await scaler.read()).value == 2**40
 
 
@@ -257,7 +257,7 @@ async def test_a_count_of_64_bits_is_one(bench: Bench) -> None:
 async def test_a_count_that_is_none_is_an_error(bench: Bench, count: dict[str, Any]) -> None:
     async with await asyncio.start_server(_replies(PRIMARY, count), "127.0.0.1", 0) as server:
         place = f"mongodb://127.0.0.1:{server.sockets[0].getsockname()[1]}/?directConnection=true"
-        scaler = await bench.opened("mongodb", on(), auth={"connectionString": place}, timeout=10)
+        scaler = await bench.opened("mongodb", on(), auth={"connectionString": place}, timeout=2)
         with pytest.raises(ScalerError, match="mongodb cannot count shop.jobs"):
             await scaler.read()
 
@@ -367,7 +367,7 @@ async def test_members_that_a_server_names_are_connections_of_the_namespaces_sha
         context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
         trigger = trigger_of("mongodb", on(), auth={"connectionString": f"mongodb://{members}/?replicaSet=rs"})
         scaler = build(trigger, context)
-        with acting_for("shop"), pytest.raises(ScalerError, match="mongodb cannot be reached"):
+        with working("shop"), pytest.raises(ScalerError, match="mongodb cannot be reached"):
             await scaler.open()
         await context.aclose()
         assert here.done()

@@ -51,6 +51,6 @@ def test_what_may_change_its_session_is_not(query: str) -> None:
 
 
 def test_a_query_of_any_length_is_looked_through_in_little_time() -> None:
-    with within():
-        is_plain("SELECT " + "a(" * 40_000)
-        is_plain("SELECT " + "'" * 1_000_000)
+    with within(0.1):
+        is_plain("SELECT " + "a(" * 4_000)
+        is_plain("SELECT " + "'" * 100_000)

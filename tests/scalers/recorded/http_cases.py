@@ -18,14 +18,13 @@ from typing import Any, TypeVar
 import pytest
 from yarl import URL
 
-from keda_py.answers.tenants import acting_for
+from keda_py.answers.work_context import working
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.clock import FakeClock
-from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.metric_names import NamedMetric, name_metrics
 from keda_py.core.spec import build_spec
-from keda_py.core.values.quantity import LARGEST_MILLI, to_milli
+from keda_py.core.values.quantity import LARGEST_MILLI, target_milli, to_milli
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.http import HttpClientSpec
 from keda_py.net.proxies import Proxies
@@ -139,7 +138,7 @@ class HttpCase:
         )
         trigger = trigger_of(self.type, given.get("metadata", {}), env=given.get("env"), auth=given.get("auth"))
         played, scaler = Played(), None
-        with acting_for(context.namespace):
+        with working(context.namespace):
             try:
                 scaler = await guard(_built(trigger, context), context.http_timeout, what=_PLAY)
                 metrics = await self._opened(scaler, context, played)

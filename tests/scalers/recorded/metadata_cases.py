@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.metric_names import MetricSet, name_metrics
 from keda_py.core.metric_specs import ResourceMetric
 from keda_py.core.spec import build_spec
-from keda_py.core.values.quantity import parse_milli
+from keda_py.core.values.quantity import parse_milli, target_milli
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.advanced import PodIdentity
 from keda_py.sdk.context import EngineContext, SharedContext

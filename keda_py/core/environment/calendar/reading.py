@@ -11,7 +11,7 @@ from keda_py.apis.environments.calendar import CalendarException, CalendarSpec, 
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar, DaySpan, ExceptionDay, join_spans
 from keda_py.core.environment.calendar.days import DAY, MOST_DAYS, WEEKDAYS, parse_dates, parse_minute, parse_weekdays
-from keda_py.core.mistakes import Mistakes
+from keda_py.core.values.mistakes import Mistakes
 from keda_py.errors import ConfigError
 
 Holidays = Mapping[date, str]

@@ -18,8 +18,8 @@ TOO_MANY = (
     f"there are more than {MOST_MEMBERS} members, which is the most of one Environment, so none is put to sleep; "
     "choose fewer by spec.selector or spec.exclude, and the others in an Environment of their own"
 )
+# Instants that are asked about for the next change; a bound on what one decision costs.
 _MOST_STEPS = 20
-"""Instants that are asked about for the next change; a bound on what one decision costs."""
 
 
 class GoalReason(StrEnum):

@@ -29,8 +29,9 @@ class Writer(StrEnum):
 
 
 OUR_MANAGER = "keda-py"
+# A count written by the HPA controller counts as ours: the HPA was not deleted or stopped yet, so the write is tried
+# again.
 _AUTOSCALER = "kube-controller-manager"
-"""An HPA that has not been deleted or stopped yet: as if we had written it, so try again."""
 _CONTROLLERS = (
     "argocd",
     "argo",

@@ -16,8 +16,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from keda_py.apis.environments.environment import EnvironmentStatus, MemberStatus, TransitionStatus, WakeStatus
-from keda_py.core.values.durations import parse_optional_time, parse_time
-from keda_py.core.values.times import write_time
+from keda_py.core.values.times import parse_optional_time, parse_time, write_time
 from keda_py.errors import ConfigError
 
 

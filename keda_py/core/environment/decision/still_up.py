@@ -16,8 +16,8 @@ from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.values.durations import in_words as length_in_words
 from keda_py.core.values.times import write_time
 
+# Members that a status lists, which also has to remember the counts of a thousand.
 MOST_LISTED = 50
-"""Members that a status lists, which also has to remember the counts of a thousand."""
 _LONGEST_ERROR, _MOST_NAMED = 200, 5
 OVERRIDDEN = "Override"
 """The reason of a member that an Override rules."""

@@ -13,12 +13,12 @@ from keda_py.apis.scaled_object import Fallback
 from keda_py.core.environment.decision.members import Overlay, OverlayAsleep, OverlayHold, OverlayReplicas
 from keda_py.core.environment.overrides import OverrideState, Ruling
 from keda_py.core.spec import ScalingSpec
-from keda_py.core.values.pause import LARGEST_INT32, PAUSED, PAUSED_REPLICAS, PauseSpec, parse_bool_annotation
+from keda_py.core.values.pause import LARGEST_INT32, PauseSpec
 
 _NO_TIME = timedelta(0)
+# A source that cannot be read keeps nothing awake: the decision goes to 0 under a fallback of 0, and as it never
+# begins, the trigger never counts as active for it.
 TO_ZERO = Fallback(failure_threshold=LARGEST_INT32, replicas=0)
-"""A source that cannot be read keeps nothing awake: the decision goes to 0 under a fallback of 0, and as it never
-begins, the trigger never counts as active for it."""
 
 
 def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
@@ -33,7 +33,7 @@ def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
             return hold_at(spec, 0)
         case OverlayAsleep():
             woken = replace(spec, declared_min=0, idle_replicas=None, force_activation=False, fallback=TO_ZERO)
-            return replace(woken, cooldown=_NO_TIME, initial_cooldown=_NO_TIME)
+            return replace(woken, cooldown=_NO_TIME, initial_cooldown=_NO_TIME, after_scale_in=False)
         case OverlayHold():
             return replace(spec, pause=PauseSpec(paused=True))
         case OverlayReplicas():
@@ -42,14 +42,14 @@ def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
             assert_never(overlay)
 
 
-def ruled(spec: ScalingSpec, under: ScalingSpec, because: str, active_reason: str = "") -> ScalingSpec:
-    """Name in the spec `under` an overlay what rules it; `spec` itself if nothing was laid over it."""
+def ruled(spec: ScalingSpec, under: ScalingSpec, because: str, active_reason: str = "", until: str = "") -> ScalingSpec:
+    """Name in the spec `under` an overlay what rules it, and until when; `spec` itself if nothing was laid over it."""
     if under is spec:
         return spec
     pause = under.pause
     if pause.stopped:
         pause = replace(pause, because=because, active_reason=active_reason)
-    return replace(under, ruled_by=because, pause=pause)
+    return replace(under, ruled_by=because, ruled_until=until, pause=pause)
 
 
 def hold_at(spec: ScalingSpec, replicas: int) -> ScalingSpec:
@@ -68,7 +68,7 @@ def exactly(spec: ScalingSpec, replicas: int) -> ScalingSpec:
 
 def paused_by_owner(spec: ScalingSpec) -> bool:
     """Return whether its own annotations stop it, whatever lies over it."""
-    return PAUSED_REPLICAS in spec.annotations or parse_bool_annotation(spec.annotations, PAUSED)
+    return spec.paused_by_owner
 
 
 def overlay_of(verdict: Ruling) -> Overlay | None:

@@ -6,12 +6,12 @@ budget is expr-lang's own (1e6 elements); the others are ours and far beyond wha
 
 from keda_py.errors import KedaPyError
 
+# Characters of a formula; it is compiled on the operator's loop, in 20 ms at most.
 MAX_LENGTH = 2_000
-"""Characters of a formula; it is compiled on the operator's loop, in 20 ms at most."""
 MAX_DEPTH = 60
 """Brackets, calls and operators inside each other, in the text and in values built by it."""
+# Operations of one evaluation, at each poll; 10 ms at most.
 MAX_STEPS = 20_000
-"""Operations of one evaluation, at each poll; 10 ms at most."""
 MAX_ELEMENTS = 1_000_000
 """Array elements and characters of text made during one evaluation."""
 MAX_PATTERN = 1_000

@@ -65,14 +65,14 @@ class CustomMetrics:
         described, name = source["describedObject"], source["metric"]["name"]
         group, _, version = described.get("apiVersion", "").rpartition("/")
         if (group, described["kind"]) == ("", "Namespace"):  # the real client asks for the HPA's own namespace
-            path, asked = f"namespaces/{namespace}/metrics/{name}", f"metrics.{GROUP} {name}"
+            path, what = f"namespaces/{namespace}/metrics/{name}", f"metrics.{GROUP} {name}"
         elif resource := self._resource(group, version, described["kind"]):
             path = f"namespaces/{namespace}/{resource}/{described['name']}/{name}"
-            asked = f"{resource}.{GROUP} {described['name']}"
+            what = f"{resource}.{GROUP} {described['name']}"
         else:
             kind = f"{described['kind']}.{group}" if group else described["kind"]
             return 0, f'{FETCH_FAILED}unable to map kind {kind} to resource: no matches for kind "{kind}"'
-        items, error = await self._items(path, asked, _query(source, ""))
+        items, error = await self._items(path, what, _query(source, ""))
         if error:
             return 0, error
         # One object was named, so any other number is an error: to pick one would scale by a wrong value.

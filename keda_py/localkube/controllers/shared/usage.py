@@ -36,8 +36,8 @@ class PodUsage:
     containers: Mapping[str, Mapping[str, int]]
 
 
+# `parse_milli` with a cache: every sync reads the same few quantities.
 milli = lru_cache(maxsize=4096)(parse_milli)
-"""`parse_milli` with a cache: every sync reads the same few quantities."""
 
 
 class Usage:

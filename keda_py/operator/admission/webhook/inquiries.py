@@ -54,21 +54,21 @@ def read_neighbourhood(answer: Obj) -> Neighbourhood:
 
 
 def _rivals(bodies: Sequence[Obj]) -> Iterator[Rival]:
-    for one in bodies:
+    for body in bodies:
         target = TargetSpec(
-            name=one["target"],
-            api_version=one["apiVersion"] or "apps/v1",
-            kind=one["kind"] or "Deployment",
+            name=body["target"],
+            api_version=body["apiVersion"] or "apps/v1",
+            kind=body["kind"] or "Deployment",
             container="",
         )
-        yield Rival(name=one["name"], target=target, hpa_name=one["hpa"])
+        yield Rival(name=body["name"], target=target, hpa_name=body["hpa"])
 
 
 def _parsed(model: type[M], bodies: Sequence[Any]) -> tuple[M, ...]:
     found = []
-    for one in bodies:
+    for body in bodies:
         try:
-            found.append(parse_object(model, one))
+            found.append(parse_object(model, body))
         except ConfigError:
             continue
     return tuple(found)

@@ -103,7 +103,7 @@ class WebhookProcess:
         self._idle = False
         try:
             with theirs:
-                self._process = await _start(theirs.fileno(), [one.fileno() for one in listeners])
+                self._process = await _start(theirs.fileno(), [listener.fileno() for listener in listeners])
             self._link = await Link.open(ours)
             for message in self._greet():
                 self.tell(message)

@@ -140,10 +140,10 @@ class Reviewer:
         judged = path == SCALED_OBJECT.path
         if denial is not None:
             return AdmissionResult(response=_response(request.uid, denial=denial), judged=judged, denied=denial.reason)
-        sentences = () if request.dry_run else tuple(one.message for one in warnings if one.recorded)
+        sentences = () if request.dry_run else tuple(warning.message for warning in warnings if warning.recorded)
         created = path == OVERRIDE.path and request.operation == "CREATE" and not request.dry_run
         author = request.user_info.username if created else ""
-        lines = [_one_line(_labelled(one))[:LONGEST_WARNING] for one in warnings]
+        lines = [_one_line(_labelled(warning))[:LONGEST_WARNING] for warning in warnings]
         return AdmissionResult(
             response=_response(request.uid, warnings=lines), judged=judged, notes=sentences, author=author
         )

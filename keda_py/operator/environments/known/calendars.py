@@ -10,6 +10,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.calendar import Calendar as WireCalendar
 from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, HolidaySource, IcsSource
 from keda_py.apis.environments.environment import Environment, EnvironmentSpec
@@ -26,7 +27,6 @@ from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.files import Files
 from keda_py.operator.environments.known.manifest_cache import Parsed, given, kept
-from keda_py.operator.environments.known.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,7 @@ class _File:
 
 
 class Calendars:
-    """Finds and builds calendars; a ClusterCalendar's files are in `object_namespace` unless it names another
-    namespace.
-    """
+    """Finds and builds calendars; a ClusterCalendar's files are in `object_namespace` unless it names another."""
 
     def __init__(
         self, clock: Clock, caches: EnvironmentCaches, reader: ClusterReader, files: Files, object_namespace: str
@@ -60,7 +58,7 @@ class Calendars:
         self._object_namespace = object_namespace
         self._built: dict[ObjectKey, _Built] = {}
         self._calendars, self._environments = Parsed(WireCalendar), Parsed(Environment)
-        self._turns = Turns()
+        self._turns = TenantPlaces()
 
     async def of_environment(self, namespace: str, name: str, spec: EnvironmentSpec) -> Calendar:
         """Build an Environment's calendar. Raises ConfigError, and KubeError for a file that cannot be read now."""
@@ -148,9 +146,7 @@ class Calendars:
         return await self._files.holidays(namespace, file, today, zone, f"{field}.ics")
 
     async def _find_files(self, key: ObjectKey, spec: CalendarSpec, field: str) -> list[_File]:
-        """One file for each source of holidays, empty for a source without a file; a file that is named twice is read
-        once.
-        """
+        """One file for each source of holidays, empty for a source without a file; one named twice is read once."""
         found: dict[IcsSource | None, _File] = {None: _File()}
         for number, source in enumerate(spec.holidays):
             if source.ics is not None and source.ics not in found:
@@ -178,9 +174,7 @@ class Calendars:
 
 
 def _texts_of(files: list[_File], field: str) -> list[bytes]:
-    """The contents of a calendar's files, empty for a source without a file. Raises ConfigError, also above MOST_BYTES
-    in all.
-    """
+    """The contents of a calendar's files, empty for a source without one. Raises ConfigError, also above MOST_BYTES."""
     texts, left = [], MOST_BYTES
     for number, file in enumerate(files):
         texts.append(_text_of(file, f"{field}[{number}].ics"))

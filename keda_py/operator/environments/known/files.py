@@ -17,12 +17,11 @@ from keda_py.operator.environments.known.manifest_cache import given, kept
 
 BEFORE, AHEAD = timedelta(days=7), timedelta(days=400)
 """The window of days around today for which holidays are read from a file."""
+# Files of all namespaces that are kept; the least recently used one is dropped. A kept file has at most 408 names (one
+# a day).
 MOST_KEPT = 32
-"""Files of all namespaces that are kept; the least recently used one is dropped. A kept file has at most 408 names (one
-a day).
-"""
+# Time-out. A worker spends two seconds of CPU on a file; the rest is waiting for files of other tenants.
 SECONDS = 60.0
-"""Time-out. A worker spends two seconds of CPU on a file; the rest is waiting for files of other tenants."""
 
 _Key = tuple[bytes, date, str, str]
 

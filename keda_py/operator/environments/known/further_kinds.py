@@ -68,7 +68,7 @@ def keep_further(live: Obj) -> Obj:
         "metadata": kept | {"annotations": {EXCLUDE: excluded} if excluded else {}},
         "status": {name: status[name] for name in ("readyReplicas",) if isinstance(status.get(name), int)},
         "manager": writer,
-        "owned": any(one.get("controller") is True for one in maps_at(meta, "ownerReferences")),
+        "owned": any(reference.get("controller") is True for reference in maps_at(meta, "ownerReferences")),
     }
 
 

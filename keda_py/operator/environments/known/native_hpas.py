@@ -21,8 +21,8 @@ from keda_py.operator.cluster.caches import BY_TARGET, target_key, unpack_hpa
 from keda_py.operator.environments.known.changes import DueEnvironments
 from keda_py.operator.environments.known.further_kinds import TARGET
 
+# Of one workload that are looked at. The controller stops all of a workload that has two.
 MOST_HPAS: Final = 5
-"""Of one workload that are looked at. The controller stops all of a workload that has two."""
 
 
 class NativeHpas:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass
 from heapq import nsmallest
 
+from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.environments.override import NEXT_CHANGE, Override, describes_generation
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at, value_at
@@ -20,7 +21,6 @@ from keda_py.kube.resources import ENVIRONMENTS, Obj
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.manifest_cache import given, kept
-from keda_py.operator.environments.known.turns import Turns
 
 _Said = tuple[object, ...]
 _Age = tuple[str, str]
@@ -51,7 +51,7 @@ class Overriding:
         self._clock, self._caches, self._calendars = clock, caches, calendars
         self._known: dict[str, tuple[_Said, Overrides]] = {}
         self._read: dict[str, dict[str, tuple[_Said, OverrideSpec | ConfigError]]] = {}
-        self._turns = Turns()
+        self._turns = TenantPlaces()
         self._room: dict[str, _Room] = {}
         caches.overrides.subscribe(self._hear)
 
@@ -113,9 +113,7 @@ class Overriding:
         return known.uids
 
     def _hear(self, old: Obj | None, new: Obj | None) -> None:
-        """Invalidate the room if it may have changed; an addition after the youngest does not change it, which keeps a
-        burst cheap.
-        """
+        """Invalidate the room if it may have changed: not by one younger than all, so that bursts are cheap."""
         namespace = namespace_of(new or old)
         if (known := self._room.get(namespace)) is None:
             return

@@ -14,8 +14,8 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.environments.known.own_pod import OwnPod
 from keda_py.operator.environments.known.targets import workload_of
 
+# Environments of a namespace that are read: each of them asks for every member whether another one owns it.
 MOST_ENVIRONMENTS = 20
-"""Environments of a namespace that are read: each of them asks for every member whether another one owns it."""
 
 
 class Owners:
@@ -36,9 +36,7 @@ class Owners:
         return self.by(live["metadata"]["namespace"], labels, annotations)
 
     def is_own(self, live: Obj) -> bool:
-        """Whether the operator itself runs in that workload, or in that of this ScaledObject: no Environment may own
-        it.
-        """
+        """Whether the operator itself runs in that workload, or this ScaledObject's: no Environment may own it."""
         kind, namespace, name = text_at(live, "kind"), live["metadata"]["namespace"], name_of(live)
         if kind == SCALED_OBJECTS.kind:
             _, kind, name = workload_of(live).rsplit("/", 2)

@@ -1,7 +1,9 @@
 """Fields of a stored ScaledObject that concern its workload."""
 
+from datetime import datetime
+
 from keda_py.apis.foreign import map_at, text_at, texts_at
-from keda_py.core.values.pause import PAUSED, PAUSED_REPLICAS, parse_bool_annotation
+from keda_py.core.values.own_annotations import is_stopped
 from keda_py.kube.resources import Obj
 
 
@@ -17,7 +19,6 @@ def workload_of(scaled_object: Obj) -> str:
     return f"{api_version}/{kind}/{text_at(reference, 'name')}"
 
 
-def paused_by_owner(scaled_object: Obj) -> bool:
-    """Whether its own annotations pause it."""
-    annotations = texts_at(scaled_object, "metadata", "annotations")
-    return PAUSED_REPLICAS in annotations or parse_bool_annotation(annotations, PAUSED)
+def paused_by_owner(scaled_object: Obj, now: datetime) -> bool:
+    """Whether its own annotations pause it at `now`."""
+    return is_stopped(texts_at(scaled_object, "metadata", "annotations"), now)

@@ -5,8 +5,8 @@ from typing import Final, Protocol
 
 from keda_py.sdk.scaler import ScalerError
 
+# Bytes that a server may send for one query, or for a log-in; a number takes a few.
 LONGEST_ANSWER: Final = 1024 * 1024
-"""Bytes that a server may send for one query, or for a log-in; a number takes a few."""
 
 
 class NoRow:

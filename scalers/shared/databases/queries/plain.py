@@ -11,18 +11,18 @@ import re2
 _LONGEST: Final = 8192
 """Characters: a longer query is not looked through."""
 
+# Texts and names; a doubled quote makes two of them. One with a backslash ends elsewhere in each dialect.
 _QUOTED = re2.compile(r"""'[^'\\]*'|"[^"\\]*"|`[^`\\]*`""")
-"""Texts and names; a doubled quote makes two of them. One with a backslash ends elsewhere in each dialect."""
 
 _SUSPECT = re2.compile(r"""[;@#$\\'"`\[]|--|/\*|:=""")
 """Variables, comments, what ends a statement, and what is left of quotes."""
 
+# T-SQL needs nothing between two statements, and a common table expression may write.
 _STATEMENTS = re2.compile(
     r"(?i)\b(?:into|set|use|begin|start|commit|rollback|save|savepoint|exec|execute|call|do|create|alter|drop|insert|"
     r"update|delete|merge|replace|truncate|declare|open|fetch|close|lock|unlock|prepare|deallocate|grant|revoke|revert|"
     r"setuser|if|while|return|waitfor|kill|dbcc|load|copy|handler|reset|discard|listen|notify|print|procedure)\b"
 )
-"""T-SQL needs nothing between two statements, and a common table expression may write."""
 
 _BEGIN = re2.compile(r"(?i)\s*(?:select|with)\b")
 _CALL = re2.compile(r"([A-Za-z0-9_.]*[A-Za-z0-9_])\s*\(")

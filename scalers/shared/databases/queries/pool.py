@@ -19,16 +19,16 @@ from keda_py.sdk.scaler import ScalerError
 from scalers.shared.databases.queries.link import Link, QueryRefused
 from scalers.shared.databases.queries.plain import is_plain
 
+# Connections of one database and user. KEDA has one for each trigger; a PostgreSQL serves 100 by default.
 MOST: Final = 8
-"""Connections of one database and user. KEDA has one for each trigger; a PostgreSQL serves 100 by default."""
+# Seconds that a query waits before another connection is opened for it: most are answered in less.
 HURRY: Final = 0.05
-"""Seconds that a query waits before another connection is opened for it: most are answered in less."""
+# Seconds that a query waits for a connection: as long as polls are apart by default.
 LONGEST_WAIT: Final = 30.0
-"""Seconds that a query waits for a connection: as long as polls are apart by default."""
+# Connections of a namespace beside the first one of each pool, so that those find a place in its share.
 _MOST_FURTHER: Final = 32
-"""Connections of a namespace beside the first one of each pool, so that those find a place in its share."""
+# Seconds until another connection is tried after one found no place, or the database refused it.
 _FULL_SECONDS: Final = 5.0
-"""Seconds until another connection is tried after one found no place, or the database refused it."""
 _SPARE_SECONDS: Final = 60.0
 """Seconds after which an unused connection is closed."""
 _RESTORE_SECONDS: Final = 1.0

@@ -7,6 +7,7 @@ import socket
 import ssl
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from keda_py.kube.resources import EVENTS
 from keda_py.operator.admission.webhook.paths import AUTHENTICATION, CLUSTER_AUTHENTICATION, SCALED_OBJECT
 from keda_py.operator.admission.webhook.process import MODULE, SILENCE_SECONDS
 from keda_py.serving.certificates import ServingCertificate, issue_client, make_authority, pem
-from tests.calls import counted_calls
 from tests.operator.admission.guarded import Guarded, a_guarded_world
 from tests.operator.admission.webhook.reviews import CRON, review, written
 from tests.waiting import eventually
@@ -57,9 +57,9 @@ def post(guarded: Guarded, body: bytes, path: str = SCALED_OBJECT.path) -> Any:
 async def test_fifty_thousand_triggers_take_no_time_of_the_operators_loop(guarded: Guarded) -> None:
     body = review(written(triggers=[CRON] * 50_000))
     assert len(body) > 5_000_000
-    with counted_calls() as calls:  # of this thread, which runs the operator
-        answer = await asyncio.to_thread(post, guarded, body)
-    assert calls.count < 20_000, "it took millions"
+    began = time.thread_time()
+    answer = await asyncio.to_thread(post, guarded, body)
+    assert time.thread_time() - began < 1.0, "it took 7 s of this thread, which runs the operator"
     assert not answer["allowed"]
     assert "has 50000 entries" in answer["status"]["message"]
 

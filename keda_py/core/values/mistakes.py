@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from keda_py.errors import ConfigError
 
+# Mistakes that an error lists; a list of a thousand wrong rows is one mistake of its author.
 MOST = 20
-"""Mistakes that an error lists; a list of a thousand wrong rows is one mistake of its author."""
 
 
 class Mistakes:
