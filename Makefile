@@ -38,7 +38,7 @@ demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
 
 # Half of the suite waits for real time on the embedded cluster, so more workers than cores are well used.
 # tests/file_order.py has the order of the files.
-HOSTILE := $(addprefix tests/hostile/test_,objects.py sources.py callers.py survival.py)
+HOSTILE := $(addprefix tests/hostile/test_,objects.py sources.py callers.py survival.py waker.py)
 PYTEST := $(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder $(HOSTILE:%=--ignore=%)
 
 # The suite starts over a hundred processes: each reads bytecode that the first one left in the virtual environment,

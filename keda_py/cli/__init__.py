@@ -18,6 +18,7 @@ from keda_py.terminal.wrapping import page_width, wrap
 
 COMMANDS = {
     "operator": "scale a cluster: operator, metrics server and webhook in one process",
+    "waker": "hold requests to what sleeps, ask for its wake, and pass them on: a process beside the operator",
     "local": "start an embedded cluster (and the operator) on this machine; prints a kubeconfig",
     "demo": "watch four days of autoscaling in under a minute, no Kubernetes needed",
     "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
@@ -44,6 +45,7 @@ COMMANDS = {
 
 FOLDERS = {
     **dict.fromkeys(("env", "wake", "sleep", "hold", "end", "release"), "environments"),
+    **dict.fromkeys(("local", "waker"), "processes"),
     **dict.fromkeys(("preview", "advise", "savings", "simulate", "shadow", "dashboard"), "planning"),
 }
 """Subpackage of each command whose module is not in this package itself."""

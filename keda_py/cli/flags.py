@@ -1,4 +1,4 @@
-"""Flags of `keda-py operator`: made of the options in `keda_py/settings/settings.py`, read as Go reads flags.
+"""Flags of `keda-py operator` and `waker`: made of the options in `keda_py/settings/`, read as Go reads flags.
 
 `--flag=value`, `--flag value` and `-flag value` are one; a boolean needs no value. Flags of KEDA's three programs that
 mean nothing here are accepted and named, so that a Deployment made for KEDA starts unchanged. Next:
@@ -6,7 +6,7 @@ mean nothing here are accepted and named, so that a Deployment made for KEDA sta
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
@@ -17,7 +17,6 @@ from keda_py.cli.text import Examples, paint
 from keda_py.errors import ConfigError
 from keda_py.settings.options import options_of
 from keda_py.settings.parsers import Address
-from keda_py.settings.settings import GROUPS
 
 ONE_PROCESS = "operator, metrics server and webhook are one process"
 KLOG = "use --zap-log-level"
@@ -54,18 +53,28 @@ class GivenFlags:
     ignored: dict[str, str]
 
 
-def read_flags(arguments: Sequence[str], description: str, examples: Examples) -> GivenFlags:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagPage:
+    """Command whose flags are read: its name, the groups of its settings, and what its help says."""
+
+    command: str
+    groups: Mapping[str, type]
+    description: str
+    examples: Examples
+
+
+def read_flags(arguments: Sequence[str], page: FlagPage) -> GivenFlags:
     """Take the command line apart. Raises ConfigError for an unknown flag; --help prints and exits."""
-    parser = _parser(description, examples)
+    parser = _parser(page)
     known, rest = parser.parse_known_args([_two_dashes(argument) for argument in arguments])
     given = {name: values for name, values in vars(known).items() if values is not None}
-    ignored = {name: IGNORED[name] for name in given if name in IGNORED} | _ignored_by_prefix(rest)
+    ignored = {name: IGNORED[name] for name in given if name in IGNORED} | _ignored_by_prefix(rest, page)
     return GivenFlags(values={name: values for name, values in given.items() if name not in IGNORED}, ignored=ignored)
 
 
-def _parser(description: str, examples: Examples) -> argparse.ArgumentParser:
-    parser = command_parser("operator", description, examples, notes=_environment())
-    for group in GROUPS.values():
+def _parser(page: FlagPage) -> argparse.ArgumentParser:
+    parser = command_parser(page.command, page.description, page.examples, notes=_environment(page))
+    for group in page.groups.values():
         section = parser.add_argument_group((group.__doc__ or "").splitlines()[0].rstrip("."))
         for _, option, default in options_of(group):
             if not option.flag:
@@ -84,9 +93,9 @@ def _parser(description: str, examples: Examples) -> argparse.ArgumentParser:
     return parser
 
 
-def _environment() -> str:
+def _environment(page: FlagPage) -> str:
     """Render the environment variables for the end of the help page."""
-    known = [option for group in GROUPS.values() for _, option, _ in options_of(group) if option.env]
+    known = [option for group in page.groups.values() for _, option, _ in options_of(group) if option.env]
     width = max(len(option.env) for option in known) + 2
     rows = [f"  {option.env:{width}}{f'--{option.flag}' if option.flag else option.help}" for option in known]
     return "\n".join([paint("environment:", "heading"), *rows, ""])
@@ -112,7 +121,7 @@ def _two_dashes(argument: str) -> str:
     return f"-{argument}" if is_flag else argument
 
 
-def _ignored_by_prefix(rest: Sequence[str]) -> dict[str, str]:
+def _ignored_by_prefix(rest: Sequence[str], page: FlagPage) -> dict[str, str]:
     """Flags that every Kubernetes API server has; a word after one of them is its value. Raises ConfigError."""
     ignored: dict[str, str] = {}
     for argument in rest:
@@ -120,12 +129,12 @@ def _ignored_by_prefix(rest: Sequence[str]) -> dict[str, str]:
         if argument.startswith("--") and name.startswith(IGNORED_PREFIXES):
             ignored[name] = _API_SERVER
         elif argument.startswith("-") or not ignored:
-            raise ConfigError(_unknown(argument))
+            raise ConfigError(_unknown(argument, page))
     return ignored
 
 
-def _unknown(argument: str) -> str:
+def _unknown(argument: str, page: FlagPage) -> str:
     name = argument.partition("=")[0]
-    known = [f"--{option.flag}" for group in GROUPS.values() for _, option, _ in options_of(group) if option.flag]
+    known = [f"--{option.flag}" for group in page.groups.values() for _, option, _ in options_of(group) if option.flag]
     near = get_close_matches(name, known, n=1)
     return f"unknown flag {name}; " + (f"did you mean {near[0]}?" if near else "--help lists the flags")

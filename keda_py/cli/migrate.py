@@ -58,8 +58,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 def read_keda_flags(arguments: Sequence[str]) -> tuple[Mapping[str, Sequence[str]], Mapping[str, str]]:
     """Parse the command line of a KEDA Deployment. Raises ConfigError."""
     from keda_py.cli.flags import read_flags
+    from keda_py.cli.operator import PAGE
 
-    given = read_flags(arguments, DESCRIPTION, ())
+    given = read_flags(arguments, PAGE)
     return given.values, given.ignored
 
 

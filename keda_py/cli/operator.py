@@ -8,11 +8,11 @@ import sys
 from collections.abc import Mapping
 
 from keda_py import logs
-from keda_py.cli.flags import read_flags
+from keda_py.cli.flags import FlagPage, read_flags
 from keda_py.operator.process.loops import loop_factory
 from keda_py.operator.process.memory import leave_out_unused
 from keda_py.settings.process import LogSettings
-from keda_py.settings.settings import load_settings
+from keda_py.settings.settings import GROUPS, load_settings
 
 DESCRIPTION = (
     "Scale a cluster: operator, external metrics server and admission webhook in one process. Flags and environment "
@@ -28,10 +28,12 @@ EXAMPLES = (
     ),
 )
 
+PAGE = FlagPage(command="operator", groups=GROUPS, description=DESCRIPTION, examples=EXAMPLES)
+
 
 def run(arguments: list[str]) -> int:
     """Run until SIGTERM or SIGINT."""
-    given = read_flags(arguments, DESCRIPTION, EXAMPLES)
+    given = read_flags(arguments, PAGE)
     settings = load_settings(given.values, os.environ)
     configure_logs(settings.logs)
     warn_of_ignored(given.ignored)

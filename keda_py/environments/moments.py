@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from keda_py.core.environment.calendar.days import parse_minute
 from keda_py.core.environment.calendar.zones import instant_of, local_date
-from keda_py.core.environment.times import parse_duration
+from keda_py.core.values.durations import parse_duration
 from keda_py.core.values.times import YEARS, write_time
 from keda_py.errors import ConfigError
 

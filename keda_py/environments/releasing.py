@@ -15,6 +15,8 @@ from keda_py.apis.foreign import map_at, name_of, text_at
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.hpa.conditions import ZeroMark, scaled_to_zero
 from keda_py.core.hpa.wire import read_zero_mark
+from keda_py.core.waking.rules import LABEL, LABEL_VALUE
+from keda_py.core.waking.slices import read_slice
 from keda_py.environments.requests import read_environment
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient, PatchKind
@@ -22,11 +24,13 @@ from keda_py.kube.discovery import Discovery, ScaleTarget
 from keda_py.kube.resources import (
     CRON_JOBS,
     DEPLOYMENTS,
+    ENDPOINT_SLICES,
     ENVIRONMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     SCALED_OBJECTS,
     STATEFUL_SETS,
     Obj,
+    Selection,
 )
 from keda_py.kube.scale import read_scale
 from keda_py.kube.transport import Request
@@ -73,9 +77,33 @@ class Releasing:
             except (KubeError, ConfigError) as error:
                 outcome, failed = str(error), True
             done.append(ReleaseResult(environment=where, member=key, outcome=outcome, failed=failed))
+        if (self._last or meta.deletion_timestamp) and not self._dry_run:
+            done += await self._delete_slices(where, environment)
         # The finalizer goes last: while it stays, the status still remembers each count that is to be given back.
         if (self._last or meta.deletion_timestamp) and not self._dry_run and not any(one.failed for one in done):
             done += await self._remove_finalizer(where, live)
+        return done
+
+    async def _delete_slices(self, where: str, environment: Environment) -> Sequence[ReleaseResult]:
+        """Delete the slices that lead its Services to wakers: without an operator they would point at dead addresses.
+
+        Counts are given back first, so that requests find pods. A refusal is only reported.
+        """
+        meta = environment.metadata
+        if environment.spec.wake_on_request is None and environment.status.wake_on_request is None:
+            return []
+        done = []
+        try:
+            ours = Selection(labels=f"{LABEL}={LABEL_VALUE}")
+            for live in await self._client.list(ENDPOINT_SLICES, meta.namespace, ours):
+                seen = read_slice(live)
+                if seen.owner_uid == meta.uid:
+                    await self._client.delete(ENDPOINT_SLICES.named(meta.namespace, seen.name), uid=seen.uid)
+                    told = "is deleted: requests go to pods alone"
+                    done.append(ReleaseResult(environment=where, member=f"EndpointSlice/{seen.name}", outcome=told))
+        except KubeError as error:
+            told = f"its EndpointSlices with the label {LABEL} stay; delete them by hand: {error}"
+            done.append(ReleaseResult(environment=where, member="", outcome=told))
         return done
 
     async def _remove_finalizer(self, where: str, live: Obj) -> Sequence[ReleaseResult]:

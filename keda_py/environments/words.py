@@ -78,7 +78,10 @@ def next_in_words(status: EnvironmentStatus, times: Times) -> str:
 
 
 def override_in_words(override: OverrideInForce, times: Times) -> str:
-    """Write `kept awake by jana until 22:00 CET (21:00 UTC): release night`."""
+    """Write `kept awake by jana until 22:00 CET (21:00 UTC): release night`, or which request woke it."""
+    if override.request:
+        ends = time_of(override.until)
+        return f"woken by a request to {override.request}{f', until {times.spoken(ends)}' if ends is not None else ''}"
     what = _KEPT.get(override.state, override.state)
     by = f" by {override.requested_by}" if override.requested_by else f" by Override {override.name}"
     ends = time_of(override.until)
@@ -125,6 +128,21 @@ def lack_of_members(environment: Environment) -> Iterator[str]:
         spec = environment.spec
         of_selector = " that spec.selector and spec.exclude leave to it" if spec.selector or spec.exclude else ""
         yield f"it has no member: its namespace has no ScaledObject, Deployment, StatefulSet or CronJob{of_selector}"
+
+
+def requests_in_words(status: EnvironmentStatus, times: Times) -> Iterator[str]:
+    """Say which Services wake it, which cannot and why, and what the last request was; nothing without any of it."""
+    found = status.wake_on_request
+    if found is None:
+        return
+    if found.services:
+        yield f"requests: {', '.join(found.services)} wake it"
+    yield from (f"requests: {one.service} does not wake it: {one.because}" for one in found.not_woken)
+    last = found.last_request
+    if last is not None and (at := time_of(last.at)) is not None:
+        client = last.client or "an unknown client"
+        agent = f", {last.user_agent}" if last.user_agent else ""
+        yield f"last request: to {last.service} from {client}{agent}, {times.spoken(at)}"
 
 
 def wrong_of(status: EnvironmentStatus) -> Iterator[str]:

@@ -8,7 +8,7 @@ from keda_py.apis.environments.scaling_schedule import Bounds, ScalingSchedule
 from keda_py.apis.foreign import Obj, name_of
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.wire import Condition
-from keda_py.core.environment.spec import build_selector
+from keda_py.core.values.selecting import build_selector
 from keda_py.environments.words import override_asked, time_of
 from keda_py.explanation.members import MemberExplanation
 from keda_py.kube.resources import SCALED_OBJECTS

@@ -15,6 +15,8 @@ from keda_py.external_metrics.discovery import DOCUMENTS, INSIGHT, JOB_INSIGHT, 
 from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.statuses import method_not_allowed, misdirected, not_found, unavailable
 
+WAKE_PATH = "/wake"
+"""Path at which wakers ask for a wake; GET only keeps their connection and the review of their token warm."""
 _READS = ("GET", "HEAD")
 _PASSED_ON = tuple(f"{api.root}/namespaces/" for api in (METRICS, INSIGHT))
 _INSIGHTS = {(api.group, api.version, api.resource) for api in (INSIGHT, JOB_INSIGHT)}
@@ -30,6 +32,7 @@ class Route(StrEnum):
     METRIC = "metric"
     INSIGHT = "insight"
     DOCUMENT = "document"
+    WAKE = "wake"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +73,20 @@ class Routing:
 
 def is_passed_on(asked: ApiRequest) -> bool:
     """Return whether replicas forward such a request to each other."""
-    return asked.method == "GET" and asked.wanted.path.startswith(_PASSED_ON)
+    return takes_body(asked) or (asked.method == "GET" and asked.wanted.path.startswith(_PASSED_ON))
+
+
+def takes_body(asked: ApiRequest) -> bool:
+    """Return whether it is the report of a request that may wake something."""
+    return asked.method == "POST" and asked.path == WAKE_PATH
 
 
 def _find(asked: ApiRequest) -> Route:
     """Return the part of our API that is requested. Raises StatusError 404 or 405."""
+    if asked.path == WAKE_PATH:
+        if asked.method not in ("GET", "POST"):
+            raise method_not_allowed()
+        return Route.WAKE
     found = _resource(asked) if asked.wanted.resource else Route.DOCUMENT if asked.wanted.path in DOCUMENTS else None
     if found is None:
         raise not_found()

@@ -109,6 +109,7 @@ STATEFUL_SETS = Resource(group="apps", version="v1", kind="StatefulSet", plural=
 CRON_JOBS = Resource(group="batch", version="v1", kind="CronJob", plural="cronjobs")
 JOBS = Resource(group="batch", version="v1", kind="Job", plural="jobs")
 EVENTS = Resource(group="events.k8s.io", version="v1", kind="Event", plural="events")
+ENDPOINT_SLICES = Resource(group="discovery.k8s.io", version="v1", kind="EndpointSlice", plural="endpointslices")
 LEASES = Resource(group="coordination.k8s.io", version="v1", kind="Lease", plural="leases")
 HORIZONTAL_POD_AUTOSCALERS = Resource(
     group="autoscaling", version="v2", kind="HorizontalPodAutoscaler", plural="horizontalpodautoscalers"

@@ -17,6 +17,7 @@ from keda_py.localkube.controllers.autoscaling.horizontal import SYNC_SECONDS, H
 from keda_py.localkube.controllers.autoscaling.hpa_inputs import HpaInputs
 from keda_py.localkube.controllers.definitions import Definitions
 from keda_py.localkube.controllers.deployments import Deployments
+from keda_py.localkube.controllers.endpoint_slices import EndpointSlices
 from keda_py.localkube.controllers.garbage import GarbageCollector
 from keda_py.localkube.controllers.jobs import Jobs
 from keda_py.localkube.controllers.kubelet import Kubelet
@@ -61,6 +62,7 @@ class ControlPlane:
             Deployments(self.context),
             ReplicaSets(self.context),
             StatefulSets(self.context),
+            EndpointSlices(self.context),
             Jobs(self.context),
             Kubelet(self.context),
             self._hpas,

@@ -126,6 +126,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
         rights=rights,
         standby_reader=standby_reader,
+        wakes=environments.requests,
     )
     return Assembly(
         objects=objects,

@@ -17,6 +17,7 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.errors import ConfigError
+from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import answer_document
 from keda_py.external_metrics.metric_values import ExternalMetrics, Questions
 from keda_py.external_metrics.routing import Route, Routing, is_passed_on
@@ -26,8 +27,8 @@ from keda_py.kube.client import KubeClient
 from keda_py.operator.admission.match_conditions import knows_match_conditions
 from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates, peer_name
+from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.explain.insight import Insight
-from keda_py.operator.process.probes import probe_app
 from keda_py.operator.registration import Registration, ensure_namespace
 from keda_py.operator.standby.forwarding import Forwarding
 from keda_py.operator.standby.rights import Rights
@@ -38,10 +39,12 @@ from keda_py.serving.authorisation import Authorisation
 from keda_py.serving.certificates import read_leaf
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.peers import Peers
+from keda_py.serving.ports.probes import probe_app
 from keda_py.serving.ports.table import PortLimits
 from keda_py.serving.renewal.ca_bundles import CaBundles
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
+from keda_py.serving.statuses import not_found
 from keda_py.settings.parsers import Address
 from keda_py.settings.settings import Settings
 from keda_py.telemetry.page import MetricsPage
@@ -56,6 +59,10 @@ def _page_app(metrics: OperatorMetrics) -> web.Application:
     app = web.Application()
     app.router.add_get("/metrics", MetricsPage(metrics).answer)
     return app
+
+
+async def _no_wakers(_: AuthorisedRequest) -> ApiResponse:
+    raise not_found()
 
 
 def _export(metrics: OperatorMetrics) -> AbstractAsyncContextManager[None]:
@@ -78,6 +85,8 @@ class Answers:
     elsewhere: Delegation | None
     rights: Rights
     standby_reader: StandbyReader
+    wakes: WakeRequests | None
+    """None without wakers."""
 
 
 class Serving:
@@ -114,6 +123,7 @@ class Serving:
                 Route.INSIGHT: answers.insight.answer,
                 Route.DOCUMENT: answer_document,
                 Route.HOLDER: self._forwarding.ask,
+                Route.WAKE: answers.wakes.answer if answers.wakes is not None else _no_wakers,
                 **({Route.UPSTREAM: elsewhere.answer} if elsewhere is not None else {}),
             },
         )

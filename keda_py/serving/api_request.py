@@ -46,6 +46,8 @@ class ApiRequest:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Case-insensitive, with repeated names: aiohttp's multidict."""
     certificate: bytes | None = field(default=None, repr=False)
+    body: bytes = field(default=b"", repr=False)
+    """Read after authorisation, and only on paths that take one."""
 
 
 def read_request(request: web.BaseRequest) -> ApiRequest:
@@ -67,6 +69,16 @@ def read_request(request: web.BaseRequest) -> ApiRequest:
         headers=request.headers,
         certificate=connection.certificate if isinstance(connection, Connection) else None,
     )
+
+
+async def read_body(request: web.BaseRequest, longest: int) -> bytes:
+    """Read the body of a request. Raises StatusError 400 for one that is too long, before all of it has come."""
+    body = bytearray()
+    async for chunk in request.content.iter_any():
+        body += chunk
+        if len(body) > longest:
+            raise bad_request(f"the body is longer than {longest} bytes")
+    return bytes(body)
 
 
 def _is_utf8(*texts: str) -> bool:

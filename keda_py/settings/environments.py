@@ -22,7 +22,7 @@ def parse_downscaler_resources(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """Settings of py-kube-downscaler's annotations."""
+    """Settings of py-kube-downscaler's annotations, and of waking on request."""
 
     downscaler_annotations: bool = option(
         False,
@@ -37,4 +37,11 @@ class EnvironmentSettings:
         "what these annotations put down, comma separated; a workload under a ScaledObject goes through that",
         flag="downscaler-include-resources",
         env="KEDA_PY_DOWNSCALER_INCLUDE_RESOURCES",
+    )
+    waker_service: str = option(
+        "",
+        str,
+        "headless Service of the wakers, in the operator's namespace; empty: requests wake nothing",
+        flag="waker-service",
+        env="KEDA_PY_WAKER_SERVICE",
     )

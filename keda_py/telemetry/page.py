@@ -6,12 +6,13 @@ of their page stays in memory.
 """
 
 import asyncio
+from typing import Protocol
 
 from aiohttp import web
+from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from keda_py.serving.ports.gate import Crowded, Gate
-from keda_py.telemetry.prometheus import OperatorMetrics
 
 # A rendered page is reused for this time, or for ten times as long as its rendering took.
 RENDER_SECONDS = 0.1
@@ -20,10 +21,18 @@ AT_ONCE, WAITING = 4, 64
 PIECE_BYTES = 32 * 1024
 
 
+class Metrics(Protocol):
+    """Metrics of a process; `sample` updates those that are only read when the page is."""
+
+    registry: CollectorRegistry
+
+    def sample(self) -> None: ...
+
+
 class MetricsPage:
     """Handler of `/metrics`."""
 
-    def __init__(self, metrics: OperatorMetrics) -> None:
+    def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._page, self._good_until = b"", float("-inf")
         self._rendering = asyncio.Lock()
@@ -35,7 +44,7 @@ class MetricsPage:
             loop = asyncio.get_running_loop()
             began = loop.time()
             if began >= self._good_until:
-                self._metrics.process.sample()
+                self._metrics.sample()
                 self._page = await asyncio.to_thread(generate_latest, self._metrics.registry)
                 # A slow render is reused for longer, so that rendering takes a tenth of the time at most.
                 self._good_until = began + max(RENDER_SECONDS, 10 * (loop.time() - began))

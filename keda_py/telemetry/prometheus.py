@@ -84,6 +84,10 @@ class OperatorMetrics:
         self._timed_by = _HTTP if detailed else ("scaler", "status_code")
         self._http_seconds = _http_timer(self._timed_by, registry)
 
+    def sample(self) -> None:
+        """Update the metrics that are only read when the page is."""
+        self.process.sample()
+
     @property
     def owners(self) -> tuple[ObjectKey, ...]:
         """Return the objects that have series."""

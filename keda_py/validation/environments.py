@@ -23,11 +23,14 @@ from keda_py.core.environment.calendar.reading import read_calendar
 from keda_py.core.environment.spec import USUAL_KINDS, EnvironmentSpec, build_environment
 from keda_py.core.meaning.environments import LabelledObject, check_members, check_reference
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, read_job
+from keda_py.core.meaning.wake_services import check_wake_services
+from keda_py.core.waking.services import read_service
 from keda_py.errors import ConfigError
 
 Bodies = Mapping[str, Sequence[dict[str, Any]]]
 """Kind -> completed objects."""
 _HERE = "these files"
+_WITH_PODS = ("Deployment", "StatefulSet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,10 @@ class EnvironmentsOfFiles:
             yield from check_reference(reference, self._calendars(namespace_of(body), reference), _HERE)
         spec = known[at].spec
         yield from check_members(spec, list(self._members(spec)), [one.spec for one in known[:at]])
+        if spec.wake is not None:
+            there = (one for one in self._bodies.get("Service", ()) if namespace_of(one) == spec.namespace)
+            services = {one.name: one for one in map(read_service, there)}  # files may repeat an object
+            yield from check_wake_services(spec.wake, [*services.values()], list(self._pods(spec)), _HERE)
 
     def check_schedule(self, schedule: ScalingSchedule) -> Iterator[Finding]:
         """Check the calendars of its periods."""
@@ -98,6 +105,15 @@ class EnvironmentsOfFiles:
         kind = reference.kind or "Calendar"
         there = self._bodies.get(kind, ())
         return {name_of(body): body for body in there if kind == "ClusterCalendar" or namespace_of(body) == namespace}
+
+    def _pods(self, spec: EnvironmentSpec) -> Iterator[Mapping[str, str]]:
+        """Yield the labels of the pods of each member; a ScaledObject's are those of its workload."""
+        for kind in _WITH_PODS:
+            for body in self._bodies.get(kind, ()):
+                labels, annotations = (texts_at(body, "metadata", part) for part in ("labels", "annotations"))
+                own = id(body) in self._scaled or spec.takes(labels, annotations)
+                if namespace_of(body) == spec.namespace and own:
+                    yield texts_at(body, "spec", "template", "metadata", "labels")
 
     def _members(self, spec: EnvironmentSpec) -> Iterator[LabelledObject]:
         for kind in (*USUAL_KINDS, *(kind for _, kind in spec.kinds)):

@@ -31,6 +31,10 @@ GOOD: list[tuple[str, dict[str, Any]]] = [
         "waves": [{"name": "data", "selector": {"matchLabels": {"wave": "data"}}, "timeout": "5m", "pause": "10s"}],
         "maxParallel": 20, "readyBy": True, "maxLead": "30m", "grace": "15m",
         "kinds": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}],
+        "wakeOnRequest": {
+            "services": {"names": ["web"]}, "for": "2h", "hold": "2m", "page": "Confirm", "requireWaker": True,
+            "ignore": {"paths": ["/healthz"], "userAgents": ["kube-probe/*"], "status": 200},
+        },
     }),
     ("Override", {"target": {"kind": "Environment", "name": "dev"}, "state": "Awake", "until": "NextChange"}),
     ("Override", {"target": {"kind": "Deployment", "name": "web"}, "replicas": 3, "for": "3h", "reason": "load test"}),

@@ -19,7 +19,7 @@ from keda_py.operator.process.loops import loop_factory
 from tests.bench.lab.figures import machine
 from tests.bench.lab.options import Bench, Options, Say
 
-USUAL = ("decide", "reads", "start", "push", "serve", "burst", "neighbours", "environment", "reviews", "scale")
+USUAL = ("decide", "reads", "start", "push", "serve", "burst", "neighbours", "environment", "reviews", "waker", "scale")
 LONG = ("advise", "shards", "quarantine", "growth", "soak")
 BENCHES = (*USUAL, *LONG)
 SHORT = Options(objects=100, steady=20.0, wakes=4, load=4.0)

@@ -33,7 +33,7 @@ def given(objects: list[Obj], account: str = "keda-operator") -> set[Right]:
         Right(role, place, resource, verb)
         for role in bound & roles.keys()
         for place, rule in enumerate(roles[role]["rules"])
-        for resource in rule["resources"]
+        for resource in rule.get("resources", ())
         for verb in rule["verbs"]
     }
 

@@ -21,6 +21,16 @@ WAYS: dict[str, dict[str, Any]] = {
     "namespaced": {"watchNamespace": "shop,bank", "clusterScoped": {"create": False}},
     "cert-manager": {"certificates": {"certManager": {"enabled": True}}},
     "shards": {"operator": {"replicaCount": 3, "shards": 3}},
+    "waker": {
+        "waker": {"enabled": True, "patchSlices": True},
+        "networkPolicy": {"enabled": True},
+        "prometheus": {
+            "operator": {
+                "serviceMonitor": {"enabled": True, "interval": "30s"},
+                "podMonitor": {"enabled": True, "interval": "30s"},
+            }
+        },
+    },
     "shadow": {"shadow": {"enabled": True}},
     "minimal": {
         "webhooks": {"enabled": False},

@@ -12,6 +12,7 @@ import yaml
 from prometheus_client import generate_latest
 
 from keda_py.telemetry.prometheus import OperatorMetrics
+from keda_py.telemetry.waker_metrics import WakerMetrics
 from tests.charts.rendering import Obj, only, render
 from tests.servers import binary
 
@@ -22,9 +23,9 @@ ALERTS: dict[str, Any] = {"prometheus": {"operator": {"prometheusRules": {"enabl
 
 
 def served() -> set[str]:
-    """Names of series on the operator's page."""
-    metrics = OperatorMetrics()
-    types = [line.split()[2:] for line in generate_latest(metrics.registry).decode().splitlines() if "# TYPE" in line]
+    """Names of series on the pages of operator and waker."""
+    pages = [generate_latest(one.registry).decode() for one in (OperatorMetrics(), WakerMetrics())]
+    types = [line.split()[2:] for page in pages for line in page.splitlines() if "# TYPE" in line]
     names = {name for name, _ in types}
     return names | {
         f"{name}{end}" for name, kind in types if kind == "histogram" for end in ("_bucket", "_sum", "_count")

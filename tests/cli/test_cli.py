@@ -8,6 +8,7 @@ import pytest
 
 from keda_py.cli import COMMANDS, main
 from keda_py.cli.flags import IGNORED, read_flags
+from keda_py.cli.operator import PAGE
 from keda_py.errors import ConfigError
 from tests.documents import read, read_all, read_file
 from tests.sweeps import chosen
@@ -16,7 +17,7 @@ PROCESS = [sys.executable, "-m", "keda_py"]
 
 
 def given(*arguments: str) -> dict[str, list[str]]:
-    return read_flags(arguments, "", ()).values
+    return read_flags(arguments, PAGE).values
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_the_arguments_of_kedas_own_deployment_are_accepted() -> None:
 
 def test_flags_that_mean_nothing_here_are_named_and_dropped() -> None:
     arguments = ["--metrics-service-bind-address=:9666", "--kube-api-qps", "20", "-v=2", "--logtostderr=true"]
-    found = read_flags([*arguments, "--secure-port=1"], "", ())
+    found = read_flags([*arguments, "--secure-port=1"], PAGE)
     assert found.values == {"secure-port": ["1"]}
     assert set(found.ignored) == {"metrics-service-bind-address", "kube-api-qps", "v", "logtostderr"}
     assert all(found.ignored.values())
@@ -64,7 +65,7 @@ def test_flags_that_mean_nothing_here_are_named_and_dropped() -> None:
     "arguments", [["--audit-log-path=/x"], ["--audit-log-path", "/x"], ["--authorization-kubeconfig=/x"]]
 )
 def test_flags_of_every_api_server_are_named_and_dropped(arguments: list[str]) -> None:
-    found = read_flags([*arguments, "--secure-port=1"], "", ())
+    found = read_flags([*arguments, "--secure-port=1"], PAGE)
     assert found.values == {"secure-port": ["1"]}
     assert len(found.ignored) == 1
 
@@ -144,7 +145,7 @@ def test_version_names_ours_and_kedas(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["--version"]) == 0
     text = capsys.readouterr().out
     assert "keda-py" in text
-    assert "2.20" in text
+    assert "2.21" in text
 
 
 def test_scalers_lists_types_with_their_keys(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from keda_py.cli.local import without_own_stalls
+from keda_py.cli.processes.local import without_own_stalls
 from keda_py.operator.process import watchdog
 
 BLOCKED = "the event loop was blocked"
@@ -18,7 +18,7 @@ def blocked(caplog: pytest.LogCaptureFixture, *culprits: str) -> list[str]:
 
 
 def test_the_loop_that_the_embedded_cluster_shares_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
-    own = ("keda_py.localkube.store.store.create", "keda_py.cli.local.run", "elsewhere")
+    own = ("keda_py.localkube.store.store.create", "keda_py.cli.processes.local.run", "elsewhere")
     with caplog.at_level(logging.WARNING), without_own_stalls():
         assert blocked(caplog, *own, "scaler acme") == ["scaler acme"]
     with caplog.at_level(logging.WARNING):

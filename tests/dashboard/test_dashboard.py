@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from keda_py.clock import FakeClock
 from keda_py.dashboard.server import Dashboard, override_of
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, Obj, Resource
+from tests.browser import Browser, open_browser
 from tests.builders import a_namespace
 from tests.dashboard import story
 from tests.dashboard.story import FORGED, NOW
@@ -189,59 +189,10 @@ def read_private(page: Path) -> str:
     return page.read_text()
 
 
-class Browser:
-    """Debian's chromium; its calls block."""
-
-    def __init__(self, folder: Path) -> None:
-        webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium")
-        for flag in (
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            f"--user-data-dir={folder}",
-            "--hide-scrollbars",
-        ):
-            options.add_argument(flag)
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
-        self.driver = webdriver.Chrome(options=options, service=service)
-
-    def text(self, selector: str) -> str:
-        found: str = self.driver.find_element("css selector", selector).text
-        return found
-
-    def until(self, selector: str, words: str) -> None:
-        from selenium.webdriver.support.wait import WebDriverWait
-
-        WebDriverWait(self.driver, 20, poll_frequency=0.05).until(lambda _: words in self.text(selector))
-
-    def pretend(self, zone: str, scheme: str) -> None:
-        """To be in a time zone, and of a user who likes that scheme."""
-        self.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
-        liked = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", liked)
-
-    def press(self, *keys: str) -> None:
-        """Keys, one after the other, wherever the focus is."""
-        for key in keys:
-            self.driver.switch_to.active_element.send_keys(key)
-
-    def focused(self) -> str:
-        """What a screen reader calls it."""
-        return str(self.driver.switch_to.active_element.get_attribute("aria-label"))
-
-    def click(self, selector: str) -> None:
-        self.driver.find_element("css selector", selector).click()
-
-
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        pytest.skip("chromium is not installed (apt: chromium chromium-driver)")
-    browser = Browser(tmp_path / "chromium")
-    yield browser
-    browser.driver.quit()
+    with open_browser(tmp_path / "chromium") as found:
+        yield found
 
 
 async def test_a_browser_shows_it_live_and_its_button_creates_an_override_with_a_reason(

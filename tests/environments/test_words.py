@@ -8,7 +8,7 @@ import pytest
 from keda_py.core.environment.overrides import OverrideState
 from keda_py.environments.forecast import Plan, forecast
 from keda_py.environments.overview import line_of_live, overview
-from keda_py.environments.words import next_in_words, reasons_of, ruled_by
+from keda_py.environments.words import next_in_words, reasons_of, requests_in_words, ruled_by
 from keda_py.environments.zones import CalendarZones
 from tests.environments.builders import EVENING, NOW, PRAGUE, SLEEPS, WAKES, stored
 
@@ -50,6 +50,34 @@ def test_a_line_tells_what_comes_next_and_who_keeps_it_so(status: Any, following
     environment = stored(**status)
     assert next_in_words(environment.status, PRAGUE) == following
     assert why in (None, "; ".join(reasons_of(environment, PRAGUE)))
+
+
+WOKEN = {
+    "name": "request-dev-1",
+    "state": "Awake",
+    "until": "2026-11-20T21:00:00Z",
+    "requestedBy": "system:serviceaccount:keda:keda-operator",
+    "request": "web from 10.1.2.3, Mozilla",
+}
+
+
+def test_a_wake_by_a_request_is_told_by_what_asked_for_it() -> None:
+    told = "woken by a request to web from 10.1.2.3, Mozilla, until 22:00 CET (21:00 UTC)"
+    assert list(reasons_of(stored(override=WOKEN, nextChange=None), PRAGUE)) == [told]
+
+
+def test_it_is_told_which_services_wake_it_and_which_do_not() -> None:
+    status = {
+        "services": ["api", "web"],
+        "notWoken": [{"service": "db", "reason": "Headless", "because": "there are no pods"}],
+        "lastRequest": {"service": "web", "userAgent": "curl/8.5", "at": "2026-11-20T17:00:00Z"},
+    }
+    assert list(requests_in_words(stored(wakeOnRequest=status).status, PRAGUE)) == [
+        "requests: api, web wake it",
+        "requests: db does not wake it: there are no pods",
+        "last request: to web from an unknown client, curl/8.5, 18:00 CET (17:00 UTC)",
+    ]
+    assert list(requests_in_words(stored().status, PRAGUE)) == []
 
 
 def test_what_rules_is_told_in_half_a_sentence() -> None:

@@ -48,6 +48,15 @@ def test_the_replica_that_leads_answers_by_itself(path: str, route: Route) -> No
     assert routing().routes(asks(path, "HEAD")) == (route,)
 
 
+@pytest.mark.parametrize(("leads", "routes"), [(True, (Route.WAKE,)), (False, (Route.HOLDER, Route.WAKE))])
+def test_the_report_of_a_request_goes_to_the_leader(leads: bool, routes: tuple[Route, ...]) -> None:
+    assert routing(leads=leads).routes(asks("/wake", "POST")) == routes
+    assert routing(leads=leads).routes(asks("/wake", "GET")) == (Route.WAKE,)
+    with pytest.raises(StatusError) as refused:
+        routing().routes(asks("/wake", "DELETE"))
+    assert refused.value.code == 405
+
+
 @pytest.mark.parametrize(
     "path",
     [

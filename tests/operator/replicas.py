@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 
-from keda_py.clock import SystemClock
+from keda_py.clock import Clock, SystemClock
 from keda_py.kube.resources import LEASES
 from keda_py.localkube.access.identity import load_pair
 from tests.builders import a_namespace
@@ -101,6 +101,7 @@ class Replicas(Actor, Stored, Source):
     stack: AsyncExitStack
     session: aiohttp.ClientSession
     running: dict[str, Replica] = field(default_factory=dict)
+    clock: Clock = field(default_factory=SystemClock)
 
     async def start(self, name: str, env: Mapping[str, str] = FAST, **flags: str) -> Replica:
         """Start one, and return when it is ready to serve."""
@@ -109,7 +110,7 @@ class Replicas(Actor, Stored, Source):
         kubeconfig.write_text(token_kubeconfig(self.cluster, url=cable.url))
         port = free_port()
         given = {"kubeconfig": str(kubeconfig), "secure-port": str(port), **FLAGS}
-        operator = launch(self.tasks, given | _dashed(flags), {"POD_NAME": name, **env})
+        operator = launch(self.tasks, given | _dashed(flags), {"POD_NAME": name, **env}, self.clock)
         replica = Replica(name, cable, operator, port, self._front_proxy(), self.session)
         self.running[name] = replica
         await eventually(replica.is_ready)
@@ -166,10 +167,10 @@ def blind() -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def build_replicas(folder: Path, server: HttpServer) -> AsyncIterator[Replicas]:
+async def build_replicas(folder: Path, server: HttpServer, clock: Clock | None = None) -> AsyncIterator[Replicas]:
     """A cluster with our kinds and the namespace keda, and no operator yet."""
     async with AsyncExitStack() as stack:
-        world = await stack.enter_async_context(open_world(folder, server, clock=SystemClock(), tls=True))
+        world = await stack.enter_async_context(open_world(folder, server, clock=clock or SystemClock(), tls=True))
         session = await stack.enter_async_context(aiohttp.ClientSession())
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         replicas = Replicas(
@@ -181,6 +182,7 @@ async def build_replicas(folder: Path, server: HttpServer) -> AsyncIterator[Repl
             tasks=tasks,
             stack=stack,
             session=session,
+            clock=clock or SystemClock(),
         )
         await replicas.create(a_namespace("keda"))
         yield replicas

@@ -138,3 +138,26 @@ async def test_an_override_without_an_end_is_told() -> None:
     assert list(await told(override(state="Hold"))) == ["override-endless"]
     for end in ({"for": "3h"}, {"until": "NextChange"}):
         assert await told(override(state="Hold", **end)) == {}
+
+
+def web_service(name: str = "web", **spec: Any) -> Obj:
+    body = {"selector": {"app": "web"}, "ports": [{"port": 80}], **spec}
+    return obj("v1", "Service", name, spec=body)
+
+
+@pytest.mark.parametrize(
+    ("service", "wake", "words"),
+    [
+        (web_service(), {}, ""),
+        (web_service(clusterIP="None"), {}, 'requests for Service "web" wake nothing: clients of a headless Service'),
+        (web_service(ports=[{"port": 53, "protocol": "UDP"}]), {}, "only TCP ports can be woken"),
+        (web_service(internalTrafficPolicy="Local"), {}, "internalTrafficPolicy is Local"),
+        (web_service(selector={"app": "other"}), {}, "no Service of these files selects a member"),
+        (web_service(), {"services": {"matchLabels": {"wake": "yes"}}}, "is chosen and selects a member"),
+        (web_service(), {"services": {"names": ["wbe"]}}, 'Service "wbe" is not in these files; did you mean "web"?'),
+    ],
+)
+async def test_a_service_whose_requests_wake_nothing_is_told(service: Obj, wake: Obj, words: str) -> None:
+    found = await told(deployment("web", 2), service, environment(wakeOnRequest=wake))
+    assert words in found.get("service-not-woken", "")
+    assert bool(words) is ("service-not-woken" in found)

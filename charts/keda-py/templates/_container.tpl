@@ -58,6 +58,9 @@
 - --external-metrics-upstream-ca-file={{ .caFile }}
 {{- end }}
 {{- end }}
+{{- if include "keda-py.wakes" . }}
+- --waker-service={{ include "keda-py.waker" . }}
+{{- end }}
 - --activations-per-second={{ $values.operator.activationsPerSecond }}
 - --http-idle-conn-timeout={{ $values.http.idleConnTimeout }}
 {{- range ($values.certificates.operator).caDirs }}

@@ -47,6 +47,9 @@
 - {apiGroups: [""], resources: [serviceaccounts], verbs: [get, list, watch]}
 {{- end }}
 - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list]}
+{{- if include "keda-py.wakes" . }}
+{{ include "keda-py.slicesRules" . }}
+{{- end }}
 - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
 {{- if $restrict.allowAllServiceAccountTokenCreation }}
 - {apiGroups: [""], resources: [serviceaccounts/token], verbs: [create]}
@@ -105,6 +108,9 @@
 - {apiGroups: [""], resources: [secrets], verbs: [create]}
 - {apiGroups: [""], resources: [secrets], resourceNames: [{{ $secret }}], verbs: [{{ $read }}update]}
 {{- end }}
+{{- if and (not $everywhere) (include "keda-py.wakes" .) }}
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}
+{{- end }}
 {{- if or (not $everywhere) $restrict.secret }}
 {{ include "keda-py.secretsRule" . }}
 {{- end }}
@@ -136,6 +142,9 @@
 - {apiGroups: [batch], resources: [cronjobs], verbs: [get, patch]}
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list]}
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers/status], verbs: [patch]}
+{{- if .Values.waker.enabled }}
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, delete]}
+{{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, ChangeStatus
+from keda_py.apis.environments.waking import WakeOnRequest, WakeOnRequestStatus
 from keda_py.apis.job_spec import LabelSelector
 from keda_py.apis.scaled_object_status import SavingsStatus
 from keda_py.apis.schema_marks import BY_NAME, Timestamp, rule
@@ -76,6 +77,8 @@ class EnvironmentSpec(Wire):
     """Limit on how much earlier; 30m by default."""
     grace: str = ""
     """A member younger than this is not put to sleep; 15m by default."""
+    wake_on_request: WakeOnRequest | None = None
+    """A request for one of its Services wakes it; the chart has to run wakers (`waker.enabled`)."""
 
 
 class MemberStatus(Wire):
@@ -130,6 +133,8 @@ class OverrideInForce(Wire):
     until: str = ""
     requested_by: str = ""
     reason: str = ""
+    request: str = ""
+    """Request that asked for it, such as `web from 10.1.2.3, Mozilla`."""
     summary: str = ""
     """For `kubectl get`: Awake until 2026-11-23T22:00:00Z."""
 
@@ -191,6 +196,7 @@ class EnvironmentStatus(Wire):
     """Savings by the sleep of members that no ScaledObject scales, by KIND/NAME; `instead` is the count to restore."""
     jobs_never_run: list[str] = []
     """The first 100 CronJobs that were told to have a schedule that never falls into the hours."""
+    wake_on_request: WakeOnRequestStatus | None = None
     conditions: list[Condition] = []
 
 

@@ -14,7 +14,7 @@ from keda_py.apis.environments.override import NEXT_CHANGE, Override
 from keda_py.apis.environments.override import OverrideSpec as WireSpec
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.queries import moment_of
-from keda_py.core.environment.times import parse_duration
+from keda_py.core.values.durations import parse_duration
 from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.times import parse_optional_time, parse_time, write_time
 from keda_py.errors import ConfigError
@@ -24,6 +24,8 @@ MOST_OVERRIDES = 200
 """Overrides of a namespace that have not ended; the admission refuses more."""
 MOST_REPLICAS = 10_000
 """The largest count that an Override may ask for."""
+REQUEST = "keda-py.dev/request"
+"""Annotation of an Override by which a request wakes an Environment: what asked for it."""
 _NO_TIME = timedelta(0)
 
 
@@ -57,6 +59,8 @@ class OverrideSpec:
     ends: datetime | None
     reason: str = ""
     requested_by: str = ""
+    request: str = ""
+    """The request by which a waker has asked for it, such as `web from 10.1.2.3`; "" for any other."""
     ends_of: str = ""
     """The text that the end of NextChange was found for, which an edit changes; "" for any other end."""
 
@@ -73,6 +77,9 @@ class OverrideSpec:
     @property
     def because(self) -> str:
         """Say who asked for what and why."""
+        if self.request:
+            until = "" if self.ends is None else f", until {write_time(self.ends)}"
+            return f"woken by a request to {self.request}{until}"
         by = f" by {self.requested_by}" if self.requested_by else ""
         reason = f": {self.reason}" if self.reason else ""
         return f"Override {self.name}{by} ({self.summary}){reason}"
@@ -117,6 +124,7 @@ def read_override(
         starts=starts,
         ends=ends,
         reason=spec.reason[:200],
+        request=meta.annotations.get(REQUEST, "")[:200],
         requested_by=override.status.requested_by,
         ends_of=asked if spec.until == NEXT_CHANGE else "",
     )

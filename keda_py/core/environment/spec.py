@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.apis.environments.environment import Environment, MemberKind, Wave
-from keda_py.apis.job_spec import LabelSelector as WireSelector
-from keda_py.core.environment.times import parse_duration
+from keda_py.core.values.durations import parse_duration
 from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.pause import parse_bool_annotation
-from keda_py.core.values.selectors import MAX_REQUIREMENTS, LabelSelector
+from keda_py.core.values.selecting import build_selector
+from keda_py.core.values.selectors import LabelSelector
 from keda_py.core.values.times import parse_time
+from keda_py.core.waking.spec import WakeSpec, build_wake_spec
 from keda_py.errors import ConfigError
 
 EXCLUDE = "keda-py.dev/exclude"
@@ -57,6 +58,8 @@ class EnvironmentSpec:
     ready_by: bool = False
     max_lead: timedelta = DEFAULT_LEAD
     grace: timedelta = DEFAULT_GRACE
+    wake: WakeSpec | None = None
+    """None: requests do not wake it."""
 
     def takes(self, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
         """Return whether an object with those is one of its members."""
@@ -104,6 +107,9 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         max_lead = parse_duration(spec.max_lead, DEFAULT_LEAD, field="spec.maxLead")
     with mistakes.noted():
         grace = parse_duration(spec.grace, DEFAULT_GRACE, field="spec.grace")
+    wake = None
+    with mistakes.noted():
+        wake = None if spec.wake_on_request is None else build_wake_spec(spec.wake_on_request)
     mistakes.refuse()
     return EnvironmentSpec(
         namespace=meta.namespace,
@@ -120,6 +126,7 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         ready_by=spec.ready_by,
         max_lead=max_lead,
         grace=grace,
+        wake=wake,
     )
 
 
@@ -167,18 +174,6 @@ def _build_wave(wave: Wave, field: str) -> WaveSpec:
         pause = parse_duration(wave.pause, timedelta(0), field=f"{field}.pause")
     mistakes.refuse()
     return WaveSpec(name=wave.name, selector=selector, timeout=timeout, pause=pause)
-
-
-def build_selector(selector: WireSelector | None, field: str) -> LabelSelector | None:
-    """Read a selector; None if it is left out. Raises ConfigError."""
-    if selector is None:
-        return None
-    if len(selector.match_labels) + len(selector.match_expressions) > MAX_REQUIREMENTS:
-        raise ConfigError(f"{field}: has more than {MAX_REQUIREMENTS} requirements; write fewer", field=field)
-    try:
-        return LabelSelector.of(selector.model_dump(by_alias=True))
-    except (ValueError, KeyError) as error:
-        raise ConfigError(f"{field}: {error}; write it as in a Deployment", field=field) from None
 
 
 def owner_of(

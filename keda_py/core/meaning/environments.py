@@ -16,7 +16,7 @@ from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.environment.calendar.days import DAY, parse_minute, parse_weekdays
 from keda_py.core.environment.decision.state import lead_of
 from keda_py.core.environment.spec import EnvironmentSpec, first_of
-from keda_py.core.environment.times import in_words
+from keda_py.core.values.durations import in_words
 from keda_py.errors import ConfigError
 
 _NOON, _NIGHT = DAY // 2, 11 * 60

@@ -59,6 +59,12 @@ FEATURES: Final = (
         before="it is asked about all updates",
     ),
     Feature(
+        since=30,
+        name="`ValidatingAdmissionPolicy`",
+        used_for="operator and waker write only EndpointSlices that lead to wakers (`waker.admissionPolicy`)",
+        before="set `waker.admissionPolicy: false`; roles alone confine them",
+    ),
+    Feature(
         since=35,
         name="`tolerance` in the behavior of an HPA",
         gate=TOLERANCE,

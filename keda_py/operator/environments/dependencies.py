@@ -10,6 +10,8 @@ from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
+from keda_py.operator.environments.waking.requests import WakeRequests
+from keda_py.operator.waking.waking import Waking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +20,7 @@ class EnvironmentDependencies:
 
     `acts` is true on the replica that stores and applies decisions: with several active replicas only the leader. The
     others compute the same decisions, and apply only the overlays of ScaledObjects.
+    `waking` and `requests` are None without wakers.
     """
 
     shared: Dependencies
@@ -29,3 +32,5 @@ class EnvironmentDependencies:
     overlays: Overlays
     bounds: Overlays
     acts: Callable[[], bool]
+    waking: Waking | None
+    requests: WakeRequests | None

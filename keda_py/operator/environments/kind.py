@@ -13,7 +13,7 @@ In: `members.py` and `known/`; the decision is `core/environment/decision/`. Nex
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from keda_py.answers.fairness import TenantPlaces
@@ -23,6 +23,7 @@ from keda_py.apis.parsing import parse_manifest
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
+from keda_py.core.environment.decision.goal import GoalReason
 from keda_py.core.environment.decision.members import SetReplicas
 from keda_py.core.environment.decision.observation import EnvironmentSeen, Role
 from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, held_up
@@ -53,7 +54,8 @@ from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.other_workloads import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.savings import account, stored_accounts
-from keda_py.operator.environments.state import EnvironmentMemory, ParsedEnvironment
+from keda_py.operator.environments.state import EnvironmentMemory, ParsedEnvironment, releasing, told_of
+from keda_py.operator.environments.waking.settling import EnvironmentWaking
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
@@ -61,6 +63,8 @@ LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
 """
 LONGEST_NOTE = 1000
 """Characters of an Event's note; an API server takes 1 024."""
+RETRY_SECONDS = 1.0
+"""Pause while it waits for wakers; what has changed about them makes it due as well."""
 BEHIND_SECONDS = 1.0
 """Pause before the next attempt while our cache does not show yet what another replica, or a person, has written."""
 
@@ -81,6 +85,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas, parts.shared.clock)
         self._turns = TenantPlaces()
         self._began = parts.shared.clock.now()
+        self._waking = EnvironmentWaking(parts.waking, parts.requests)
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
         """Parse the object and add the finalizer, which keeps it until its members are up. Raises StepError and
@@ -128,7 +133,7 @@ class Environments(Kind[EnvironmentMemory]):
         except KubeError as error:
             await self._hold_up(state, live, str(error))
             raise
-        spec = _releasing(live)
+        spec = releasing(live)
         decision = await self._decide(state, spec, None)
         state.spec = ParsedEnvironment(written=None, spec=spec)
         if not self._parts.acts():
@@ -178,14 +183,19 @@ class Environments(Kind[EnvironmentMemory]):
             state.forget_all_but({one.key for one, _ in found})
             state.foreign = frozenset(one.key for one, _ in found if one.owned_by)
             errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
-            errors["status_error"] = _told_of(stored)
+            errors["status_error"] = told_of(stored)
             seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
-            decision = decide(spec, calendar, overrides, seen, before, clock.now())
+            ask = partial(decide, spec, calendar, overrides, state=before, now=clock.now())
+            decision = ask(seen=seen)
+            if self._parts.acts():
+                decision = self._waking.settle(spec, seen, decision, state, ask)
             state.pause = self._members.pause_in(spec.namespace, clock.monotonic() - began)
         awaited = any(one.heir for one, _ in found)
         wait = READ_SOON_SECONDS if awaited or is_moving(decision.state) else READ_AGAIN_SECONDS
+        pending = decision.goal.reason is GoalReason.WAKERS_PENDING
+        wait = RETRY_SECONDS if pending else wait
         unseen = others.unwatched or stored.unreadable or awaited  # no watch reports changes of these
-        again = min(self._seconds_to(decision.look_again_at), wait if unseen else LONGEST_WAIT_SECONDS)
+        again = min(self._seconds_to(decision.look_again_at), wait if unseen or pending else LONGEST_WAIT_SECONDS)
         state.due.look_by(clock.monotonic() + min(again, self._seconds_to(self._members.next_resume(spec.namespace))))
         if self._parts.acts():
             await state.jobs.judge(spec, calendar, running_jobs(found, decision.state.members), clock.now())
@@ -319,6 +329,7 @@ class Environments(Kind[EnvironmentMemory]):
     def forget(self, state: EnvironmentMemory) -> None:
         """Drop all that was cached for the Environment, and its overlays."""
         self._parts.owners.forget(state.uid)
+        self._waking.forget(state.uid)
         self._parts.caches.further.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(_scaled_object(state, key), None, state.uid)
@@ -337,6 +348,7 @@ class Environments(Kind[EnvironmentMemory]):
         )
         for watched, read in kinds:
             yield watched.subscribe(partial(self._on_change, controller, read))
+        yield self._waking.subscribe(partial(_on_services, controller))
         for informer in caches.members.values():
             yield informer.on_restore(partial(_on_restore, controller))
 
@@ -373,29 +385,16 @@ def _on_restore(controller: Controller[EnvironmentMemory]) -> None:
         controller.queue.add(state.key)
 
 
+def _on_services(controller: Controller[EnvironmentMemory], uid: str) -> None:
+    """Look again after the slices of an Environment's Services, or its Services, have changed."""
+    for state in controller.states.values():
+        if state.uid == uid and state.spec is not None:
+            state.due.look_now()
+            controller.queue.add(state.key)
+
+
 def _remembered(live: Obj) -> set[str]:
     return set(map_at(live, "status", "members"))
-
-
-def _told_of(stored: StoredState) -> str:
-    """The status_error of a decision: members whose stored entries cannot be read; "" without any."""
-    if not stored.unreadable:
-        return ""
-    problems = list(stored.unreadable.values())
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    remedy = "that member is left alone; correct its entry, or scale it by hand and take the entry out of the status"
-    return f"{problems[0]}{more}; {remedy}"
-
-
-def _releasing(live: Obj) -> EnvironmentSpec:
-    """The spec of an Environment that is being deleted; an unreadable one selects nothing and releases all members."""
-    try:
-        return replace(build_environment(parse_manifest(Environment, live)), deleting=True)
-    except ConfigError:
-        meta = live["metadata"]
-        created = datetime(1970, 1, 1, tzinfo=UTC)
-        name, uid = meta["name"], meta["uid"]
-        return EnvironmentSpec(namespace=meta["namespace"], name=name, uid=uid, created=created, deleting=True)
 
 
 def _scaled_object(state: EnvironmentMemory, member: str) -> ObjectKey:

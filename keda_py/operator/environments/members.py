@@ -108,6 +108,7 @@ class Members:
                     inherited=found.inherited,
                     targets=tuple(targets),
                     zero_mark=self._hpas.mark_of(live) if role is Role.WORKLOAD else ZeroMark.NONE,
+                    pod_labels=texts_at(workload or {}, "podLabels"),
                     workload=workload_of(live) if role is Role.SCALED_OBJECT else found.text,
                 ),
                 live,

@@ -3,6 +3,7 @@
 `operator/assembly.py` comes here; `app.py` runs it beside the ScaledObjects.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,8 +24,11 @@ from keda_py.operator.environments.overlays import Overlays, SpecOverlays
 from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
 from keda_py.operator.environments.state import EnvironmentMemory
+from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.sharding.tenures import Tenures
+from keda_py.operator.waking.caches import WakingCaches
+from keda_py.operator.waking.waking import Waking
 from keda_py.settings.settings import Settings
 
 WORKERS = 5
@@ -48,6 +52,8 @@ class EnvironmentParts:
     schedule_kind: ScheduleObjects
     override_kind: OverrideObjects
     overlays: Overlays
+    waking: Waking | None
+    requests: WakeRequests | None
 
     async def restore(self) -> None:
         """Restore all overlays, before any ScaledObject is reconciled."""
@@ -60,13 +66,14 @@ class EnvironmentParts:
         """The tasks to run, and when."""
         followed: tuple[Controller[Any], ...] = (self.environments, self.overrides, self.schedules)
         looked_at_again = tuple(controller.look_at_all for controller in followed)
+        waking = () if self.waking is None else (self.waking,)
         return Component(
-            background=(self.caches.run,),
+            background=(self.caches.run, *(one.caches.run for one in waking)),
             prepare=(self.restore,),
             follow=tuple(controller.run for controller in followed),
-            lead=tuple(calendars.run for calendars in self.calendars),
+            lead=(*(calendars.run for calendars in self.calendars), *(one.run for one in waking)),
             on_clock_step=(*looked_at_again, *(calendars.look_at_all for calendars in self.calendars)),
-            on_lead=(self.take_over,),
+            on_lead=(*(one.begin for one in waking), self.take_over),
             after_lead=looked_at_again,
             on_share=looked_at_again,
         )
@@ -92,6 +99,9 @@ def assemble_environments(
     caches = EnvironmentCaches(objects.shared.client, settings.cluster.watch_namespaces)
     files = Files(clock, answers)
     calendars = Calendars(clock, caches, objects.reader, files, settings.cluster.object_namespace)
+    overriding = Overriding(clock, caches, calendars)
+    waking = _waking(objects, settings, caches)
+    requests = None if waking is None else _requests(objects, waking, caches, overriding, tenures.is_live)
     status = LeadersStatus(objects.shared.client, clock, settings.scaling.decision_history, tenures.is_live)
     shared = replace(objects.shared, status=status)
     parts = EnvironmentDependencies(
@@ -99,11 +109,13 @@ def assemble_environments(
         caches=caches,
         cluster=cluster,
         calendars=calendars,
-        overriding=Overriding(clock, caches, calendars),
+        overriding=overriding,
         owners=Owners(caches.environments, own_pod(settings.cluster)),
         overlays=overlays.by_environments,
         bounds=overlays.scheduled,
         acts=tenures.is_live,
+        waking=waking,
+        requests=requests,
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
     environments = Controller(shared, Environments(parts), WORKERS, tenures)
@@ -122,4 +134,40 @@ def assemble_environments(
         schedule_kind=schedules,
         override_kind=overrides,
         overlays=overlays.by_environments,
+        waking=waking,
+        requests=requests,
     )
+
+
+def _waking(objects: ScaledObjectDependencies, settings: Settings, caches: EnvironmentCaches) -> Waking | None:
+    """Make the controller of slices; None without wakers."""
+    service, cluster = settings.environments.waker_service, settings.cluster
+    if not service:
+        return None
+
+    def exists(uid: str) -> bool:
+        owners = (*caches.environments, *objects.caches.scaled_objects)
+        return any(live["metadata"]["uid"] == uid for live in owners)
+
+    informers = WakingCaches(objects.shared.client, cluster.watch_namespaces, cluster.pod_namespace, service)
+    return Waking(client=objects.shared.client, clock=objects.shared.clock, caches=informers, exists=exists)
+
+
+def _requests(
+    objects: ScaledObjectDependencies,
+    waking: Waking,
+    caches: EnvironmentCaches,
+    overriding: Overriding,
+    leads: Callable[[], bool],
+) -> WakeRequests:
+    """Make what answers wakers, also those that ask by an annotation."""
+    requests = WakeRequests(
+        client=objects.shared.client,
+        events=objects.shared.events,
+        slices=waking.caches,
+        caches=caches,
+        overriding=overriding,
+        leads=leads,
+    )
+    waking.on_report = requests.take_report
+    return requests

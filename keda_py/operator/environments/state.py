@@ -1,12 +1,16 @@
 """The operator's memory of one Environment between two looks; what must survive a restart is in its status."""
 
 from collections.abc import Container
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from keda_py.apis.environments.environment import Environment
-from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.apis.parsing import parse_manifest
+from keda_py.core.environment.decision.stored import StoredState
+from keda_py.core.environment.spec import EnvironmentSpec, build_environment
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import Obj
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.environments.job_warnings import JudgedJobs
 
@@ -59,3 +63,24 @@ class EnvironmentMemory(Remembered):
         """Drop our writes of deleted members: names come and go without bound."""
         for key in [key for key in self.written if key not in members]:
             del self.written[key]
+
+
+def told_of(stored: StoredState) -> str:
+    """The status_error of a decision: members whose stored entries cannot be read; "" without any."""
+    if not stored.unreadable:
+        return ""
+    problems = list(stored.unreadable.values())
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    remedy = "that member is left alone; correct its entry, or scale it by hand and take the entry out of the status"
+    return f"{problems[0]}{more}; {remedy}"
+
+
+def releasing(live: Obj) -> EnvironmentSpec:
+    """The spec of an Environment that is being deleted; an unreadable one selects nothing and releases all members."""
+    try:
+        return replace(build_environment(parse_manifest(Environment, live)), deleting=True)
+    except ConfigError:
+        meta = live["metadata"]
+        created = datetime(1970, 1, 1, tzinfo=UTC)
+        name, uid = meta["name"], meta["uid"]
+        return EnvironmentSpec(namespace=meta["namespace"], name=name, uid=uid, created=created, deleting=True)

@@ -25,7 +25,6 @@ from keda_py.operator.controller.status import StatusWriter
 from keda_py.operator.decisions.record import DecisionRecord, Entry
 from keda_py.operator.opening import OperatorInputs, identity, opened
 from keda_py.operator.process.clock_watch import watch_clock
-from keda_py.operator.process.probes import probe_app
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.watchdog import Watchdog
 from keda_py.operator.scaled_jobs.caches import JobCaches
@@ -45,6 +44,7 @@ from keda_py.readings.readings import Readings
 from keda_py.sdk.registry import trigger_types_by_module
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.listening import raise_descriptor_limit
+from keda_py.serving.ports.probes import probe_app
 from keda_py.serving.ports.table import PortLimits
 from keda_py.settings.parsers import Address
 from keda_py.settings.settings import Settings

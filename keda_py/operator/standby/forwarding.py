@@ -100,8 +100,13 @@ class Forwarding:
             self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
         url = f"https://{address}{asked.path}{'?' if asked.query else ''}{asked.query}"
         try:
-            async with self._session.get(
-                URL(url, encoded=True), ssl=tls, server_hostname=self._peers.name, allow_redirects=False
+            async with self._session.request(
+                asked.method,
+                URL(url, encoded=True),
+                data=asked.body or None,
+                ssl=tls,
+                server_hostname=self._peers.name,
+                allow_redirects=False,
             ) as answer:
                 if answer.status in NOT_AN_ANSWER:
                     raise UnansweredError(f"it answers {answer.status}")

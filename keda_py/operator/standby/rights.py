@@ -12,6 +12,7 @@ from functools import partial
 from keda_py.core.sharding.share import Share
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.external_metrics.authorised_request import AuthorisedRequest
+from keda_py.external_metrics.routing import takes_body
 from keda_py.kube.client import KubeClient
 from keda_py.kube.leases.lease import Election, Term
 from keda_py.kube.leases.lease_record import Holder, LeaseSpec
@@ -117,7 +118,11 @@ class Rights:
         return self.shares.owns(key)
 
     def answers(self, question: AuthorisedRequest) -> bool:
-        """Whether we answer. A question that fixes no object is for each of several that share, else for the leader."""
+        """Whether we answer. A question that fixes no object is for each of several that share, else for the leader,
+        and so is the report of a request that may wake something.
+        """
+        if takes_body(question.asked):
+            return self.leads()
         key = _asked_about(question)
         if key is None:
             return self.leads() or isinstance(self.membership, Membership)
@@ -125,6 +130,9 @@ class Rights:
 
     def holder(self, question: AuthorisedRequest) -> Holder | None:
         """Which other replica to ask; None: it is for us to answer."""
+        if takes_body(question.asked):
+            leader = self.election.holder
+            return None if leader is None or leader.identity == self.election.identity else leader
         key = _asked_about(question)
         if key is None and isinstance(self.membership, Membership):
             return None

@@ -28,8 +28,9 @@ def run(
     overrides: tuple[OverrideSpec, ...] = (),
     calendar: Calendar | None = OFFICE,
     calendar_error: str = "",
+    wakers_pending: str = "",
 ) -> EnvironmentDecision:
-    found = EnvironmentSeen(members=seen, calendar_error=calendar_error)
+    found = EnvironmentSeen(members=seen, calendar_error=calendar_error, wakers_pending=wakers_pending)
     return decide(spec, calendar, Overrides(overrides), found, state, now)
 
 

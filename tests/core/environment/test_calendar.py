@@ -17,7 +17,7 @@ from keda_py.core.environment.calendar.queries import (
     status_of,
 )
 from keda_py.core.environment.calendar.reading import read_calendar
-from keda_py.core.environment.times import in_words, parse_duration
+from keda_py.core.values.durations import in_words, parse_duration
 from keda_py.errors import ConfigError
 from tests.calls import calls_of
 from tests.costs import cpu_of

@@ -53,6 +53,7 @@ from tests.core.environment.deciding import (
 )
 from tests.costs import cpu_of
 
+FALLING = Transition(to=Phase.ASLEEP, started=NIGHT, wave=0, wave_started=NIGHT)
 AT_19 = "2026-11-23T19:00:00Z"
 CROWD = tuple(member(f"Deployment/d{number:04}", 2) for number in range(MOST_MEMBERS + 1))
 GOALS: list[tuple[goals.GoalReason, dict[str, Any], Phase, str]] = [
@@ -64,6 +65,7 @@ GOALS: list[tuple[goals.GoalReason, dict[str, Any], Phase, str]] = [
     (goals.GoalReason.OPEN, {"now": NOON}, Phase.AWAKE, "hours every day 08:00-18:00"),
     (goals.GoalReason.READY_BY, {"spec": WAKES_EARLY, "now": datetime(2026, 11, 23, 7, 50, tzinfo=UTC), "state": replace(ASLEEP, wakes=(660,))}, Phase.AWAKE, "to be ready by then, 11 min before hours every day 08:00-18:00"),
     (goals.GoalReason.CLOSED, {}, Phase.ASLEEP, "outside of the hours"),
+    (goals.GoalReason.WAKERS_PENDING, {"wakers_pending": "no waker", "state": AWAKE}, Phase.AWAKE, "it falls asleep once requests can wake it (outside of the hours): no waker"),
     (goals.GoalReason.TOO_MANY_MEMBERS, {"seen": CROWD, "state": AWAKE}, Phase.AWAKE, TOO_MANY),
 ]  # fmt: skip
 
@@ -79,6 +81,12 @@ def test_an_environment_is_awake_or_asleep_for_one_reason(
 
 def test_every_reason_of_an_environment_is_reached() -> None:
     assert {row[0] for row in GOALS} == set(goals.GoalReason)
+
+
+@pytest.mark.parametrize("state", [ASLEEP, replace(AWAKE, phase=Phase.FALLING_ASLEEP, transition=FALLING)])
+def test_wakers_that_go_wake_nothing_that_sleeps_or_falls_asleep_already(state: EnvironmentState) -> None:
+    decision = run(member(), state=state, wakers_pending="no waker")
+    assert decision.goal.state is goals.State.ASLEEP
 
 
 R = members.MemberReason

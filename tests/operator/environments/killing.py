@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from keda_py.core.hpa.wire import read_zero_mark
+from keda_py.core.waking.rules import LABEL
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.store.subscriptions import Event
 from tests.http_server import HttpServer
@@ -16,7 +17,7 @@ _COUNTED = ("deployments", "statefulsets", "cronjobs")
 
 
 class Cutter:
-    """Pulls the cable at the k-th write from now on of a status, count or suspension, or of the mark of an HPA's zero.
+    """Pulls the cable at the k-th write from now on of a status, count, suspension, slice, or the mark of an HPA's zero.
 
     `writes` counts up to there.
     """
@@ -40,21 +41,25 @@ def _is_counted(event: Event) -> bool:
     before, after, plural = event.previous or {}, event.object, event.resource.plural
     if plural == "horizontalpodautoscalers":
         return read_zero_mark(before) is not read_zero_mark(after)
-    return plural == "environments" or (plural in _COUNTED and before.get("spec") != after.get("spec"))
+    ours = plural == "endpointslices" and LABEL in (after["metadata"].get("labels") or {})
+    return ours or plural == "environments" or (plural in _COUNTED and before.get("spec") != after.get("spec"))
 
 
 class Kills:
     """Worlds whose operator dies at one write after the other (each fifth, where not all is swept)."""
 
     def __init__(self, folder: Path, server: HttpServer, tasks: asyncio.TaskGroup) -> None:
-        self._folder, self._server, self._tasks = folder, server, tasks
+        self._folder, self._server, self.tasks = folder, server, tasks
+        self.flags: dict[str, str] = {}
+        """Flags of each operator, over the usual ones."""
 
     async def __call__(self, before: Act, during: Act, after: Act, options: ClusterOptions | None = None) -> int:
         """Before, the part to die in, and what must be true all the same: once for each write; how many there were."""
         for number in steps(5):
             folder = self._folder / str(number)
             folder.mkdir()
-            async with open_world(folder, self._server, self._tasks, options, tls=True) as world:
+            async with open_world(folder, self._server, self.tasks, options, tls=True) as world:
+                world.operator.flags |= self.flags
                 await world.operator.start()
                 await before(world)
                 cutter = Cutter(world, number)

@@ -62,7 +62,7 @@ def decide(
         lead=lead if spec.ready_by else lead * 0,
         crowded=sum(not member.owned_by for member in seen.members) > MOST_MEMBERS,
     )
-    goal = question.goal_at(now)
+    goal = question.wait_for_wakers(question.goal_at(now), seen.wakers_pending)
     run = _Run(question, goal, seen, hand_over(state, seen), now)
     members, moved = run.members()
     following = question.change_after(goal)

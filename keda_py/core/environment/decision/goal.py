@@ -12,7 +12,7 @@ from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.decision.state import EnvironmentState, Phase
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
-from keda_py.core.environment.times import in_words
+from keda_py.core.values.durations import in_words
 
 TOO_MANY = (
     f"there are more than {MOST_MEMBERS} members, which is the most of one Environment, so none is put to sleep; "
@@ -34,6 +34,7 @@ class GoalReason(StrEnum):
     READY_BY = "ReadyBy"
     CLOSED = "Closed"
     TOO_MANY_MEMBERS = "TooManyMembers"
+    WAKERS_PENDING = "WakersPending"
 
 
 class State(StrEnum):
@@ -83,6 +84,15 @@ class Question:
         if goal.state is State.ASLEEP and self.crowded and not self.state.rests:
             return replace(goal, state=State.AWAKE, reason=GoalReason.TOO_MANY_MEMBERS, because=TOO_MANY)
         return goal
+
+    def wait_for_wakers(self, goal: Goal, pending: str) -> Goal:
+        """Stay as it is until requests reach a waker; once it has begun to fall asleep nothing waits any more."""
+        transition = self.state.transition
+        falling = transition is not None and transition.to is Phase.ASLEEP
+        if not pending or goal.state is not State.ASLEEP or self.state.rests or falling:
+            return goal
+        because = f"it falls asleep once requests can wake it ({goal.because}): {pending}"
+        return replace(goal, state=State.AWAKE, reason=GoalReason.WAKERS_PENDING, because=because)
 
     def _wanted_at(self, at: datetime) -> Goal:
         if self.spec.deleting:

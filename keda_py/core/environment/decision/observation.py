@@ -1,7 +1,7 @@
 """Observations of an environment: its members, and the sort of client that wrote a count."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -100,6 +100,8 @@ class MemberSeen:
     """The targets by which an Override may name it: itself, and the workload of a ScaledObject."""
     zero_mark: ZeroMark = ZeroMark.NONE
     """The mark that the controller of its owner's HPA has put on a count of zero; always NONE for other roles."""
+    pod_labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of its pods, by which Services select them; empty if they are not known."""
     workload: str = ""
     """apiVersion/KIND/NAME of what a ScaledObject scales, which has the count when the ScaledObject is gone."""
 
@@ -115,6 +117,8 @@ class EnvironmentSeen:
     """The reason why members of some of `spec.kinds` are not seen."""
     write_error: str = ""
     """The reason why a count could not be written at the last try."""
+    wakers_pending: str = ""
+    """The reason why it may not begin to fall asleep: requests for its Services would not reach a waker."""
     status_error: str = ""
     """The reason why some members cannot be read from the status."""
 

@@ -109,7 +109,8 @@ def _override(override: OverrideSpec) -> OverrideInForce:
         state=override.state.value,
         until="" if override.ends is None else write_time(override.ends),
         requested_by=override.requested_by,
-        reason=override.reason,
+        reason="" if override.request else override.reason,
+        request=override.request,
         summary=override.summary,
     )
 

@@ -13,7 +13,7 @@ from keda_py.core.environment.decision.observation import MemberSeen, Role
 from keda_py.core.environment.decision.state import Phase, Transition
 from keda_py.core.environment.overrides import OverrideState, Ruling
 from keda_py.core.environment.spec import EnvironmentSpec
-from keda_py.core.environment.times import in_words as length_in_words
+from keda_py.core.values.durations import in_words as length_in_words
 from keda_py.core.values.times import write_time
 
 # Members that a status lists, which also has to remember the counts of a thousand.

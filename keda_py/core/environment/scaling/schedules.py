@@ -16,9 +16,9 @@ from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.calendar.reading import read_week
 from keda_py.core.environment.scaling.overlays import exactly, hold_at, paused_by_owner
-from keda_py.core.environment.spec import build_selector
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.mistakes import Mistakes
+from keda_py.core.values.selecting import build_selector
 from keda_py.core.values.selectors import LabelSelector
 from keda_py.core.values.times import parse_time
 from keda_py.errors import ConfigError

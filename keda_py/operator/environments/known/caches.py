@@ -71,6 +71,7 @@ def keep_member(live: Obj) -> Obj:
         },
         "status": {name: status.get(name, 0) for name in ("replicas", "readyReplicas", "observedGeneration")},
         "manager": _manager_of(meta, field),
+        "podLabels": texts_at(spec, "template", "metadata", "labels"),
     }
 
 

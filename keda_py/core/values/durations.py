@@ -1,4 +1,4 @@
-"""Durations as people and Kubernetes write them: `90s`, `1h30m`. Instants are in `core/values/times.py`."""
+"""Durations as people and Kubernetes write them: `90s`, `1h30m`. Instants are in `times.py`."""
 
 from datetime import timedelta
 

@@ -1,0 +1,1 @@
+"""Commands that are processes beside the operator: the embedded cluster, and the waker."""

@@ -1,0 +1,376 @@
+"""Controller of the slices that lead Services to wakers; the leader runs it.
+
+A Service is due when an owner's wish, the Service, one of our slices or the set of wakers changes, and again after some
+seconds while it has slices, because a waker may die without a sign. Each pass finds the next steps
+(`core/waking/steps.py`), writes them, and asks wakers whether they listen. Slices hold all that has to survive this
+process; what is remembered here are answers of probes and since when things have been so, which a new leader finds
+out again. Members are scaled to 0 once `sleep_obstacle` is "": the slices come first.
+
+In: `wishes.py`, `caches.py`. Next: `environments/waking/settling.py`, which asks before members are put to sleep.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+
+from keda_py.apis.environments.waking import NotWoken
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, texts_at
+from keda_py.clock import Clock
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.core.waking.rules import LABEL, SERVICE_LABEL, WakeState
+from keda_py.core.waking.services import WakeService
+from keda_py.core.waking.slices import SliceSeen, WakeWish
+from keda_py.core.waking.steps import (
+    DeleteSlice,
+    Steps,
+    WriteSlice,
+    may_go,
+    next_steps,
+    sleep_obstacle,
+)
+from keda_py.errors import AlreadyExists, Conflict, KubeError, NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import ENDPOINT_SLICES, SERVICES, Obj, Selection
+from keda_py.operator.controller.work_queue import DueQueue
+from keda_py.operator.waking.caches import WakingCaches
+from keda_py.operator.waking.probing import ask_waker
+from keda_py.operator.waking.progress import AGAIN_SECONDS, SOON_SECONDS, Progress
+from keda_py.operator.waking.wishes import OwnerWish, Wishes
+
+ALIVE_SECONDS, ALIVE_PROBES = 2.0, 3
+"""Between two probes that a waker is alive, on a few of its Services: one that dies without a sign leaves all slices
+within five seconds, at a cost that does not grow with the Services."""
+FAILED_SECONDS = 5.0
+"""Pause after a write that the API server refused."""
+MOST_PORTS_OF_NAMESPACE = 250
+"""Ports of wakers for one namespace, of the cluster's 10 000: no tenant takes those of the others."""
+CROWDED_SECONDS = 60.0
+"""Until a Service for which there was no port is looked at again."""
+_MOST_NAMED = 50
+_WAKER = "Waker"
+"""Kind of the keys of wakers in the work queue, by address."""
+
+Exists = Callable[[str], bool]
+"""Whether an owner of this uid exists."""
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What an owner can be told: Services, those whose requests reach a waker, and what is not woken and why."""
+
+    services: tuple[str, ...]
+    ready: int
+    not_woken: tuple[NotWoken, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Waking:
+    """`notify` is called with the uid of each owner for which something may have changed."""
+
+    client: KubeClient
+    clock: Clock
+    caches: WakingCaches
+    exists: Exists
+    wishes: Wishes = field(default_factory=Wishes)
+    on_report: Callable[[str, str], Awaitable[None]] | None = None
+    """Called with the namespace of a slice and the report of a request that a waker has written into it."""
+    _progress: dict[ObjectKey, Progress] = field(default_factory=dict)
+    _proposed: dict[ObjectKey, int] = field(default_factory=dict)
+    """Ports of slices that the cache does not show yet."""
+    _queue: DueQueue | None = None
+    _notify: list[Callable[[str], None]] = field(default_factory=list)
+    _synced: bool = False
+
+    def begin(self) -> None:
+        """Forget what owners wanted in an earlier term: each speaks again as it is looked at."""
+        self.wishes = Wishes()
+
+    async def run(self) -> None:
+        """Keep all slices right until cancelled."""
+        await self.caches.wait_synced()
+        with ExitStack() as stack:
+            self._queue = DueQueue(self.clock, self._work)
+            self._progress.clear()
+            self._proposed.clear()
+            self._synced = True
+            try:
+                for informer, hear in (
+                    (self.caches.services, self._on_service),
+                    (self.caches.slices, self._on_slice),
+                    (self.caches.wakers, self._on_wakers),
+                ):
+                    stack.callback(informer.subscribe(hear))
+                for wish in self.wishes:
+                    self._tell(wish.owner.uid)
+                await self._queue.run()
+            finally:
+                self._queue, self._synced = None, False
+
+    def subscribe(self, notify: Callable[[str], None]) -> Callable[[], None]:
+        """Call `notify` with the uid of an owner whose Services have changed; the returned function ends that."""
+        self._notify.append(notify)
+        return partial(self._notify.remove, notify)
+
+    def want(self, uid: str, wish: OwnerWish | None) -> None:
+        """Note what an owner wants now; None: nothing."""
+        known = self.wishes.has_spoken(uid)
+        before = self.wishes.put(uid, wish)
+        if before == wish and known:
+            return
+        self._add_all(before)
+        self._add_all(wish)
+        if not known:  # slices of an earlier process may be about Services that are not wanted any more
+            for one in self.caches.all_slices():
+                if one.owner_uid == uid:
+                    self._add(_key(one.namespace, one.service))
+
+    def forget(self, uid: str) -> None:
+        """Forget an owner that is gone: its slices go."""
+        if self.wishes.has_spoken(uid):
+            self.want(uid, None)
+            self.wishes.drop(uid)
+
+    def sleep_obstacle(self, wish: OwnerWish) -> str:
+        """Say why the members of an owner may not be scaled to 0 yet; "" if they may."""
+        for service in self._covered(wish):
+            if service.obstacle is not None:
+                continue
+            # From now on it is waited for, also where the slices cannot be watched.
+            now = self.clock.monotonic()
+            self._progress.setdefault(_key(service.namespace, service.name), Progress(since=now))
+            if found := self._obstacle(service, wish):
+                return f"Service {service.name}: {found}"
+        return ""
+
+    def coverage(self, wish: OwnerWish) -> Coverage:
+        """Return what the owner's status says."""
+        services = self._covered(wish)
+        named = {service.name for service in services}
+        told = [self._uncovered(wish, name) for name in wish.spec.names if name not in named]
+        ready = 0
+        nodes = sorted({one.node for one in self.caches.ready_wakers if one.node})
+        for service in services:
+            found = list(self._obstacles(service, wish, nodes))
+            told += found
+            ready += self._is_shown(service)
+        woken = [service.name for service in services if service.obstacle is None]
+        return Coverage(tuple(woken[:_MOST_NAMED]), ready, tuple(told[:_MOST_NAMED]))
+
+    def _uncovered(self, wish: OwnerWish, name: str) -> NotWoken:
+        """Say why a Service that is named is not covered."""
+        if self.caches.service(wish.namespace, name) is None:
+            return NotWoken(service=name, reason="NotFound", because=f"there is no Service {name!r} here")
+        return NotWoken(service=name, reason="NoMember", because="its selector selects no member")
+
+    def _obstacles(self, service: WakeService, wish: OwnerWish, nodes: list[str]) -> Iterator[NotWoken]:
+        owner = self.wishes.of(service)
+        if service.obstacle is not None:
+            yield NotWoken(service=service.name, reason=service.obstacle.reason, because=service.obstacle.because)
+            return
+        for limit in service.limits(nodes):
+            yield NotWoken(service=service.name, reason=limit.reason, because=limit.because)
+        if owner is not None and owner.owner.uid != wish.owner.uid:
+            told = f"{owner.owner.kind} {owner.owner.name} wakes it"
+            yield NotWoken(service=service.name, reason="OwnedByAnother", because=told)
+        elif wish.state is WakeState.ASLEEP and not self._is_shown(service):
+            progress = self._progress.get(_key(service.namespace, service.name))
+            problem = progress.problem if progress is not None else ""
+            told = problem or ("no waker listens for it yet" if self.caches.ready_wakers else "no waker is ready")
+            yield NotWoken(service=service.name, reason="NoWaker", because=told)
+
+    def _covered(self, wish: OwnerWish) -> list[WakeService]:
+        return [one for one in self.caches.services_in(wish.namespace) if wish.covers(one) and not one.deleting]
+
+    def _is_shown(self, service: WakeService) -> bool:
+        slices = self.caches.slices_of(service.namespace, service.name)
+        return bool(slices) and all(one.endpoints for one in slices)
+
+    def _obstacle(self, service: WakeService, wish: OwnerWish) -> str:
+        now = self.clock.monotonic()
+        progress = self._progress.get(_key(service.namespace, service.name)) or Progress(since=now)
+        readiness = progress.readiness(now, len(self.caches.ready_wakers), known=self._synced)
+        return sleep_obstacle(readiness, require=wish.spec.require_waker)
+
+    async def _work(self, key: ObjectKey) -> None:
+        """Do the next steps for one Service, or look after one waker; an error is logged and tried again."""
+        try:
+            await (self._check_alive(key) if key.kind == _WAKER else self._pass(key))
+        except (Conflict, AlreadyExists, NotFound) as error:
+            # Our cache is behind, or another client has the name: its watch makes the Service due, or time does.
+            log.debug("slice changed meanwhile", extra=key.log_fields | {"error": str(error)})
+            self._note_problem(key, str(error) if isinstance(error, AlreadyExists) else "")
+            self._add(key, AGAIN_SECONDS if isinstance(error, AlreadyExists) else SOON_SECONDS)
+        except KubeError as error:
+            log.warning("slice was not written", extra=key.log_fields | {"error": str(error)})
+            self._note_problem(key, f"its EndpointSlice cannot be written: {error}")
+            self._add(key, FAILED_SECONDS)
+        except Exception:  # one bad object does not affect the other Services
+            log.exception("service failed", extra=key.log_fields)
+            self._add(key, AGAIN_SECONDS)
+
+    async def _check_alive(self, key: ObjectKey) -> None:
+        """Take a waker for dead that answers for none of some Services: one alone may just have lost its slice."""
+        if all(one.address != key.name for one in self.caches.ready_wakers):
+            return
+        self._add(key, ALIVE_SECONDS)
+        known = (progress.known(key.name) for progress in list(self._progress.values()))
+        probes = list(islice((one for one in known if one is not None), ALIVE_PROBES))
+        for _ in range(2):
+            pods = await asyncio.gather(*(ask_waker(one.address, one.port, one.service_uid) for one in probes))
+            if not probes or any(pod == one.pod for pod, one in zip(pods, probes, strict=True)):
+                return
+        log.warning("waker does not answer, taken out of all slices", extra={"waker": probes[0].pod})
+        for service, progress in self._progress.items():
+            if progress.fail(key.name):
+                self._add(service)
+
+    async def _pass(self, key: ObjectKey) -> None:
+        service = self.caches.service(key.namespace, key.name)
+        slices = self.caches.slices_of(key.namespace, key.name)
+        owner = None if service is None else self.wishes.of(service)
+        for one in slices:
+            if one.request and self.on_report is not None:  # before it is taken off: a kill in between asks again
+                await self.on_report(one.namespace, one.request)
+        self._proposed.pop(key, None)
+        if owner is None and not self._is_orphan(slices):
+            return
+        wish = await self._wish(key, service, owner, slices)
+        steps = self._steps(key, service, wish, slices)
+        progress = self._progress.get(key)
+        if progress is not None and steps.probes:
+            await progress.ask(steps.probes, self.clock.monotonic())
+            steps = self._steps(key, service, wish, slices)
+        await self._write(steps)
+        if service is None or wish is None or progress is None:
+            if progress is None or not progress.problem:
+                self._progress.pop(key, None)
+            else:
+                self._add(key, CROWDED_SECONDS)
+        else:
+            pods = frozenset(one.pod for one in self.caches.ready_wakers)
+            await progress.observe(service, pods, self.clock.monotonic(), shown=steps.shown)
+            self._add(key, progress.pause(self.clock.monotonic()))
+        if service is not None and owner is not None:
+            self._tell_changes(key, service, owner)
+
+    def _tell_changes(self, key: ObjectKey, service: WakeService, owner: OwnerWish) -> None:
+        """Make an owner due once what it may do, or what its status says, has changed."""
+        progress = self._progress.get(key) or Progress(since=0.0)
+        told = (self._is_shown(service), progress.problem, service.obstacle or self._obstacle(service, owner))
+        if told != progress.told:
+            progress.told = told
+            self._tell(owner.owner.uid)
+
+    def _steps(
+        self, key: ObjectKey, service: WakeService | None, wish: WakeWish | None, slices: list[SliceSeen]
+    ) -> Steps:
+        progress = self._progress.get(key) or Progress(since=0.0)
+        claimed = partial(self.caches.claimed, (key.namespace, key.name))
+        return next_steps(service, wish, slices, self.caches.ready_wakers, progress.answered, claimed)
+
+    def _is_orphan(self, slices: Iterable[SliceSeen]) -> bool:
+        """Return whether the owners of slices that no wish is about want nothing, rather than not having spoken yet."""
+        return all(self.wishes.has_spoken(one.owner_uid) or not self.exists(one.owner_uid) for one in slices)
+
+    async def _wish(
+        self, key: ObjectKey, service: WakeService | None, owner: OwnerWish | None, slices: list[SliceSeen]
+    ) -> WakeWish | None:
+        """Return what is wanted now: an owner that is awake wants no new slice, and the old ones for a grace."""
+        if service is None or owner is None or (owner.state is not WakeState.ASLEEP and not slices):
+            return None
+        now = self.clock.monotonic()
+        progress = self._progress.setdefault(key, Progress(since=now))
+        if not slices and not self._has_room(key, len(service.ports)):
+            progress.problem = f"the namespace has {MOST_PORTS_OF_NAMESPACE} ports of wakers, which is the most"
+            return None
+        if owner.state is not WakeState.FORWARDING:
+            progress.forwarding_at = None
+            return owner.of(service)
+        progress.forwarding_at = now if progress.forwarding_at is None else progress.forwarding_at
+        waited = now - progress.forwarding_at
+        if may_go(owner.state, waited, 0) or (
+            may_go(owner.state, waited, 1) and may_go(owner.state, waited, await self._ready_endpoints(service))
+        ):
+            return None
+        return owner.of(service)
+
+    def _has_room(self, key: ObjectKey, ports: int) -> bool:
+        """Return whether the namespace may have these ports as well, and note them until the cache shows the slice."""
+        proposed = sum(count for other, count in self._proposed.items() if other.namespace == key.namespace)
+        if self.caches.ports_in(key.namespace) + proposed + ports > MOST_PORTS_OF_NAMESPACE:
+            return False
+        self._proposed[key] = ports
+        return True
+
+    async def _ready_endpoints(self, service: WakeService) -> int:
+        """Count the ready endpoints of its own slices: one read for each wake, since no watch tells them."""
+        selection = Selection(labels=f"{SERVICE_LABEL}={service.name},!{LABEL}")
+        found = await self.client.list(ENDPOINT_SLICES, service.namespace, selection)
+        endpoints = (one for each in found for one in maps_at(each, "endpoints"))
+        return sum(map_at(one, "conditions").get("ready") is not False for one in endpoints)
+
+    async def _write(self, steps: Steps) -> None:
+        for write in steps.writes:
+            match write:
+                case DeleteSlice(seen=seen):
+                    path = ENDPOINT_SLICES.named(seen.namespace, seen.name)
+                    await self.client.delete(path, uid=seen.uid)
+                    log.info("slice removed", extra={"namespace": seen.namespace, "slice": seen.name})
+                case WriteSlice(body=body, version=""):
+                    await self.client.create(ENDPOINT_SLICES, body)
+                    log.info("slice proposed", extra=_about(body))
+                case WriteSlice(body=body, version=version):
+                    meta = body["metadata"]
+                    path = ENDPOINT_SLICES.named(meta["namespace"], meta["name"])
+                    await self.client.update(path, {**body, "metadata": {**meta, "resourceVersion": version}})
+                    log.info("slice written", extra=_about(body) | {"wakers": len(body["endpoints"])})
+
+    def _note_problem(self, key: ObjectKey, problem: str) -> None:
+        if (progress := self._progress.get(key)) is not None:
+            progress.problem = problem
+
+    def _on_service(self, old: Obj | None, new: Obj | None) -> None:
+        live = new or old or {}
+        self._add(_key(namespace_of(live), name_of(live)))
+        for wish in self.wishes.within(namespace_of(live)):
+            self._tell(wish.owner.uid)
+
+    def _on_slice(self, old: Obj | None, new: Obj | None) -> None:
+        live = new or old or {}
+        self._add(_key(namespace_of(live), texts_at(live, "metadata", "labels").get(SERVICE_LABEL, "")))
+
+    def _on_wakers(self, old: Obj | None, new: Obj | None) -> None:
+        """A waker came or went: all Services that lead to wakers are due, and all owners that wait for one."""
+        for address in {one.address for one in self.caches.ready_wakers}:
+            self._add(ObjectKey(_WAKER, "", address))
+        for one in self.caches.all_slices():
+            self._add(_key(one.namespace, one.service))
+        for wish in self.wishes:
+            self._add_all(wish)
+            self._tell(wish.owner.uid)
+
+    def _add_all(self, wish: OwnerWish | None) -> None:
+        if wish is not None:
+            for service in self._covered(wish):
+                self._add(_key(service.namespace, service.name))
+
+    def _add(self, key: ObjectKey, delay: float = 0.0) -> None:
+        if self._queue is not None:
+            self._queue.add(key, delay)
+
+    def _tell(self, uid: str) -> None:
+        for notify in tuple(self._notify):
+            notify(uid)
+
+
+def _key(namespace: str, name: str) -> ObjectKey:
+    return ObjectKey(SERVICES.kind, namespace, name)
+
+
+def _about(body: Obj) -> dict[str, object]:
+    return {"namespace": body["metadata"]["namespace"], "slice": body["metadata"]["name"]}

@@ -1,0 +1,72 @@
+"""Debian's chromium, for tests of pages."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+PAGE_SECONDS = 60
+
+
+class Browser:
+    """Debian's chromium; its calls block."""
+
+    def __init__(self, folder: Path) -> None:
+        webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        for flag in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={folder}",
+            "--hide-scrollbars",
+        ):
+            options.add_argument(flag)
+        service = webdriver.ChromeService(shutil.which("chromedriver"))
+        self.driver = webdriver.Chrome(options=options, service=service)
+        self.driver.set_page_load_timeout(PAGE_SECONDS)
+
+    def text(self, selector: str) -> str:
+        found: str = self.driver.find_element("css selector", selector).text
+        return found
+
+    def until(self, selector: str, words: str) -> None:
+        from selenium.common.exceptions import WebDriverException
+        from selenium.webdriver.support.wait import WebDriverWait
+
+        # While a page loads anew there is no element, or an old one, or the loading interrupts the question.
+        wait = WebDriverWait(self.driver, PAGE_SECONDS, poll_frequency=0.05, ignored_exceptions=(WebDriverException,))
+        wait.until(lambda _: words in self.text(selector))
+
+    def pretend(self, zone: str, scheme: str) -> None:
+        """To be in a time zone, and of a user who likes that scheme."""
+        self.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
+        liked = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", liked)
+
+    def press(self, *keys: str) -> None:
+        """Keys, one after the other, wherever the focus is."""
+        for key in keys:
+            self.driver.switch_to.active_element.send_keys(key)
+
+    def focused(self) -> str:
+        """What a screen reader calls it."""
+        return str(self.driver.switch_to.active_element.get_attribute("aria-label"))
+
+    def click(self, selector: str) -> None:
+        self.driver.find_element("css selector", selector).click()
+
+
+@contextmanager
+def open_browser(folder: Path) -> Iterator[Browser]:
+    """A browser with a profile of its own; the test is skipped where none is installed."""
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("chromium is not installed (apt: chromium chromium-driver)")
+    browser = Browser(folder)
+    try:
+        yield browser
+    finally:
+        browser.driver.quit()
