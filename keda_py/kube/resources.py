@@ -100,6 +100,7 @@ SECRETS = Resource(version="v1", kind="Secret", plural="secrets")
 SERVICES = Resource(version="v1", kind="Service", plural="services")
 SERVICE_ACCOUNTS = Resource(version="v1", kind="ServiceAccount", plural="serviceaccounts")
 LIMIT_RANGES = Resource(version="v1", kind="LimitRange", plural="limitranges")
+RESOURCE_QUOTAS = Resource(version="v1", kind="ResourceQuota", plural="resourcequotas")
 
 DEPLOYMENTS = Resource(group="apps", version="v1", kind="Deployment", plural="deployments")
 DAEMON_SETS = Resource(group="apps", version="v1", kind="DaemonSet", plural="daemonsets")
@@ -109,6 +110,7 @@ STATEFUL_SETS = Resource(group="apps", version="v1", kind="StatefulSet", plural=
 CRON_JOBS = Resource(group="batch", version="v1", kind="CronJob", plural="cronjobs")
 JOBS = Resource(group="batch", version="v1", kind="Job", plural="jobs")
 EVENTS = Resource(group="events.k8s.io", version="v1", kind="Event", plural="events")
+ENDPOINT_SLICES = Resource(group="discovery.k8s.io", version="v1", kind="EndpointSlice", plural="endpointslices")
 LEASES = Resource(group="coordination.k8s.io", version="v1", kind="Lease", plural="leases")
 HORIZONTAL_POD_AUTOSCALERS = Resource(
     group="autoscaling", version="v2", kind="HorizontalPodAutoscaler", plural="horizontalpodautoscalers"
@@ -131,6 +133,13 @@ VALIDATING_WEBHOOK_CONFIGURATIONS = Resource(
     version="v1",
     kind="ValidatingWebhookConfiguration",
     plural="validatingwebhookconfigurations",
+    namespaced=False,
+)
+MUTATING_WEBHOOK_CONFIGURATIONS = Resource(
+    group="admissionregistration.k8s.io",
+    version="v1",
+    kind="MutatingWebhookConfiguration",
+    plural="mutatingwebhookconfigurations",
     namespaced=False,
 )
 TOKEN_REVIEWS = Resource(
