@@ -31,6 +31,7 @@ COMMANDS = {
     "shadow": "what `keda-py operator --shadow` found out beside KEDA: each disagreement, both sides' reasons",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
+    "doctor": "what fights with sleep and scaling: Argo CD, Flux, HPAs, budgets, webhooks, quotas; the lines to add",
     "env": "what environments do, what comes next, and who keeps them so",
     "wake": "keep an environment awake for a while, or wake it now",
     "sleep": "put an environment to sleep for a while",
@@ -44,7 +45,7 @@ COMMANDS = {
 }
 
 FOLDERS = {
-    **dict.fromkeys(("env", "wake", "sleep", "hold", "end", "release"), "environments"),
+    **dict.fromkeys(("doctor", "env", "wake", "sleep", "hold", "end", "release"), "environments"),
     **dict.fromkeys(("local", "waker"), "processes"),
     **dict.fromkeys(("preview", "advise", "savings", "simulate", "shadow", "dashboard"), "planning"),
 }

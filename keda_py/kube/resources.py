@@ -100,6 +100,7 @@ SECRETS = Resource(version="v1", kind="Secret", plural="secrets")
 SERVICES = Resource(version="v1", kind="Service", plural="services")
 SERVICE_ACCOUNTS = Resource(version="v1", kind="ServiceAccount", plural="serviceaccounts")
 LIMIT_RANGES = Resource(version="v1", kind="LimitRange", plural="limitranges")
+RESOURCE_QUOTAS = Resource(version="v1", kind="ResourceQuota", plural="resourcequotas")
 
 DEPLOYMENTS = Resource(group="apps", version="v1", kind="Deployment", plural="deployments")
 DAEMON_SETS = Resource(group="apps", version="v1", kind="DaemonSet", plural="daemonsets")
@@ -132,6 +133,13 @@ VALIDATING_WEBHOOK_CONFIGURATIONS = Resource(
     version="v1",
     kind="ValidatingWebhookConfiguration",
     plural="validatingwebhookconfigurations",
+    namespaced=False,
+)
+MUTATING_WEBHOOK_CONFIGURATIONS = Resource(
+    group="admissionregistration.k8s.io",
+    version="v1",
+    kind="MutatingWebhookConfiguration",
+    plural="mutatingwebhookconfigurations",
     namespaced=False,
 )
 TOKEN_REVIEWS = Resource(

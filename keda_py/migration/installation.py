@@ -17,6 +17,7 @@ from keda_py.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     ENVIRONMENTS,
+    EVERYTHING,
     HORIZONTAL_POD_AUTOSCALERS,
     KEDAS,
     LEASES,
@@ -26,6 +27,7 @@ from keda_py.kube.resources import (
     VALIDATING_WEBHOOK_CONFIGURATIONS,
     Obj,
     Resource,
+    Selection,
 )
 from keda_py.kube.transport import Request
 
@@ -77,15 +79,31 @@ def from_bodies(bodies: Iterable[Obj], unread: Mapping[str, str] | None = None) 
 async def read_cluster(client: KubeClient) -> Installation:
     """List all kinds that are checked. Raises KubeError if the API server does not answer."""
     version = await client.send(Request(method="GET", path="/version", resource="version"))
-    objects: dict[str, Sequence[Obj]] = {}
-    unread: dict[str, str] = {}
+    listing = ListedKinds(client)
     for resource in READ:
+        await listing.read(resource)
+    return Installation(
+        objects=listing.objects, version=str(version.get("gitVersion") or "unknown"), unread=listing.unread
+    )
+
+
+class ListedKinds:
+    """Objects of a cluster, kind by kind: a kind that is not installed has none, one that may not be listed is told."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+        self.objects: dict[str, list[Obj]] = {}
+        self.unread: dict[str, str] = {}
+
+    async def read(self, resource: Resource, namespace: str = "", selection: Selection = EVERYTHING) -> Sequence[Obj]:
+        """Add the objects of a kind, of which some may be there already, and return them. Raises KubeError."""
         try:
-            listed = await client.list(resource)
+            listed = await self._client.list(resource, namespace, selection)
         except NotFound:
             listed = []
         except Forbidden as error:
-            listed, unread[resource.kind] = [], str(error)
+            listed, self.unread[resource.kind] = [], str(error)
         # The items of a list do not say what they are.
-        objects[resource.kind] = [{"apiVersion": resource.api_version, "kind": resource.kind, **one} for one in listed]
-    return Installation(objects=objects, version=str(version.get("gitVersion") or "unknown"), unread=unread)
+        found = [{"apiVersion": resource.api_version, "kind": resource.kind, **one} for one in listed]
+        self.objects.setdefault(resource.kind, []).extend(found)
+        return found
