@@ -1,15 +1,15 @@
 # A release names the base by its digest (.github/workflows/image.yml resolves it); the tag is for builds at home.
-ARG PYTHON_IMAGE=python:3.12-slim
-FROM ${PYTHON_IMAGE} AS build
+# `.ci/rootfs` makes the same files without a container engine.
+ARG BASE_IMAGE=debian:12-slim
+FROM ${BASE_IMAGE} AS build
+RUN apt-get update && apt-get install -y --no-install-recommends binutils ca-certificates python3-venv
 WORKDIR /src
 COPY . .
-RUN .ci/image /opt/keda-py
+RUN .ci/rootfs /rootfs
 
-FROM ${PYTHON_IMAGE}
-RUN python -m pip uninstall --quiet --yes pip
-COPY --from=build /opt/keda-py /opt/keda-py
-COPY LICENSE NOTICE /usr/share/doc/keda-py/
-ENV PATH=/opt/keda-py/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+FROM scratch
+COPY --from=build /rootfs /
+ENV PATH=/usr/bin PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 # A number, so that Kubernetes can see that it is not root.
 USER 65532:65532
 # Metrics API and webhook; Prometheus and probes.
