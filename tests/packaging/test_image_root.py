@@ -69,13 +69,22 @@ def run(given: Path, program: str, user: str = "65532:65532") -> subprocess.Comp
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
+def shared(kubeconfig: Path) -> Path:
+    """A folder with that kubeconfig alone, which every user can read."""
+    folder = kubeconfig.parent / "given"
+    folder.mkdir()
+    (folder / "kubeconfig").write_text(kubeconfig.read_text())
+    return folder
+
+
+def status_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
+
+
 async def test_the_operator_answers_its_probes_and_scales_as_a_user_that_can_write_nothing(tmp_path: Path) -> None:
     async with open_world(tmp_path, clock=SystemClock()) as world:
         await world.create(deployment(), scaled_object(*ALWAYS))
-        given = tmp_path / "given"
-        given.mkdir()
-        (given / "kubeconfig").write_text(world.kubeconfig.read_text())
-        tmp_path.chmod(0o755)
+        given = shared(world.kubeconfig)
         probes = f"{LOOPBACK}:{free_port()}"
         flags = ["--secure-port=0", "--webhook-port=0", "--metrics-bind-address=0", "--state-dir=/tmp/state"]
         flags += ["--kubeconfig=/tmp/given/kubeconfig", f"--health-probe-bind-address={probes}"]
@@ -86,13 +95,13 @@ async def test_the_operator_answers_its_probes_and_scales_as_a_user_that_can_wri
             await eventually(lambda: world.replicas() == 1, 60)
             async with httpx.AsyncClient(trust_env=False) as client:
                 answers = [(await client.get(f"http://{probes}/{path}")).status_code for path in ("healthz", "readyz")]
-            status = Path(f"/proc/{process.pid}/status").read_text()
+            told_by_kernel = status_of(process.pid)
         finally:
             process.terminate()
             _, told = await process.communicate()
     assert process.returncode == 0, told.decode()
     assert answers == [200, 200]
-    assert "\nUid:\t65532\t65532\t65532\t65532\n" in status
+    assert "\nUid:\t65532\t65532\t65532\t65532\n" in told_by_kernel
 
 
 def test_not_even_root_writes_to_its_file_system(tmp_path: Path) -> None:
