@@ -170,7 +170,7 @@ def _name_image(chart: Path, image: Image) -> None:
     values.write_text(values.read_text(encoding="utf-8").replace(_NO_IMAGE, named), encoding="utf-8")
     if image.digest:
         with (chart / "Chart.yaml").open("a", encoding="utf-8") as about:
-            about.write(f"annotations:\n  keda-py.dev/image-digest: {image.digest}\n")
+            about.write(f"  keda-py.dev/image-digest: {image.digest}\n")  # its annotations come last
 
 
 if __name__ == "__main__":

@@ -137,6 +137,7 @@ def test_wheel_and_source_distribution_are_signed_without_a_key_before_they_are_
     job = jobs("release")["signatures"]
     assert job["permissions"] == {"contents": "write", **SIGNS}
     assert any("cosign sign-blob --yes --bundle" in step.get("run", "") for step in job["steps"])
+    assert any("for file in dist/python/* dist/files/*" in step.get("run", "") for step in job["steps"])
     assert using("release", "pypa/gh-action-pypi-publish")["attestations"] is True
     text = "".join(path.read_text() for path in FILES)
     assert "cosign.key" not in text
