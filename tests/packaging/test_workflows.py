@@ -37,8 +37,8 @@ def using(name: str, action: str) -> dict[str, Any]:
     return given
 
 
-def test_there_is_one_for_the_release_one_for_the_image_and_two_for_each_week() -> None:
-    assert [path.stem for path in FILES] == ["image", "rebuild", "release", "scorecard"]
+def test_there_is_one_for_each_night_one_for_the_release_one_for_the_image_and_two_for_each_week() -> None:
+    assert [path.stem for path in FILES] == ["e2e", "image", "rebuild", "release", "scorecard"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
