@@ -11,6 +11,7 @@ from typing import Any
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at, value_at
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
+from keda_py.core.gitops.argocd import CountField
 from keda_py.environments.requests import read_environment
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
@@ -65,6 +66,19 @@ class Member:
     def pointer(self) -> str:
         """Return the JSON pointer of that field."""
         return f"/spec/{self.field}"
+
+    @property
+    def count_field(self) -> CountField:
+        """Return the field as GitOps tools are told of it."""
+        by_hpa = bool(self.scaled_object) and self.kind != CRON_JOBS.kind
+        return CountField(
+            group=self.group,
+            kind=self.kind,
+            namespace=self.namespace,
+            name=self.name,
+            field=self.field,
+            by_hpa=by_hpa,
+        )
 
     @property
     def pod_template(self) -> Obj:

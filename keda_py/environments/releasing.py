@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from keda_py.apis.environments.environment import Environment, MemberStatus
 from keda_py.apis.foreign import map_at, name_of, text_at
 from keda_py.core.environment.decision.state import Stage
+from keda_py.core.gitops.truce import Truce, read_truces, without_truce
 from keda_py.core.hpa.conditions import ZeroMark, scaled_to_zero
 from keda_py.core.hpa.wire import read_zero_mark
 from keda_py.core.waking.rules import LABEL, LABEL_VALUE
@@ -22,6 +23,7 @@ from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.discovery import Discovery, ScaleTarget
 from keda_py.kube.resources import (
+    APPLICATIONS,
     CRON_JOBS,
     DEPLOYMENTS,
     ENDPOINT_SLICES,
@@ -79,6 +81,7 @@ class Releasing:
             done.append(ReleaseResult(environment=where, member=key, outcome=outcome, failed=failed))
         if (self._last or meta.deletion_timestamp) and not self._dry_run:
             done += await self._delete_slices(where, environment)
+        done += await self._end_truces(where, environment)
         # The finalizer goes last: while it stays, the status still remembers each count that is to be given back.
         if (self._last or meta.deletion_timestamp) and not self._dry_run and not any(one.failed for one in done):
             done += await self._remove_finalizer(where, live)
@@ -105,6 +108,31 @@ class Releasing:
             told = f"its EndpointSlices with the label {LABEL} stay; delete them by hand: {error}"
             done.append(ReleaseResult(environment=where, member="", outcome=told))
         return done
+
+    async def _end_truces(self, where: str, environment: Environment) -> Sequence[ReleaseResult]:
+        """Take our lines out of Argo CD's Applications, whose members are up by now."""
+        done = []
+        for key, truce in read_truces(environment.status.truces, environment.metadata.namespace).items():
+            name = f"Application {'/'.join(key)}"
+            try:
+                await _retry_on_conflict(lambda truce=truce: self._end_truce(truce, where))  # type: ignore[misc]
+            except NotFound:
+                outcome, failed = "is gone", False
+            except KubeError as error:
+                outcome, failed = f"our ignoreDifferences stay; take them out by hand: {error}", not self._last
+            else:
+                outcome, failed = "puts counts back again", False
+            done.append(ReleaseResult(environment=where, member=name, outcome=outcome, failed=failed))
+        return done
+
+    async def _end_truce(self, truce: Truce, holder: str) -> str:
+        path = APPLICATIONS.named(*truce.application)
+        live = await self._client.get(path)
+        change = without_truce(live, truce, holder)
+        if change is not None and not self._dry_run:
+            change["metadata"] = {**change.get("metadata", {}), "resourceVersion": live["metadata"]["resourceVersion"]}
+            await self._client.patch(path, change)
+        return ""
 
     async def _remove_finalizer(self, where: str, live: Obj) -> Sequence[ReleaseResult]:
         """Remove the finalizer, now that all counts are given back; without an operator a refusal is only reported."""

@@ -142,6 +142,7 @@ MUTATING_WEBHOOK_CONFIGURATIONS = Resource(
     plural="mutatingwebhookconfigurations",
     namespaced=False,
 )
+APPLICATIONS = Resource(group="argoproj.io", version="v1alpha1", kind="Application", plural="applications")
 TOKEN_REVIEWS = Resource(
     group="authentication.k8s.io", version="v1", kind="TokenReview", plural="tokenreviews", namespaced=False
 )

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.goal import State
+from keda_py.core.environment.decision.idleness import revisions_of
 from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import EnvironmentState, Stage
 from keda_py.core.environment.overrides import Overrides
@@ -48,7 +49,10 @@ class EnvironmentReplay:
     def decide(self, members: Sequence[MemberSeen], now: datetime) -> tuple[EnvironmentDecision, bool]:
         """Decide what its members are to do, and whether it has to decide again on what comes of that."""
         seen = EnvironmentSeen(members=members, calendar_error=self._plan.problem)
-        decision = decide(self.spec, self._plan.calendar, self._overrides, seen, self._state, now)
+        before = self._state
+        if before.activity is not None:  # a forecast knows of no rollout: members run on what they run now
+            before = replace(before, activity=replace(before.activity, revisions=revisions_of(members)))
+        decision = decide(self.spec, self._plan.calendar, self._overrides, seen, before, now)
         state = replace(decision.state, wakes=self._plan.state.wakes)
         changed, self._state = state != self._state, state
         self.because = by_environment(self.spec.name, decision.goal.because)

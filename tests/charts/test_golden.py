@@ -41,6 +41,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "everything": {
         "environments": {
             "downscalerAnnotations": True,
+            "argocdApplications": True,
             "downscalerIncludeResources": ["deployments", "statefulsets", "cronjobs", "daemonsets", "scaledobjects"],
             "kinds": [{"apiGroup": "argoproj.io", "kind": "rollouts"}],
         },

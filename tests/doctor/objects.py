@@ -40,7 +40,7 @@ def web(replicas: int = 0, *, name: str = "web", in_git: bool | None = True, **m
 
 def written_by(manager: str, *, count: bool = True, time: str = "2026-11-20T08:00:00Z", apply: bool = True) -> Obj:
     """Entry of managedFields."""
-    fields = {"f:spec": {"f:replicas": {}} if count else {"f:template": {}}}
+    fields: Obj = {"f:spec": {"f:replicas": {}} if count else {"f:template": {}}}
     return {"manager": manager, "operation": "Apply" if apply else "Update", "time": time, "fieldsV1": fields}
 
 

@@ -145,6 +145,9 @@
 {{- if .Values.waker.enabled }}
 - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, delete]}
 {{- end }}
+{{- if .Values.environments.argocdApplications }}
+- {apiGroups: [argoproj.io], resources: [applications], verbs: [get, patch]}
+{{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}

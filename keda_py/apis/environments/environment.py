@@ -51,6 +51,15 @@ class Wave(Wire):
     """Pause between this wave and the next, such as 10s."""
 
 
+class GitOpsSpec(Wire):
+    """Tools that apply Git's manifests, and what the operator tells them while members sleep."""
+
+    argocd: Literal["", "IgnoreReplicas"] = ""
+    """IgnoreReplicas: Applications with automated sync get `ignoreDifferences` for the members that sleep, and
+    RespectIgnoreDifferences, which are taken back when all are awake. The chart gives the right with
+    `environments.argocd.enabled`."""
+
+
 class EnvironmentSpec(Wire):
     """Members, opening hours, and the order of waking."""
 
@@ -79,6 +88,10 @@ class EnvironmentSpec(Wire):
     """A member younger than this is not put to sleep; 15m by default."""
     wake_on_request: WakeOnRequest | None = None
     """A request for one of its Services wakes it; the chart has to run wakers (`waker.enabled`)."""
+    gitops: GitOpsSpec | None = None
+    idle_after: str = ""
+    """Sleeps in its opening hours, too, after so long without an active trigger, an Override or a rollout, such as 48h;
+    any of them wakes it."""
 
 
 class MemberStatus(Wire):
@@ -162,6 +175,36 @@ class WakeStatus(Wire):
     seconds: Count = 0
 
 
+class IdleSignal(Wire):
+    """Signal of use."""
+
+    name: str = ""
+    """Triggers, Overrides, Rollouts or Requests."""
+    use: str = ""
+    """Quiet, Active, Unknown (which counts as use), or NotWatched."""
+    because: str = ""
+
+
+class IdleStatus(Wire):
+    """Use of an Environment with `idleAfter`."""
+
+    last_activity: Timestamp = ""
+    """Time at which use ended; while `inUse`, time at which it began."""
+    in_use: bool = False
+    revisions: str = ""
+    """Digest of the revisions that the members run."""
+    signals: list[IdleSignal] = []
+
+
+class TruceStatus(Wire):
+    """Lines that the operator added to an Application of Argo CD, which it takes back when members are awake."""
+
+    application: str = ""
+    """NAMESPACE/NAME."""
+    entries: list[str] = []
+    """Entries of ignoreDifferences, as GROUP|KIND|NAME|FIELD."""
+
+
 class EnvironmentStatus(Wire):
     """Current state, next change, and the operator's memory of members."""
 
@@ -192,6 +235,12 @@ class EnvironmentStatus(Wire):
     transition: TransitionStatus | None = None
     members: dict[str, MemberStatus] = {}
     """By KIND/NAME, such as Deployment/web; only members that differ from what their owner left."""
+    idle: IdleStatus | None = None
+    """Use of it, with `idleAfter`."""
+    truces: list[TruceStatus] = []
+    """Applications of Argo CD that ignore the counts of members while they sleep."""
+    gitops: str = ""
+    """Why an Application could not be told to ignore counts."""
     savings: dict[str, SavingsStatus] = {}
     """Savings by the sleep of members that no ScaledObject scales, by KIND/NAME; `instead` is the count to restore."""
     jobs_never_run: list[str] = []

@@ -20,6 +20,8 @@ DEFAULT_PARALLEL = 50
 DEFAULT_TIMEOUT = timedelta(minutes=5)
 DEFAULT_LEAD = timedelta(minutes=30)
 DEFAULT_GRACE = timedelta(minutes=15)
+SHORTEST_IDLE = timedelta(minutes=5)
+"""A trigger is polled each 30 s by default, and KEDA's users poll slow sources each few minutes."""
 # Members of one Environment. The status remembers a count of each, which all fit in with the longest names.
 MOST_MEMBERS = 1000
 USUAL_KINDS = ("ScaledObject", "Deployment", "StatefulSet", "CronJob")
@@ -60,6 +62,10 @@ class EnvironmentSpec:
     grace: timedelta = DEFAULT_GRACE
     wake: WakeSpec | None = None
     """None: requests do not wake it."""
+    idle_after: timedelta | None = None
+    """After so long without use it sleeps though it is open; None: never."""
+    argocd: bool = False
+    """True if Applications of Argo CD are told to ignore the counts of sleeping members."""
 
     def takes(self, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
         """Return whether an object with those is one of its members."""
@@ -110,6 +116,9 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
     wake = None
     with mistakes.noted():
         wake = None if spec.wake_on_request is None else build_wake_spec(spec.wake_on_request)
+    idle_after = timedelta(0)
+    with mistakes.noted():
+        idle_after = _read_idle_after(spec.idle_after)
     mistakes.refuse()
     return EnvironmentSpec(
         namespace=meta.namespace,
@@ -127,7 +136,18 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         max_lead=max_lead,
         grace=grace,
         wake=wake,
+        idle_after=idle_after or None,
+        argocd=spec.gitops is not None and spec.gitops.argocd == "IgnoreReplicas",
     )
+
+
+def _read_idle_after(text: str) -> timedelta:
+    """Read the span, 0 for none. Raises ConfigError for one that is shorter than a signal may take to be seen."""
+    found = parse_duration(text, timedelta(0), field="spec.idleAfter")
+    if text and found < SHORTEST_IDLE:
+        message = f"{text!r} is shorter than 5m, in which use may not be noticed; write for example 48h"
+        raise ConfigError(f"spec.idleAfter: {message}", field="spec.idleAfter")
+    return found
 
 
 def _refuse_long(text: str, field: str) -> None:

@@ -11,6 +11,7 @@ from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.waking.requests import WakeRequests
+from keda_py.operator.gitops.truces import Truces
 from keda_py.operator.waking.waking import Waking
 
 
@@ -34,3 +35,4 @@ class EnvironmentDependencies:
     acts: Callable[[], bool]
     waking: Waking | None
     requests: WakeRequests | None
+    truces: Truces

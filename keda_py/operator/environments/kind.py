@@ -21,7 +21,6 @@ from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_manifest
 from keda_py.core.conditions import ConditionValue, with_condition
-from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.goal import GoalReason
 from keda_py.core.environment.decision.members import SetReplicas
@@ -32,11 +31,10 @@ from keda_py.core.environment.decision.stored import StoredState, read_stored
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.meaning.causes import by_environment
 from keda_py.core.pacing.activations import read_priority
-from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError
 from keda_py.kube.events import EventType
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
+from keda_py.kube.resources import ENVIRONMENTS, Obj
 from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
@@ -54,7 +52,13 @@ from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.other_workloads import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.savings import account, stored_accounts
-from keda_py.operator.environments.state import EnvironmentMemory, ParsedEnvironment, releasing, told_of
+from keda_py.operator.environments.state import (
+    EnvironmentMemory,
+    ParsedEnvironment,
+    releasing,
+    remembered_members,
+    told_of,
+)
 from keda_py.operator.environments.waking.settling import EnvironmentWaking
 from keda_py.operator.environments.wire import fields_of
 
@@ -138,7 +142,8 @@ class Environments(Kind[EnvironmentMemory]):
         state.spec = ParsedEnvironment(written=None, spec=spec)
         if not self._parts.acts():
             return
-        if decision.released and await remove_finalizer(self._shared.client, ENVIRONMENTS, live):
+        given_back = decision.released and not decision.status.truces
+        if given_back and await remove_finalizer(self._shared.client, ENVIRONMENTS, live):
             unreadable = read_stored(state.status).unreadable
             left = f", but of {', '.join(unreadable)}, which cannot be read: scale that by hand" if unreadable else ""
             told = f"every count is given back{left}"[:LONGEST_NOTE]
@@ -167,7 +172,7 @@ class Environments(Kind[EnvironmentMemory]):
         clock = self._shared.clock
         state.looked = clock.monotonic()
         state.due.look_at(state.looked + LONGEST_WAIT_SECONDS)  # a change meanwhile sets an earlier time
-        calendar, problem = await self._calendar(spec, written)
+        calendar, problem = await self._parts.calendars.try_environment(written)
         state.due.look_by(clock.monotonic() + self._longest_wait(spec, written))
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         stored = read_stored(state.status)
@@ -199,6 +204,9 @@ class Environments(Kind[EnvironmentMemory]):
         state.due.look_by(clock.monotonic() + min(again, self._seconds_to(self._members.next_resume(spec.namespace))))
         if self._parts.acts():
             await state.jobs.judge(spec, calendar, running_jobs(found, decision.state.members), clock.now())
+            decision = await self._parts.truces.plan(spec, decision, seen, state.status)
+            if decision.status.gitops:  # no watch reports that an Application may be written again
+                state.due.look_by(clock.monotonic() + READ_AGAIN_SECONDS)
             await self._do(state, decision, seen, stored, {one.key: body for one, body in found})
         else:
             self._follow(state, decision, seen, before)
@@ -243,6 +251,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._report_held_up(state, live, held_up(decision.status))
         for kind, reason, note in events if live is not None else ():
             self._shared.events.record(live or {}, kind, reason, note)
+        await self._parts.truces.keep(state.uid)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
         await Writes(client=self._shared.client, hpas=self._hpas, state=state, objects=objects).act(acting)
@@ -299,18 +308,10 @@ class Environments(Kind[EnvironmentMemory]):
         for member in decision.members:
             if member.key in own:
                 laid = laid_by(by, member, released, until)
-                self._parts.overlays.put(_scaled_object(state, member.key), laid, state.uid)
+                self._parts.overlays.put(state.scaled_object(member.key), laid, state.uid)
         for gone in state.laid - {one.key for one in seen.members}:
-            self._parts.overlays.put(_scaled_object(state, gone), None, state.uid)
+            self._parts.overlays.put(state.scaled_object(gone), None, state.uid)
         state.laid = frozenset(own)
-
-    async def _calendar(self, spec: EnvironmentSpec, written: Environment | None) -> tuple[Calendar | None, str]:
-        if written is None:
-            return None, ""
-        try:
-            return await self._parts.calendars.of_environment(spec.namespace, spec.name, written.spec), ""
-        except (ConfigError, KubeError) as error:
-            return None, str(error)
 
     def _longest_wait(self, spec: EnvironmentSpec, written: Environment | None) -> float:
         """Seconds until the next look, for changes that no watch reports."""
@@ -330,9 +331,10 @@ class Environments(Kind[EnvironmentMemory]):
         """Drop all that was cached for the Environment, and its overlays."""
         self._parts.owners.forget(state.uid)
         self._waking.forget(state.uid)
+        self._parts.truces.forget(state.uid)
         self._parts.caches.further.forget(state.uid)
         for key in state.laid:
-            self._parts.overlays.put(_scaled_object(state, key), None, state.uid)
+            self._parts.overlays.put(state.scaled_object(key), None, state.uid)
         self._parts.calendars.forget(state.key)
 
     def watches(self, controller: Controller[EnvironmentMemory]) -> Iterable[Callable[[], None]]:
@@ -356,7 +358,12 @@ class Environments(Kind[EnvironmentMemory]):
         """A change of another Environment's spec, of the members that it remembers, or, on a follower, of any stored
         status.
         """
-        if old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new):
+        if (
+            old is None
+            or new is None
+            or old.get("spec") != new.get("spec")
+            or remembered_members(old) - remembered_members(new)
+        ):
             return DueEnvironments(namespace_of(new or old))
         if not self._parts.acts() and old.get("status") != new.get("status"):
             return DueEnvironments(namespace_of(new))
@@ -391,11 +398,3 @@ def _on_services(controller: Controller[EnvironmentMemory], uid: str) -> None:
         if state.uid == uid and state.spec is not None:
             state.due.look_now()
             controller.queue.add(state.key)
-
-
-def _remembered(live: Obj) -> set[str]:
-    return set(map_at(live, "status", "members"))
-
-
-def _scaled_object(state: EnvironmentMemory, member: str) -> ObjectKey:
-    return ObjectKey(SCALED_OBJECTS.kind, state.key.namespace, member.partition("/")[2])

@@ -102,6 +102,8 @@ class Members:
                     manager=count.manager,
                     stopping=count.value == 0 and count.ready_pods != 0,
                     triggers_active=role is Role.SCALED_OBJECT and _is_active(live),
+                    triggers_unknown=role is Role.SCALED_OBJECT and not _is_known(live),
+                    revision=text_at(workload or {}, "revision"),
                     released=found.released,
                     owned_by=found.owned_by,
                     heir=found.heir,
@@ -262,6 +264,12 @@ def _minimum(scaled_object: Obj) -> int:
 def _is_active(scaled_object: Obj) -> bool:
     conditions = maps_at(scaled_object, "status", "conditions")
     return any(one.get("type") == "Active" and one.get("status") == "True" for one in conditions)
+
+
+def _is_known(live: Obj) -> bool:
+    """Whether the operator has found out if triggers are active, and reads them without errors."""
+    stated = {text_at(one, "type"): text_at(one, "status") for one in maps_at(live, "status", "conditions")}
+    return stated.get("Active") in ("True", "False") and stated.get("Ready") != "False"
 
 
 def _created(live: Obj) -> datetime:

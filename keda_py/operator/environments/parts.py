@@ -25,6 +25,7 @@ from keda_py.operator.environments.override_kind import OverrideMemory, Override
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
 from keda_py.operator.environments.state import EnvironmentMemory
 from keda_py.operator.environments.waking.requests import WakeRequests
+from keda_py.operator.gitops.truces import Truces
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.sharding.tenures import Tenures
 from keda_py.operator.waking.caches import WakingCaches
@@ -116,6 +117,7 @@ def assemble_environments(
         acts=tenures.is_live,
         waking=waking,
         requests=requests,
+        truces=Truces(shared.client, clock),
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
     environments = Controller(shared, Environments(parts), WORKERS, tenures)

@@ -6,11 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from keda_py.apis.environments.environment import Environment
+from keda_py.apis.foreign import map_at
 from keda_py.apis.parsing import parse_manifest
 from keda_py.core.environment.decision.stored import StoredState
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.environments.job_warnings import JudgedJobs
 
@@ -59,10 +61,19 @@ class EnvironmentMemory(Remembered):
     lost: tuple[str, ...] = ()
     jobs: JudgedJobs = field(default_factory=JudgedJobs)
 
+    def scaled_object(self, member: str) -> ObjectKey:
+        """Return the key of a member that is a ScaledObject."""
+        return ObjectKey(SCALED_OBJECTS.kind, self.key.namespace, member.partition("/")[2])
+
     def forget_all_but(self, members: Container[str]) -> None:
         """Drop our writes of deleted members: names come and go without bound."""
         for key in [key for key in self.written if key not in members]:
             del self.written[key]
+
+
+def remembered_members(live: Obj) -> set[str]:
+    """Return the keys of members whose counts a stored status remembers."""
+    return set(map_at(live, "status", "members"))
 
 
 def told_of(stored: StoredState) -> str:

@@ -1,7 +1,7 @@
 """Every row of the two tables, and the status of a decision."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from keda_py.core.environment.decision import goal as goals
 from keda_py.core.environment.decision import members
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.goal import TOO_MANY
+from keda_py.core.environment.decision.idleness import revisions_of
 from keda_py.core.environment.decision.members import (
     Action,
     Keep,
@@ -24,6 +25,7 @@ from keda_py.core.environment.decision.members import (
 from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, Writer, is_ready, writer_of
 from keda_py.core.environment.decision.report import held_up
 from keda_py.core.environment.decision.state import (
+    Activity,
     EnvironmentState,
     MemberState,
     Phase,
@@ -66,6 +68,7 @@ GOALS: list[tuple[goals.GoalReason, dict[str, Any], Phase, str]] = [
     (goals.GoalReason.READY_BY, {"spec": WAKES_EARLY, "now": datetime(2026, 11, 23, 7, 50, tzinfo=UTC), "state": replace(ASLEEP, wakes=(660,))}, Phase.AWAKE, "to be ready by then, 11 min before hours every day 08:00-18:00"),
     (goals.GoalReason.CLOSED, {}, Phase.ASLEEP, "outside of the hours"),
     (goals.GoalReason.WAKERS_PENDING, {"wakers_pending": "no waker", "state": AWAKE}, Phase.AWAKE, "it falls asleep once requests can wake it (outside of the hours): no waker"),
+    (goals.GoalReason.IDLE, {"spec": environment(idleAfter="2h"), "now": NOON, "state": replace(AWAKE, activity=Activity(last=NOON - timedelta(hours=2), in_use=False, revisions=revisions_of(())))}, Phase.ASLEEP, "not used for 2 h: no active trigger, Override or rollout"),
     (goals.GoalReason.TOO_MANY_MEMBERS, {"seen": CROWD, "state": AWAKE}, Phase.AWAKE, TOO_MANY),
 ]  # fmt: skip
 

@@ -17,7 +17,8 @@ _COUNTED = ("deployments", "statefulsets", "cronjobs")
 
 
 class Cutter:
-    """Pulls the cable at the k-th write from now on of a status, count, suspension, slice, or the mark of an HPA's zero.
+    """Pulls the cable at the k-th write from now on of a status, count, suspension, slice or Application, or of the mark
+    of an HPA's zero.
 
     `writes` counts up to there.
     """
@@ -42,7 +43,8 @@ def _is_counted(event: Event) -> bool:
     if plural == "horizontalpodautoscalers":
         return read_zero_mark(before) is not read_zero_mark(after)
     ours = plural == "endpointslices" and LABEL in (after["metadata"].get("labels") or {})
-    return ours or plural == "environments" or (plural in _COUNTED and before.get("spec") != after.get("spec"))
+    whole = ours or plural in ("environments", "applications")
+    return whole or (plural in _COUNTED and before.get("spec") != after.get("spec"))
 
 
 class Kills:

@@ -10,7 +10,8 @@ from datetime import datetime
 
 from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.decision.goal import Goal, NextChange, Question, State
+from keda_py.core.environment.decision.goal import Goal, GoalReason, NextChange, Question, State
+from keda_py.core.environment.decision.idleness import note_use, signals_of
 from keda_py.core.environment.decision.members import MemberDecision, MemberGoal, MemberReason, Wish, act, observe
 from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.report import Picture, status_of
@@ -53,6 +54,9 @@ def decide(
 ) -> EnvironmentDecision:
     """Decide what is to be done now, and why. Without a calendar `seen.calendar_error` says what is wrong with it."""
     lead = lead_of(state.wakes, spec.max_lead)
+    signals = signals_of(spec, overrides, seen, state.activity, now) if spec.idle_after else ()
+    activity = note_use(signals, seen, state.activity, now) if signals else None
+    state = replace(state, activity=activity)
     question = Question(
         spec=spec,
         calendar=calendar,
@@ -60,6 +64,7 @@ def decide(
         overrides=overrides,
         state=state,
         lead=lead if spec.ready_by else lead * 0,
+        idle_since=None if activity is None or activity.in_use else activity.last,
         crowded=sum(not member.owned_by for member in seen.members) > MOST_MEMBERS,
     )
     goal = question.wait_for_wakers(question.goal_at(now), seen.wakers_pending)
@@ -75,6 +80,7 @@ def decide(
         seen=seen,
         members=members,
         state=moved,
+        signals=signals,
         still_up=run.still_up(members, moved) if moved.phase in _TO_SLEEP else [],
     )
     return EnvironmentDecision(
@@ -111,6 +117,8 @@ class _Run:
         self, question: Question, goal: Goal, seen: EnvironmentSeen, state: EnvironmentState, now: datetime
     ) -> None:
         self._spec, self._goal, self._state, self._now = question.spec, goal, state, now
+        # Triggers are polled while it is idle: work is use, and wakes it.
+        self._triggers_wake = self._spec.triggers_wake or goal.reason is GoalReason.IDLE
         self._crowded, overrides, self._write_error = question.crowded, question.overrides, seen.write_error
         self._seen = sorted(seen.members, key=lambda member: (member.wave, member.key))
         self._verdicts = {
@@ -169,7 +177,7 @@ class _Run:
         base = MemberGoal(
             wish=_WISHES[self._goal.state],
             young_until=member.created + self._spec.grace if self._is_young(member) else None,
-            triggers_wake=self._spec.triggers_wake,
+            triggers_wake=self._triggers_wake,
             crowded=self._crowded,
         )
         if member.heir and not self._spec.deleting:
@@ -233,7 +241,7 @@ class _Run:
         if self._goal.state is not State.ASLEEP:
             return own
         young = self._is_young(member) and member.key not in self._state.members
-        return own or young or (self._spec.triggers_wake and member.triggers_active)
+        return own or young or (self._triggers_wake and member.triggers_active)
 
 
 def _learn(state: EnvironmentState, finished: Transition | None, now: datetime) -> EnvironmentState:

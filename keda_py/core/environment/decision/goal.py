@@ -33,6 +33,7 @@ class GoalReason(StrEnum):
     OPEN = "Open"
     READY_BY = "ReadyBy"
     CLOSED = "Closed"
+    IDLE = "Idle"
     TOO_MANY_MEMBERS = "TooManyMembers"
     WAKERS_PENDING = "WakersPending"
 
@@ -75,6 +76,8 @@ class Question:
     overrides: Overrides
     state: EnvironmentState
     lead: timedelta
+    idle_since: datetime | None = None
+    """Time of the last use; None while it is used, or without `idleAfter`."""
     crowded: bool = False
     """True if there are more members than a status can remember."""
 
@@ -117,6 +120,12 @@ class Question:
             begins = changes_at - (self.lead if moment.opens else timedelta(0))
             leads = moment.opens and begins <= at
             looks_at = _earliest(override_at, begins if begins > at else changes_at)
+        if moment.open and self.idle_since is not None and self.spec.idle_after is not None:
+            idle_at = self.idle_since + self.spec.idle_after
+            if at >= idle_at:
+                because = f"not used for {in_words(self.spec.idle_after)}: no active trigger, Override or rollout"
+                return Goal(state=State.ASLEEP, reason=GoalReason.IDLE, because=because, looks_at=looks_at)
+            looks_at = _earliest(looks_at, idle_at)
         if moment.open:
             return Goal(state=State.AWAKE, reason=GoalReason.OPEN, because=moment.why, looks_at=looks_at)
         if leads:

@@ -88,6 +88,10 @@ class MemberSeen:
     """True if its count is 0, and not all of its pods have ended."""
     triggers_active: bool = False
     """True for a ScaledObject with active triggers, which are polled while it sleeps."""
+    triggers_unknown: bool = False
+    """True for a ScaledObject of which it is not known whether its triggers are active."""
+    revision: str = ""
+    """Revision of its pods as its controller names it; it changes with a rollout, and not when it is scaled."""
     released: bool = False
     """True if it is no member any more, but a count of it is still remembered, which is given back."""
     heir: Heir = Heir.NONE

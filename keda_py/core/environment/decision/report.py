@@ -1,15 +1,25 @@
 """The status of an Environment: what was decided, in words, and what is to be remembered. A pure function of both."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from keda_py.apis.environments.calendar import ChangeStatus
-from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp, OverrideInForce, WaveStatus
+from keda_py.apis.environments.environment import (
+    EnvironmentStatus,
+    IdleSignal,
+    IdleStatus,
+    MemberUp,
+    OverrideInForce,
+    WaveStatus,
+)
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.goal import TOO_MANY, Goal, GoalReason, NextChange
+from keda_py.core.environment.decision.idleness import Signal
 from keda_py.core.environment.decision.members import MemberDecision, MemberReason
 from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import (
+    Activity,
     EnvironmentState,
     Phase,
     Stage,
@@ -45,6 +55,7 @@ class Picture:
     members: tuple[MemberDecision, ...]
     state: EnvironmentState
     still_up: list[MemberUp]
+    signals: Sequence[Signal] = ()
 
 
 def status_of(picture: Picture) -> EnvironmentStatus:
@@ -74,7 +85,17 @@ def status_of(picture: Picture) -> EnvironmentStatus:
         lead=f"{lead}s" if lead else "",
         transition=None if state.transition is None else write_transition(state.transition),
         members=write_members(state.members),
+        idle=None if state.activity is None else _idle(state.activity, picture.signals),
         conditions=_conditions(picture, own, ready),
+    )
+
+
+def _idle(activity: Activity, signals: Sequence[Signal]) -> IdleStatus:
+    return IdleStatus(
+        last_activity=write_time(activity.last),
+        in_use=activity.in_use,
+        revisions=activity.revisions,
+        signals=[IdleSignal(name=one.name, use=one.use.value, because=one.because[:_LONGEST_ERROR]) for one in signals],
     )
 
 

@@ -15,7 +15,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from keda_py.apis.environments.environment import EnvironmentStatus, MemberStatus, TransitionStatus, WakeStatus
+from keda_py.apis.environments.environment import (
+    EnvironmentStatus,
+    IdleStatus,
+    MemberStatus,
+    TransitionStatus,
+    WakeStatus,
+)
 from keda_py.core.values.times import parse_optional_time, parse_time, write_time
 from keda_py.errors import ConfigError
 
@@ -84,6 +90,18 @@ class Wake:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """Last use of an environment with `idleAfter`: when it ended, or began where it lasts (`in_use`).
+
+    `revisions` is a digest of what its members ran then.
+    """
+
+    last: datetime
+    in_use: bool
+    revisions: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentState:
     """Everything that must survive a restart."""
 
@@ -93,6 +111,7 @@ class EnvironmentState:
     members: Mapping[str, MemberState] = field(default_factory=dict)
     wakes: tuple[int, ...] = ()
     last_wake: Wake | None = None
+    activity: Activity | None = None
 
     @property
     def rests(self) -> bool:
@@ -109,7 +128,13 @@ def read_state(status: EnvironmentStatus) -> EnvironmentState:
         members={key: _read_member(member, key) for key, member in status.members.items() if member.stage},
         wakes=tuple(status.wakes[-MOST_WAKES:]),
         last_wake=None if status.last_wake is None else _read_wake(status.last_wake),
+        activity=None if status.idle is None else _read_activity(status.idle),
     )
+
+
+def _read_activity(wire: IdleStatus) -> Activity:
+    last = parse_time(wire.last_activity, field="status.idle.lastActivity")
+    return Activity(last=last, in_use=wire.in_use, revisions=wire.revisions)
 
 
 def _read_transition(wire: TransitionStatus) -> Transition:

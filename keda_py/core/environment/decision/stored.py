@@ -14,7 +14,7 @@ from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.errors import ConfigError
 
-_PIECES = ("phase", "phaseSince", "transition", "wakes", "lastWake")
+_PIECES = ("phase", "phaseSince", "transition", "wakes", "lastWake", "idle")
 """Pieces beside the members; the next decision writes each of them anew."""
 _LONG_AGO = "1970-01-01T00:00:00Z"
 """Stands in for an unreadable `since` of a member, by which nothing is decided."""

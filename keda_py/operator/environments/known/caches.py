@@ -45,6 +45,8 @@ _KEPT = (
     "creationTimestamp",
     "deletionTimestamp",
 )
+_REVISION = "deployment.kubernetes.io/revision"
+"""Annotation that the controller of Deployments writes at each rollout; StatefulSets have it in their status."""
 _ANNOTATIONS = (EXCLUDE, IGNORE)
 _OF_SCHEDULES = ("schedule", "timeZone", "startingDeadlineSeconds")
 
@@ -70,6 +72,7 @@ def keep_member(live: Obj) -> Obj:
             **{name: spec[name] for name in _OF_SCHEDULES if name in spec},
         },
         "status": {name: status.get(name, 0) for name in ("replicas", "readyReplicas", "observedGeneration")},
+        "revision": annotations.get(_REVISION) or text_at(status, "updateRevision"),
         "manager": _manager_of(meta, field),
         "podLabels": texts_at(spec, "template", "metadata", "labels"),
     }

@@ -21,7 +21,7 @@ from keda_py.clock import Clock
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import Holidays, check_source, read_calendar
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.errors import ConfigError, NotFound
+from keda_py.errors import ConfigError, KubeError, NotFound
 from keda_py.kube.resources import CLUSTER_CALENDARS, ENVIRONMENTS, Obj
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.environments.known.caches import EnvironmentCaches
@@ -67,6 +67,15 @@ class Calendars:
         if spec.calendar is None:
             raise ConfigError("spec: give one of calendarRef and calendar", field="spec")
         return await self._build(ObjectKey("Environment", namespace, name), spec.calendar, "spec.calendar")
+
+    async def try_environment(self, written: Environment | None) -> tuple[Calendar | None, str]:
+        """Return an Environment's calendar, or what is wrong with it; None stands for one that needs no calendar."""
+        if written is None:
+            return None, ""
+        try:
+            return await self.of_environment(written.metadata.namespace, written.metadata.name, written.spec), ""
+        except (ConfigError, KubeError) as error:
+            return None, str(error)
 
     async def find(self, namespace: str, reference: CalendarRef) -> Calendar:
         """Build the calendar that a reference names. Raises ConfigError and KubeError."""
