@@ -85,7 +85,7 @@ def _data(advice: Advice, use: Use) -> Iterator[str]:
     days = (history.ends - history.origin).days
     span = f"{days} days from {write_time(history.origin)}"
     missing = 1 - history.known
-    yield f"data: {span}, a value each {history.step // 60} min, {missing:.1%} missing; {advice.observed.source}"
+    yield f"data: {span}, in steps of {history.step // 60} min, {missing:.1%} missing; {advice.observed.source}"
 
 
 def _floor(advice: Advice, use: Use) -> str:

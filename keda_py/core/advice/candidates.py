@@ -5,7 +5,7 @@ next one. Windows without a habit behind them end the list: odd moments cannot b
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
@@ -44,6 +44,8 @@ class Use:
     floor: Floor
     marks: Marks
     days: Days
+    further: Days = field(default_factory=dict)
+    """Days that were taken out: public holidays, and those before `change`. Their idle slots confirm idle ones."""
     change: HabitChange | None = None
     holidays: tuple[tuple[date, str], ...] = ()
     """Those that were taken out."""
@@ -93,13 +95,19 @@ def look_at(history: History, found: tuple[Floor, Marks], zone: ZoneInfo, holida
     floor, marks = found
     days = lay_on_days(history, close_sessions(marks.steps, _PAUSE // history.step), zone)
     taken = tuple((day, holidays[day]) for day in days if day in holidays)
-    days = {day: row for day, row in days.items() if day not in holidays}
-    use = Use(history=history, zone=zone, floor=floor, marks=marks, days=days, holidays=taken)
     seen = lay_on_days(history, marks.steps, zone)
     change = find_change({day: row for day, row in seen.items() if day not in holidays})
-    if change is not None and change.forgets:
-        use = replace(use, days={day: row for day, row in days.items() if day >= change.since})
-    return replace(use, change=change)
+    since = change.since if change is not None and change.forgets else date.min
+    return Use(
+        history=history,
+        zone=zone,
+        floor=floor,
+        marks=marks,
+        days={day: row for day, row in days.items() if day >= since and day not in holidays},
+        further={day: row for day, row in days.items() if day < since or day in holidays},
+        change=change,
+        holidays=taken,
+    )
 
 
 def candidates(use: Use) -> Iterator[Candidate | NoCandidate]:
@@ -110,7 +118,7 @@ def candidates(use: Use) -> Iterator[Candidate | NoCandidate]:
     known: set[tuple[AwakeHours, ...]] = set()
     ever = ever_awake(use.days)
     for tolerated in _TOLERATED:
-        hours = hours_of(awake_slots(use.days, tolerated), ever)
+        hours = hours_of(awake_slots(use.days, tolerated, use.further), ever)
         if hours in known:
             continue
         known.add(hours)
@@ -122,7 +130,7 @@ def candidates(use: Use) -> Iterator[Candidate | NoCandidate]:
 
 
 def _never_used(use: Use) -> Iterator[Candidate | NoCandidate]:
-    hours = hours_of(awake_slots(use.days, _TOLERATED[0]), ever_awake(use.days))
+    hours = hours_of(awake_slots(use.days, _TOLERATED[0], use.further), ever_awake(use.days))
     if hours:
         yield NoCandidate("no use was seen, but too much of the data is missing, and what is missing is not idle")
     else:

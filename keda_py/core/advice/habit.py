@@ -12,6 +12,8 @@ from keda_py.core.advice.profile import Days, by_weekday, idle_share, patterns, 
 
 _BEFORE, _AFTER = timedelta(days=14), timedelta(days=21)
 """The least that is seen of the old habit and of the new one."""
+_SEEN_BEFORE, _SEEN_AFTER = 2, 3
+"""Days of a weekday that have to be left of each, without public holidays: two days off are not yet a new habit."""
 _HABIT, _GONE = 0.6, 0.7
 """Used in so many of the weeks before, idle in so many of those after."""
 _LEAST_HOURS = 1.0
@@ -55,7 +57,7 @@ def _compare(days: Days, since: date) -> tuple[float, HabitChange]:
     for dated in by_weekday(days):
         cut = sum(day < since for day, _ in dated)
         after = len(dated) - cut
-        if cut < 2 or after < 2:
+        if cut < _SEEN_BEFORE or after < _SEEN_AFTER:
             continue
         weight = cut * after / (cut + after)
         change = {marks: _change(marks[:cut], marks[cut:]) for marks, _ in patterns(dated)}

@@ -10,7 +10,8 @@ from keda_py.errors import ConfigError
 
 # Seconds; samples that are further apart cannot show when use begins.
 COARSEST = 3600
-STEPS = (300, 600, 900, 1800, 3600)
+# Both divide a quarter of an hour, by multiples of which the clocks of all zones are off UTC.
+STEPS = (300, 900)
 _HOLDS = 1.5
 """A value holds for so many of the usual distances between two samples, where the next one is late."""
 _HALF = 0.5 + 1e-6
@@ -49,7 +50,7 @@ def sample_history(times: Sequence[float], found: Sequence[float]) -> History:
     if usual > COARSEST:
         text = f"the samples are {usual / 60:.0f} min apart, which shows no hours"
         raise ConfigError(f"{text}; give one at least each hour, best each 5 min")
-    step = next(each for each in STEPS if usual <= each)
+    step = next((each for each in reversed(STEPS) if usual >= each), STEPS[0])
     first = int(times[0] // step)
     count = math.ceil((times[-1] + min(usual, step)) / step - 1e-6) - first
     sums, known = array("d", bytes(8 * count)), array("d", bytes(8 * count))

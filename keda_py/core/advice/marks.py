@@ -18,8 +18,10 @@ _BRIDGED = 900
 """Seconds of a gap that may be bridged."""
 _LASTING = 900
 """Seconds above the noise that are use, also below what is clearly use."""
-_HOURLY, _MOST_HOURLY = 0.9, 1 / 3
+_HOURLY, _MOST_HOURLY = 0.9, 1 / 2
 """A minute of the hour that is used in so many of all hours, day and night, is a job's; and at most so many of them."""
+_ABOVE_JOB, _BESIDE_USE = 2.0, 1.25
+"""A value above so many times that of the job alone is use besides; next to other use, less is enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +39,7 @@ def mark_steps(history: History, floor: Floor) -> Marks:
         UNKNOWN if math.isnan(value) else USED if value > floor.noise else IDLE for value in history.values
     )
     hourly = _hourly(history, steps)
-    for at in hourly:
-        _take_out(steps, at, 3600 // history.step)
+    _take_out(history, steps, hourly)
     spikes = _drop_spikes(history, floor, steps) if floor.level > 0 else 0
     _bridge(steps, _BRIDGED // history.step)
     first = history.origin.minute * 60
@@ -86,13 +87,38 @@ def _hourly(history: History, steps: bytearray) -> list[int]:
     return found if len(found) <= each * _MOST_HOURLY else []
 
 
-def _take_out(steps: bytearray, at: int, each: int) -> None:
-    """Replace the minute of an hourly job by what stands on both sides of it."""
-    for number in range(at, len(steps), each):
-        if steps[number] == USED:
-            before = steps[number - 1] if number else IDLE
-            after = steps[number + 1] if number + 1 < len(steps) else IDLE
-            steps[number] = USED if before == after == USED else IDLE
+def _take_out(history: History, steps: bytearray, hourly: Sequence[int]) -> None:
+    """Mark hourly jobs as idle, but for those with use besides: twice the job alone, or next to use and a bit more."""
+    each = 3600 // history.step
+    seen, jobs, raised = bytes(steps), bytearray(len(steps)), bytearray(len(steps))
+    for at in hourly:
+        alone = _job_alone(history, seen, range(at, len(seen), each))
+        for number in range(at, len(seen), each):
+            if seen[number] == USED and history.values[number] <= _ABOVE_JOB * alone:
+                steps[number], jobs[number] = IDLE, 1
+                raised[number] = history.values[number] > _BESIDE_USE * alone
+    for start, end in _beside_use(steps, jobs, raised):
+        steps[start:end] = bytes([USED]) * (end - start)
+
+
+def _beside_use(steps: bytearray, jobs: bytearray, raised: bytearray) -> list[tuple[int, int]]:
+    """Jobs between use, and raised ones that touch use: at its beginning and its end a job hides a part of it."""
+    found = []
+    for start, end in runs_of(jobs, 1):
+        sides = [USED in steps[max(start - 1, 0) : start], USED in steps[end : end + 1]]
+        if all(sides) or (any(sides) and any(raised[start:end])):
+            found.append((start, end))
+    return found
+
+
+def _job_alone(history: History, steps: bytes, numbers: range) -> float:
+    """Return the median value of the job in the hours in which nothing else is used, or of the lower half of all."""
+    used = [number for number in numbers if steps[number] == USED]
+    alone = [
+        number for number in used if IDLE in (*steps[max(number - 1, 0) : number], *steps[number + 1 : number + 2])
+    ]
+    values = sorted(history.values[number] for number in alone or used)
+    return values[len(values) // (2 if alone else 4)] if values else 0.0
 
 
 def _drop_spikes(history: History, floor: Floor, steps: bytearray) -> int:

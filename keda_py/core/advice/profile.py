@@ -14,29 +14,35 @@ Awake = list[bytearray]
 """Monday to Sunday: 1 for each slot in which it has to be awake."""
 _HALF_LIFE = 112.0
 """Days after which a week counts half."""
-_LEAST_WEEKS = 3
-"""A slot was seen idle on so many days of the week at least."""
+_LEAST_WEEKS, _LEAST_DAYS = 3, 2
+"""A slot was seen idle in so many weeks at least, in so many of them on a day that counts."""
 # What was idle in neither of the last two weeks is a habit, however many weeks were before.
 _NEWEST = timedelta(days=14)
 RECENT, RECENT_DAYS = timedelta(days=7), 3
 """What was used on so many days of the last week, and not before, is a habit already."""
 
 
-def awake_slots(days: Days, tolerated: float) -> Awake:
-    """Slots that were not idle in more than `tolerated` of the weeks, by weight, or in too few of them seen at all."""
+def awake_slots(days: Days, tolerated: float, further: Days) -> Awake:
+    """Slots that were not idle in more than `tolerated` of the weeks, by weight, or in too few of them seen at all.
+
+    `further` days do not count: they only confirm that a slot is idle, where few days of its weekday count.
+    """
     newest, slots = max(days), len(next(iter(days.values())))
     found = []
-    for dated in by_weekday(days):
+    for dated, others in zip(by_weekday(days), by_weekday(further), strict=True):
         known: dict[tuple[int, ...], int] = {}
+        confirmed = _idle_days(others, slots)
         weights = [0.5 ** ((newest - day).days / _HALF_LIFE) for day, _ in dated]
         awake = bytearray(b"\1") * slots
         newest_two = [number for number, (day, _) in enumerate(dated) if day > newest - _NEWEST]
         for at, marks in enumerate(zip(*(row for _, row in dated), strict=True)):
-            if marks not in known:
+            missing = max(_LEAST_WEEKS - confirmed[at], _LEAST_DAYS)
+            if (missing, *marks) not in known:
                 new = [marks[number] for number in newest_two]
                 is_new = len(new) == 2 and IDLE not in new and ABSENT not in new
-                known[marks] = int(is_new or not _is_idle(marks, weights, tolerated))
-            awake[at] = known[marks]
+                idle = marks.count(IDLE) >= missing and _is_idle(marks, weights, tolerated)
+                known[missing, *marks] = int(is_new or not idle)
+            awake[at] = known[missing, *marks]
         found.append(awake)
     _add_recent(found, days, newest)
     return found
@@ -56,7 +62,12 @@ def ever_awake(days: Days) -> Awake:
 def _is_idle(marks: Sequence[int], weights: Sequence[float], tolerated: float) -> bool:
     total = sum(weight for mark, weight in zip(marks, weights, strict=True) if mark != ABSENT)
     idle = sum(weight for mark, weight in zip(marks, weights, strict=True) if mark == IDLE)
-    return marks.count(IDLE) >= _LEAST_WEEKS and total - idle <= tolerated * total
+    return total - idle <= tolerated * total
+
+
+def _idle_days(dated: Sequence[tuple[date, bytearray]], slots: int) -> Sequence[int]:
+    """On how many of the days each slot was idle."""
+    return [marks.count(IDLE) for marks in zip(*(row for _, row in dated), strict=True)] or [0] * slots
 
 
 def _add_recent(awake: Awake, days: Days, newest: date) -> None:
