@@ -7,6 +7,7 @@ file that is no page, such as source code, becomes its name.
 import os
 import posixpath
 import re  # noqa: TID251 - constant patterns over our own files
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -62,6 +63,12 @@ def on_files(files: Files, config: Any) -> Files:
     for place, make in {"kinds": kinds, "commands": commands, "metrics": metrics}.items():
         files.append(File.generated(config, f"reference/{place}.md", content=make()))
     return files
+
+
+def on_post_build(config: Any) -> None:
+    """Add the playground, where PLAYGROUND names the folder that docs/playground/build.py has made."""
+    if made := os.environ.get("PLAYGROUND"):
+        shutil.copytree(made, Path(config["site_dir"], "playground"), dirs_exist_ok=True)
 
 
 def linked(text: str, name: str, place: str, places: Mapping[str, str]) -> str:

@@ -23,7 +23,10 @@ DESCRIPTION = (
 EXAMPLES = (
     ("keda-py scalers", "all types"),
     ("keda-py scalers redis aws-sqs-queue", "two types: their keys, metric, permissions and an example"),
-    ("keda-py scalers schema ScaledObject > scaledobject.json", "JSON Schema for an editor or CI; also of ScaledJob"),
+    (
+        "keda-py scalers schema ScaledObject > scaledobject.json",
+        "JSON Schema for an editor or CI; also of the other kinds",
+    ),
 )
 _WHERE = {META: "metadata", AUTH: "TriggerAuthentication"}
 TYPES = (

@@ -21,24 +21,15 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
 
 
-def kinds_with_triggers() -> tuple[str, ...]:
-    """Names of the kinds that have a schema."""
-    return tuple(kind.name for kind in KINDS if kind.has_triggers)
-
-
 def manifest_schema(kind_name: str) -> Schema:
-    """The schema of a manifest of this kind. Raises ConfigError for a kind without triggers."""
-    kind = next((one for one in KINDS if one.has_triggers and one.name == kind_name), None)
+    """Return the schema of a manifest of this kind. Raises ConfigError for a kind that is not ours."""
+    kind = next((one for one in KINDS if one.name == kind_name), None)
     if kind is None:
-        raise ConfigError(f"{kind_name!r} has no triggers; write one of {', '.join(kinds_with_triggers())}")
+        raise ConfigError(f"{kind_name!r} is not a kind of ours; write one of {', '.join(one.name for one in KINDS)}")
     definition = crd_of(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     properties = {name: value for name, value in definition["properties"].items() if name != "status"}
-    spec = properties["spec"]
-    triggers = spec["properties"]["triggers"]
-    any_trigger = triggers["items"]
-    pages = [page_of(name) for name in trigger_types()]
-    items = {"oneOf": [_trigger(page, any_trigger) for page in pages]}
-    properties["spec"] = spec | {"properties": spec["properties"] | {"triggers": triggers | {"items": items}}}
+    if kind.has_triggers:
+        properties["spec"] = _with_triggers(properties["spec"])
     return {
         "$schema": DIALECT,
         "title": kind.name,
@@ -46,6 +37,13 @@ def manifest_schema(kind_name: str) -> Schema:
         "properties": properties | _constants(kind),
         "required": ["apiVersion", "kind", "metadata", "spec"],
     }
+
+
+def _with_triggers(spec: Schema) -> Schema:
+    """Replace the schema of any trigger by those of all types."""
+    triggers = spec["properties"]["triggers"]
+    items = {"oneOf": [_trigger(page_of(name), triggers["items"]) for name in trigger_types()]}
+    return spec | {"properties": spec["properties"] | {"triggers": triggers | {"items": items}}}
 
 
 def _constants(kind: KindRow) -> Schema:

@@ -85,6 +85,13 @@ def test_the_command_prints_it_for_each_kind_with_triggers(capsysbinary: pytest.
     assert schema["properties"]["kind"] == {"const": "ScaledJob"}
 
 
-def test_another_kind_has_none() -> None:
-    with pytest.raises(ConfigError, match="'Deployment' has no triggers; write one of ScaledObject, ScaledJob"):
+def test_a_kind_without_triggers_has_the_schema_of_its_definition() -> None:
+    validator = Draft202012Validator(manifest_schema("Environment"))
+    given = {"apiVersion": "keda-py.dev/v1alpha1", "kind": "Environment", "metadata": {"name": "dev"}}
+    assert list(validator.iter_errors({**given, "spec": {"calendarRef": {"name": "office"}}})) == []
+    assert list(validator.iter_errors({**given, "spec": {"waves": "data"}})) != []
+
+
+def test_a_kind_of_others_has_none() -> None:
+    with pytest.raises(ConfigError, match="'Deployment' is not a kind of ours; write one of ScaledObject, ScaledJob"):
         manifest_schema("Deployment")
