@@ -145,7 +145,7 @@ class Truces:
                 if change is not None:
                     version = live["metadata"]["resourceVersion"]
                     change["metadata"] = {**change.get("metadata", {}), "resourceVersion": version}
-                    await self._client.patch(path, change)
+                    self._note(await self._client.patch(path, change))
                     fields = {"application": "/".join(truce.application), "taken_back": taken_back}
                     log.info("ignored counts of an application changed", extra=fields)
                 return
@@ -154,6 +154,12 @@ class Truces:
             except Conflict:
                 if attempt == ATTEMPTS - 1:
                     raise
+
+    def _note(self, written: Obj) -> None:
+        """Put what we wrote into the list: an Environment that sleeps again at once must not find old lines of ours."""
+        key = namespace_of(written), name_of(written)
+        listed = self._listed.applications
+        self._listed.applications = [written if (namespace_of(one), name_of(one)) == key else one for one in listed]
 
     async def _applications(self) -> list[Obj]:
         """List the Applications of the cluster; none where Argo CD is not installed. Raises KubeError."""

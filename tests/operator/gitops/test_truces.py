@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from keda_py.environments.release import find, release_all
-from keda_py.kube.resources import APPLICATIONS, DEPLOYMENTS, ENVIRONMENTS, Obj, Resource
-from tests.builders import deployment, environment, obj
+from keda_py.kube.resources import APPLICATIONS, DEPLOYMENTS, ENVIRONMENTS, OVERRIDES, Obj, Resource
+from tests.builders import deployment, environment, obj, override
 from tests.operator.environments.builders import LUNCH, condition, status, until
 from tests.operator.gitops.argo import DEFINITION, application, definition, healing
 from tests.worlds.world import World
@@ -14,6 +14,7 @@ from tests.worlds.world import World
 GIT = {"web": 3, "api": 2}
 PEACE = {"argocd": "IgnoreReplicas"}
 RESPECT = "RespectIgnoreDifferences=true"
+ALWAYS: dict[str, Any] = {"timeZone": "UTC", "hours": [{"from": "00:00", "to": "24:00"}]}
 WEEK: dict[str, Any] = {"timeZone": "UTC", "hours": [{"days": "Mon-Fri", "from": "08:00", "to": "18:00"}]}
 ENTRIES = [
     {"group": "apps", "kind": "Deployment", "name": name, "namespace": "default", "jsonPointers": ["/spec/replicas"]}
@@ -203,3 +204,29 @@ async def test_what_sleeps_is_released_by_hand_with_its_lines(world: World) -> N
         ("Application default/shop", False)
     ]
     assert (counts(world), spec_of_application(world)) == (GIT, before)
+
+
+async def test_asleep_again_right_after_a_wake_it_does_not_believe_a_list_from_before(world: World) -> None:
+    await world.cluster.apply([DEFINITION])
+    await world.create(application(GIT))
+    for name, count in GIT.items():
+        await world.create(deployment(name, count))
+        await world.patch(DEPLOYMENTS, {"metadata": {"labels": {"part": name}}}, name)
+        selector = {"matchLabels": {"part": name}}
+        await world.create(environment(name, calendar=ALWAYS, gitops=PEACE, selector=selector))
+
+    async def sleep(name: str) -> None:
+        target = {"kind": "Environment", "name": name}
+        await world.create(override(name, state="Asleep", target=target, **{"for": "1h"}))
+        await world.seconds(8)
+
+    async with healing(world, GIT) as argo:
+        await sleep("web")
+        await world.seconds(60)
+        await sleep("api")  # lists the Application, with the line of the other
+        await world.delete(OVERRIDES, "web")
+        await world.seconds(8)
+        assert counts(world) == {"web": 3, "api": 0}
+        await sleep("web")
+        assert counts(world) == dict.fromkeys(GIT, 0)
+        assert argo.put_backs == []
