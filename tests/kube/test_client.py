@@ -326,7 +326,10 @@ async def test_requests_for_a_namespace_that_has_its_share_wait_for_its_own_and_
     server.answer(f"GET {free.path}", says(thing("free", 7)))
     kubeconfig = write_kubeconfig(tmp_path / "shared", server.url)
 
-    async with KubeClient(SystemClock(), kubeconfig, share=2) as client, asking(client, "hostile", 10):
+    async with (
+        KubeClient(SystemClock(), kubeconfig, limits=RequestLimits(share=2)) as client,
+        asking(client, "hostile", 10),
+    ):
         await eventually(lambda: len(server.seen) == 2)
         for namespace in ("shop", ""):
             with working(namespace):
@@ -344,7 +347,10 @@ async def test_a_namespace_is_crowded_while_as_many_of_its_requests_wait_as_it_m
 ) -> None:
     server.answer(GET, hangs)
     kubeconfig = write_kubeconfig(tmp_path / "shared", server.url)
-    async with KubeClient(SystemClock(), kubeconfig, share=2) as client, asking(client, "shop", 3):
+    async with (
+        KubeClient(SystemClock(), kubeconfig, limits=RequestLimits(share=2)) as client,
+        asking(client, "shop", 3),
+    ):
         await eventually(lambda: len(server.seen) == 2)
         await turns(20)
         assert not client.is_crowded("shop")
