@@ -215,18 +215,18 @@ async def test_asleep_again_right_after_a_wake_it_does_not_believe_a_list_from_b
         selector = {"matchLabels": {"part": name}}
         await world.create(environment(name, calendar=ALWAYS, gitops=PEACE, selector=selector))
 
-    async def sleep(name: str) -> None:
+    async def fall_asleep(name: str) -> None:
         target = {"kind": "Environment", "name": name}
         await world.create(override(name, state="Asleep", target=target, **{"for": "1h"}))
         await world.seconds(8)
 
     async with healing(world, GIT) as argo:
-        await sleep("web")
+        await fall_asleep("web")
         await world.seconds(60)
-        await sleep("api")  # lists the Application, with the line of the other
+        await fall_asleep("api")  # lists the Application, with the line of the other
         await world.delete(OVERRIDES, "web")
         await world.seconds(8)
         assert counts(world) == {"web": 3, "api": 0}
-        await sleep("web")
+        await fall_asleep("web")
         assert counts(world) == dict.fromkeys(GIT, 0)
         assert argo.put_backs == []
