@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from keda_py.environments.overview import draw_policies, fields_of_policy
-from keda_py.environments.show import look_at_policies
+from keda_py.environments.show import look_at_all, look_at_one, look_at_policies
 from keda_py.errors import ConfigError
+from keda_py.terminal.times import Times
 from tests.operator.cluster_environments.builders import policy, populate, switch_on
 from tests.operator.environments.builders import until
 from tests.worlds.world import open_world
@@ -49,5 +50,10 @@ async def test_it_reads_what_the_operator_writes(tmp_path: Path) -> None:
         text, bodies = await look_at_policies(world.client, "", 200)
         assert [(body["name"], body["namespaces"]["asleep"]) for body in bodies] == [("office", 2)]
         assert "office" in text.plain
+        times = Times(now=world.clock.now())
+        page, _ = await look_at_one(world.client, "shop", "office", times, 200)
+        assert "policy: ClusterEnvironment office writes its spec; edit that one" in page.plain
+        table, _ = await look_at_all(world.client, "", times, 200)
+        assert table.plain.count("ClusterEnvironment office writes its spec") == 2
         with pytest.raises(ConfigError, match="no ClusterEnvironment 'night': there are office"):
             await look_at_policies(world.client, "night", 200)
