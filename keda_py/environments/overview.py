@@ -1,4 +1,7 @@
-"""All Environments, a line each: phase, members that are ready and up, what comes next, and who keeps it so."""
+"""All Environments, a line each: phase, members that are ready and up, what comes next, and who keeps it so.
+
+ClusterEnvironments have a line each with the sums of their namespaces, and one for each namespace that needs a person.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,6 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
+from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, value_at
 from keda_py.environments.requests import read_environment
 from keda_py.environments.words import is_partly_up, next_in_words, phase_of, reasons_of
 from keda_py.environments.zones import CalendarZones
@@ -101,3 +105,58 @@ def overview(lines: Sequence[EnvironmentLine], width: int, *, all_namespaces: bo
     ]
     where = "" if all_namespaces else " in this namespace; -A shows all"
     return draw_table(COLUMNS, rows, width) if rows else Text(f"no Environment{where}")
+
+
+COUNTED = ("covered", "awake", "asleep", "waking", "fallingAsleep", "contested", "failed", "pending", "own", "older")
+_POLICY_COLUMNS = (
+    Column(heading="Name", style="bold", cuts=True),
+    *(Column(heading=name) for name in ("Covered", "Awake", "Asleep", "Waking", "Contested", "Failed")),
+    Column(heading="Own", goes=1),
+    Column(heading="Why", wraps=True),
+)
+_SAID = ("Valid", "Protected", "Conflict", "OwnEnvironments")
+"""Conditions whose messages are shown beside the counts."""
+
+
+def fields_of_policy(live: Obj) -> Mapping[str, Any]:
+    """Return the line of a ClusterEnvironment for programs; counts are null until the operator has looked at it."""
+    counts = _counts(live)
+    return {
+        "name": name_of(live),
+        "namespaces": counts,
+        **{name: found for name in ("groups", "needsPerson", "own", "conditions") if (found := _status(live, name))},
+    }
+
+
+def _status(live: Obj, name: str) -> Any:
+    return value_at(live, "status", name)
+
+
+def _counts(live: Obj) -> dict[str, int | None]:
+    """Counts by name; null if the operator has written none, since a count of 0 is not written."""
+    known = any(text_at(one, "type") == "Healthy" for one in maps_at(live, "status", "conditions"))
+    found = map_at(live, "status", "namespaces")
+    numbers = {name: found.get(name, 0) for name in COUNTED}
+    return {name: number if known and isinstance(number, int) else None for name, number in numbers.items()}
+
+
+def draw_policies(lives: Sequence[Obj], width: int) -> Text:
+    """Draw ClusterEnvironments, and below each the namespaces that need a person."""
+    rows: list[tuple[str | Text, ...]] = []
+    for live in lives:
+        counts = _counts(live)
+        shown = ("covered", "awake", "asleep", "waking", "contested", "failed", "own")
+        numbers = ["?" if counts[name] is None else str(counts[name]) for name in shown]
+        rows.append((name_of(live), *numbers, _said(live) or ("" if counts["covered"] is not None else _NOT_LOOKED)))
+        for trouble in maps_at(live, "status", "needsPerson"):
+            why = f"{text_at(trouble, 'reason')}: {text_at(trouble, 'message')}"
+            rows.append((f"  {text_at(trouble, 'namespace')}", *[""] * len(shown), Text(why, "red")))
+    return draw_table(_POLICY_COLUMNS, rows, width) if rows else Text("no ClusterEnvironment")
+
+
+_NOT_LOOKED = "the operator has not looked at it; does one run here, with --cluster-environments?"
+
+
+def _said(live: Obj) -> str:
+    conditions = maps_at(live, "status", "conditions")
+    return "; ".join(text for one in conditions if text_at(one, "type") in _SAID and (text := text_at(one, "message")))

@@ -16,6 +16,7 @@ from keda_py.environments.words import (
     lack_of_members,
     override_in_words,
     phase_of,
+    policy_of,
     requests_in_words,
     time_of,
     wrong_of,
@@ -88,6 +89,7 @@ def sentences(environment: Environment, times: Times, warnings: Sequence[str] = 
         yield f"because: {status.because} ({calendar_of(environment)})"
     if status.override is not None:
         yield f"override: {override_in_words(status.override, times)} (Override {status.override.name})"
+    yield from (f"policy: {sentence}" for sentence in policy_of(environment))
     yield f"next: {_next(status, times)}"
     yield from _wakes(status, times)
     yield from requests_in_words(status, times)

@@ -6,11 +6,15 @@ from keda_py.apis.environments.environment import Environment
 from keda_py.apis.parsing import parse_object
 from keda_py.errors import ConfigError, KubeError, NotFound
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import ENVIRONMENTS, Obj
+from keda_py.kube.resources import CLUSTER_ENVIRONMENTS, ENVIRONMENTS, Obj
 from keda_py.kube.transport import Request
 
 _SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 NOT_INSTALLED = "this cluster has no Environments; install the chart with environments.enabled, or `keda-py crds`"
+
+NO_POLICIES = (
+    "this cluster has no ClusterEnvironments; install the chart with clusterEnvironments.enabled, or `keda-py crds`"
+)
 
 
 class NotInstalled(ConfigError):
@@ -24,6 +28,20 @@ async def list_environments(client: KubeClient, namespace: str) -> list[Obj]:
     except NotFound:
         raise NotInstalled(NOT_INSTALLED) from None
     return sorted(found, key=lambda live: (live["metadata"]["namespace"], live["metadata"]["name"]))
+
+
+async def list_cluster_environments(client: KubeClient, name: str = "") -> list[Obj]:
+    """List ClusterEnvironments in order, or the one of that name. Raises NotInstalled, ConfigError and KubeError."""
+    try:
+        found = await client.list(CLUSTER_ENVIRONMENTS)
+    except NotFound:
+        raise NotInstalled(NO_POLICIES) from None
+    names = sorted(live["metadata"]["name"] for live in found)
+    if name and name not in names:
+        there = f"there are {', '.join(names[:10])}" if names else "there are none"
+        raise ConfigError(f"no ClusterEnvironment {name!r}: {there}", field="NAME")
+    wanted = [live for live in found if not name or live["metadata"]["name"] == name]
+    return sorted(wanted, key=lambda live: str(live["metadata"]["name"]))
 
 
 async def get_environment(client: KubeClient, namespace: str, name: str) -> Obj:

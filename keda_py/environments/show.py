@@ -9,9 +9,9 @@ from rich.text import Text
 
 from keda_py.clock import SystemClock
 from keda_py.environments.members import judged_members
-from keda_py.environments.overview import line_of_live, overview
+from keda_py.environments.overview import draw_policies, fields_of_policy, line_of_live, overview
 from keda_py.environments.page import body_of, page
-from keda_py.environments.requests import find_environment, list_environments
+from keda_py.environments.requests import find_environment, list_cluster_environments, list_environments
 from keda_py.environments.zones import list_zones
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
@@ -29,6 +29,8 @@ class ShowOptions:
     namespace: str = ""
     everywhere: bool = False
     as_json: bool = False
+    policies: bool = False
+    """ClusterEnvironments, or the one of that name."""
 
 
 async def show(kubeconfig: str, wanted: ShowOptions) -> None:
@@ -39,7 +41,9 @@ async def show(kubeconfig: str, wanted: ShowOptions) -> None:
         times = times_of(client)
         text: Text
         body: Any
-        if wanted.name:
+        if wanted.policies:
+            text, body = await look_at_policies(client, wanted.name, console.width)
+        elif wanted.name:
             text, body = await look_at_one(client, namespace, wanted.name, times, console.width)
         else:
             text, body = await look_at_all(client, namespace, times, console.width)
@@ -69,6 +73,12 @@ async def look_at_all(client: KubeClient, namespace: str, times: Times, width: i
     found, zones = await list_environments(client, namespace), await list_zones(client, namespace)
     lines = [line_of_live(live, times, zones) for live in found]
     return overview(lines, width, all_namespaces=not namespace), [line.fields() for line in lines]
+
+
+async def look_at_policies(client: KubeClient, name: str, width: int) -> tuple[Text, list[Any]]:
+    """Read ClusterEnvironments: table and documents. Raises ConfigError, KubeError."""
+    found = await list_cluster_environments(client, name)
+    return draw_policies(found, width), [fields_of_policy(live) for live in found]
 
 
 def write_done(sentences: Iterable[str], body: Any, *, as_json: bool) -> None:

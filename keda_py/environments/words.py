@@ -8,6 +8,7 @@ from keda_py.apis.environments.override import Override
 from keda_py.core.environment.decision.members import MemberReason
 from keda_py.core.environment.decision.state import Phase, Stage
 from keda_py.core.environment.decision.still_up import in_words
+from keda_py.core.environment.namespaces.coverage import OWNER_LABEL
 from keda_py.core.values.times import parse_optional_time
 from keda_py.errors import ConfigError
 from keda_py.terminal.times import Times, rough_duration, spoken_duration
@@ -120,6 +121,13 @@ def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
     if others:
         more = f", and {len(others) - 1} more" if len(others) > 1 else ""
         yield f"{others[0].member} is up: {up_in_words(others[0], times)}{more}"
+    yield from policy_of(environment)
+
+
+def policy_of(environment: Environment) -> Iterator[str]:
+    """Name the ClusterEnvironment that writes the Environment's spec."""
+    if name := environment.metadata.labels.get(OWNER_LABEL):
+        yield f"ClusterEnvironment {name} writes its spec; edit that one"
 
 
 def lack_of_members(environment: Environment) -> Iterator[str]:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
 from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
+from keda_py.apis.environments.cluster_environment import ClusterEnvironment
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
@@ -174,5 +175,6 @@ CLUSTER_CLOUD_EVENT_SOURCES = resource_of(kind_of(ClusterCloudEventSource))
 CALENDARS = resource_of(kind_of(Calendar))
 CLUSTER_CALENDARS = resource_of(kind_of(ClusterCalendar))
 ENVIRONMENTS = resource_of(kind_of(Environment))
+CLUSTER_ENVIRONMENTS = resource_of(kind_of(ClusterEnvironment))
 OVERRIDES = resource_of(kind_of(Override))
 SCALING_SCHEDULES = resource_of(kind_of(ScalingSchedule))

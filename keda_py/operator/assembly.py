@@ -21,6 +21,7 @@ from keda_py.operator.authentications.authentications import Authentications
 from keda_py.operator.cloud_events.destinations import Destinations
 from keda_py.operator.cloud_events.sources import CloudEventSources
 from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.cluster_environments.parts import assemble_cluster_environments
 from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.component import Component, Package
 from keda_py.operator.controller.controller import Controller
@@ -53,6 +54,8 @@ class Assembly:
     objects: ScaledObjectParts
     jobs: ScaledJobParts
     environments: EnvironmentParts
+    policies: tuple[Component, ...]
+    """Empty: ClusterEnvironments are off."""
     downscaler: DownscalerParts | None
     """None: it is off."""
     packages: tuple[Component, ...]
@@ -91,7 +94,7 @@ class Assembly:
             lead=(partial(self.serving.guard, parts.shared.client),),
         )
         downscaler = (self.downscaler.component,) if self.downscaler is not None else ()
-        first = (shared, events, self.environments.component, *downscaler, serving, *self.packages)
+        first = (shared, events, *self.policies, self.environments.component, *downscaler, serving, *self.packages)
         return (*first, self.jobs.component, self.objects.component)
 
     @property
@@ -132,6 +135,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         objects=objects,
         jobs=jobs,
         environments=environments,
+        policies=assemble_cluster_environments(environments, settings, rights.leads_all),
         downscaler=assemble_downscaler(parts, settings, environments, overlays.annotated, rights.leads),
         packages=tuple(package(shared, rights.shares) for package in packages),
         authentications=_authentications(parts, jobs),

@@ -22,8 +22,15 @@ def parse_downscaler_resources(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """Settings of py-kube-downscaler's annotations, and of waking on request."""
+    """Settings of ClusterEnvironments, py-kube-downscaler's annotations, and waking on request."""
 
+    cluster_environments: bool = option(
+        False,
+        parse_bool,
+        "act on ClusterEnvironments, which create an Environment in each namespace that they select",
+        flag="cluster-environments",
+        env="KEDA_PY_CLUSTER_ENVIRONMENTS",
+    )
     downscaler_annotations: bool = option(
         False,
         parse_bool,

@@ -1,6 +1,8 @@
 """Metrics of Environments: phase, ready members, the last wake, and the savings of members that slept.
 
 A ScaledObject reports its own savings (`core/savings/`) in the same family of series; so no sum counts it twice.
+`keda_py_asleep` of a namespace inhibits alerts (`charts/keda-py/inhibition.yaml`): it ends when the last wave is ready,
+or when waves have timed out, since people have to be told of a wake that fails.
 `keda_py_environment_due` is 1 from the moment at which members should be ready, so that an alert can distinguish a late
 morning from one that has just begun.
 """
@@ -30,6 +32,9 @@ class EnvironmentMetrics:
 
         self._series = Series()
         self._asleep: dict[ObjectKey, tuple[float, dict[str, int]]] = {}
+        self._quiet: dict[str, dict[ObjectKey, bool]] = {}
+        text = "1 while all Environments of a namespace are asleep, fall asleep or wake"
+        self._namespace = Family("gauge", "keda_py_asleep", text, ("namespace",), registry)
         self._phase = gauge("phase", "1 for the phase that an Environment is in, else 0", "phase")
         self._due = gauge("due", "1 while its members are to be ready")
         self._ready = gauge("members_ready", "members that are ready")
@@ -56,6 +61,17 @@ class EnvironmentMetrics:
         if state.last_wake is not None:
             of(key, self._wake, labels, (_WAKE,)).set(state.last_wake.seconds)
         self._count_saved(key, decision, monotonic)
+        self._quiet.setdefault(key.namespace, {})[key] = state.phase not in (Phase.AWAKE, Phase.UNKNOWN)
+        self._show_namespace(key.namespace)
+
+    def _show_namespace(self, namespace: str) -> None:
+        """Show whether alerts about a namespace are expected: one Environment that is awake makes them matter."""
+        key = ObjectKey("Namespace", "", namespace)
+        if environments := self._quiet.get(namespace):
+            self._series.of(key, self._namespace, (namespace,)).set(all(environments.values()))
+        else:
+            self._quiet.pop(namespace, None)
+            self._series.forget(key)
 
     def _count_saved(self, key: ObjectKey, decision: EnvironmentDecision, monotonic: float) -> None:
         # The interval since the previous look counts by what slept at its beginning, not by what sleeps now.
@@ -76,3 +92,5 @@ class EnvironmentMetrics:
         """End the series of a deleted Environment."""
         self._series.forget(key)
         self._asleep.pop(key, None)
+        if self._quiet.get(key.namespace, {}).pop(key, None) is not None:
+            self._show_namespace(key.namespace)

@@ -112,6 +112,7 @@ def test_names_scope_and_columns_are_those_that_people_type_and_read() -> None:
         "Calendar": ("calendars", "Namespaced", ["Open", "Next", "At", "Zone", "Valid", "Age"]),
         "ClusterCalendar": ("clustercalendars", "Cluster", ["Open", "Next", "At", "Zone", "Valid", "Age"]),
         "Environment": ("environments", "Namespaced", ["Phase", "Ready", "Up", "Next", "At", "Override", "Valid", "Contested", "Because", "Age"]),
+        "ClusterEnvironment": ("clusterenvironments", "Cluster", ["Covered", "Awake", "Asleep", "Waking", "Contested", "Failed", "FallingAsleep", "Own", "Valid", "Age"]),
         "Override": ("overrides", "Namespaced", ["Target", "State", "Replicas", "Phase", "Until", "By", "Reason", "Age"]),
         "ScalingSchedule": ("scalingschedules", "Namespaced", ["Period", "Next", "At", "Valid", "Age"]),
     }  # fmt: skip

@@ -20,6 +20,8 @@ from tests.charts.rendering import only, render
 from tests.places import ROOT
 
 KEDA_PY = ROOT / "keda_py"
+ALL_KINDS: dict[str, Any] = {"clusterEnvironments": {"enabled": True}}
+"""Values with which the chart installs every kind."""
 ROWS = [pytest.param(kind, id=kind.name) for kind in KINDS]
 
 
@@ -83,7 +85,7 @@ def test_a_journal_of_an_older_process_is_read_with_the_same_kinds() -> None:
 
 
 def test_the_chart_registers_the_webhooks_of_the_table() -> None:
-    objects = render()
+    objects = render(**ALL_KINDS)
     entries = only(objects, "ValidatingWebhookConfiguration", "keda-admission")["webhooks"]
     told = {(one["name"], one["clientConfig"]["service"]["path"], *one["rules"][0]["resources"]) for one in entries}
     assert told == {(one.name, one.path, one.plural) for one in WEBHOOKS}
@@ -96,7 +98,7 @@ def test_the_chart_registers_the_operators_conditions_with_the_name_of_its_accou
 
 @pytest.mark.parametrize("kind", ROWS)
 def test_the_chart_lets_the_operator_watch_the_kinds_of_the_table(kind: KindRow) -> None:
-    rules = only(render(), "ClusterRole", "keda-operator")["rules"]
+    rules = only(render(**ALL_KINDS), "ClusterRole", "keda-operator")["rules"]
     verbs = {
         verb
         for one in rules

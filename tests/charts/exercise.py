@@ -15,6 +15,7 @@ from keda_py.kube.informers.named_watches import NAMES_LIMIT
 from keda_py.kube.resources import (
     CLOUD_EVENT_SOURCES,
     CLUSTER_CLOUD_EVENT_SOURCES,
+    CLUSTER_ENVIRONMENTS,
     CLUSTER_TRIGGER_AUTHENTICATIONS,
     CONFIG_MAPS,
     CRON_JOBS,
@@ -123,6 +124,23 @@ async def sleep_and_wake(here: Installed) -> None:
     await here.scene.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 1, "sleeper")
     await here.scene.until(CRON_JOBS, lambda live: not live["spec"].get("suspend"), "nightly")
     await here.scene.until(HORIZONTAL_POD_AUTOSCALERS, lambda hpa: read_zero_mark(hpa) is ZeroMark.SET, "sleeper")
+
+
+async def cover_a_namespace(here: Installed) -> None:
+    """A ClusterEnvironment gives a namespace an Environment, corrects it, and takes it back."""
+    hours = [{"days": "Mon", "from": "00:00", "to": "00:01"}]
+    template = {"calendar": {"timeZone": "UTC", "hours": hours}}
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": SHOP}}
+    spec = {"namespaceSelector": selector, "template": template}
+    policy = builders.obj("keda-py.dev/v1alpha1", "ClusterEnvironment", "office", spec=spec)
+    await here.scene.client.create(CLUSTER_ENVIRONMENTS, policy)
+    await here.scene.until(ENVIRONMENTS, lambda live: bool(live.get("status")), "office")
+    await here.scene.client.patch(ENVIRONMENTS.named(SHOP, "office"), {"spec": {"grace": "9h"}})
+    await here.scene.until(ENVIRONMENTS, lambda live: live["spec"] == template, "office")
+    async with here.scene.watching(ENVIRONMENTS, "office") as watch:
+        never = {"spec": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "none"}}}}
+        await here.scene.client.patch(CLUSTER_ENVIRONMENTS.named("", "office"), never)
+        await watch.gone()
 
 
 def _is_told(live: Obj) -> bool:

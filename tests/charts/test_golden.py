@@ -39,6 +39,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "permissions": {"operator": {"restrict": {"secret": True}}},
     },
     "everything": {
+        "clusterEnvironments": {"enabled": True},
         "environments": {
             "downscalerAnnotations": True,
             "argocdApplications": True,

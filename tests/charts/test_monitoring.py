@@ -13,7 +13,7 @@ from prometheus_client import generate_latest
 
 from keda_py.telemetry.prometheus import OperatorMetrics
 from keda_py.telemetry.waker_metrics import WakerMetrics
-from tests.charts.rendering import Obj, only, render
+from tests.charts.rendering import KEDA_PY, Obj, only, render
 from tests.servers import binary
 
 NAME = re.compile(r"\b(?:keda|leader_election|rest_client|process|kube|aggregator)_[a-z_]+")
@@ -52,6 +52,16 @@ def expressions(panels: list[Obj]) -> Iterator[str]:
 def test_alerts_ask_for_series_that_there_are() -> None:
     asked = {name for alert in alerts() for name in NAME.findall(alert["expr"]) if not name.startswith(OTHERS)}
     assert asked - served() == set()
+
+
+def test_the_inhibition_rule_is_about_an_alert_and_a_label_that_there_are() -> None:
+    (rule,) = yaml.safe_load((KEDA_PY / "inhibition.yaml").read_text())["inhibit_rules"]
+    (source,) = rule["source_matchers"]
+    (alert,) = (one for one in alerts() if source == f'alertname = "{one["alert"]}"')
+    assert f"by ({', '.join(rule['equal'])})" in alert["expr"]
+    assert alert["labels"] == {"severity": "none"}
+    (target,) = rule["target_matchers"]
+    assert re.fullmatch(target.partition("!~ ")[2].strip('"'), alert["alert"]), "it does not inhibit itself"
 
 
 def test_the_dashboard_asks_for_series_that_there_are() -> None:

@@ -101,7 +101,7 @@ async def test_the_manifests_of_the_readme_are_valid() -> None:
     page = (KEDA_PY / "README.md").read_text().partition("\n## Environments\n")[2].partition("\n## ")[0]
     blocks = [block.partition("```")[0] for block in page.split("```yaml\n")[1:]]
     kinds = [yaml.safe_load(block)["kind"] for block in blocks]
-    assert kinds == ["Calendar", "Environment", "Override", "ScalingSchedule"]
+    assert kinds == ["Calendar", "Environment", "ClusterEnvironment", "Override", "ScalingSchedule"]
     report = await validate_texts({"README.md": "---\n".join(blocks)})
     assert [problem.sentence for problem in report.problems] == []
     assert report.objects == len(kinds)

@@ -102,6 +102,19 @@ async def test_no_request_of_the_operator_is_refused_and_no_right_is_idle(way: s
     assert given(render(**values)) - used == set()
 
 
+@pytest.mark.parametrize("where", [{}, {"watchNamespace": SHOP}], ids=["everywhere", "one namespace"])
+async def test_cluster_environments_use_the_rights_that_their_switch_gives_and_need_no_other(
+    where: dict[str, Any], tmp_path: Path
+) -> None:
+    values = {**where, "clusterEnvironments": {"enabled": True}}
+    with noted() as used:
+        async with installed(tmp_path, **values) as here:
+            await exercise.cover_a_namespace(here)
+            assert here.refused == []
+    on, off = ({(right.resource, right.verb) for right in given(render(**each))} for each in (values, where))
+    assert on - off - {(right.resource, right.verb) for right in used} == set()
+
+
 async def test_where_secrets_are_named_a_trigger_gets_those_and_no_other(tmp_path: Path) -> None:
     values = {**RESTRICTED, "permissions": {"operator": {"restrict": {"namesAllowList": ["named"]}}}}
     async with http_server() as server, installed(tmp_path, **values) as here:

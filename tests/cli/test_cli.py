@@ -134,6 +134,7 @@ def test_crds_are_yaml_documents_without_anchors_kedas_first(capsys: pytest.Capt
         "calendars.keda-py.dev",
         "clustercalendars.keda-py.dev",
         "environments.keda-py.dev",
+        "clusterenvironments.keda-py.dev",
         "overrides.keda-py.dev",
         "scalingschedules.keda-py.dev",
     ]

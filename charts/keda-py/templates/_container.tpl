@@ -72,6 +72,9 @@
 {{- if $values.permissions.operator.cloudEventSourceAllNamespaces }}
 - --cloud-event-source-all-namespaces=true
 {{- end }}
+{{- if $values.clusterEnvironments.enabled }}
+- --cluster-environments=true
+{{- end }}
 {{- if $values.environments.downscalerAnnotations }}
 - --downscaler-annotations=true
 - --downscaler-include-resources={{ join "," $values.environments.downscalerIncludeResources }}

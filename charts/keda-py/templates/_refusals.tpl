@@ -25,6 +25,9 @@
 {{- if and $v.webhooks.clients.names (not $v.webhooks.clients.caFile) }}
 {{- fail "webhooks.clients.names: means nothing without webhooks.clients.caFile" }}
 {{- end }}
+{{- if and $v.clusterEnvironments.enabled (not $v.environments.enabled) }}
+{{- fail "clusterEnvironments.enabled: means nothing with environments.enabled=false; switch both on" }}
+{{- end }}
 {{- $budget := $v.podDisruptionBudget.operator }}
 {{- if and (hasKey $budget "minAvailable") (hasKey $budget "maxUnavailable") }}
 {{- fail "podDisruptionBudget.operator: give minAvailable or maxUnavailable, not both" }}

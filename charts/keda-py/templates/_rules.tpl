@@ -11,7 +11,7 @@
 - {apiGroups: [apps], resources: [deployments, statefulsets, replicasets], verbs: [get, list, watch]}
 - {apiGroups: [apps], resources: [deployments/scale, statefulsets/scale, replicasets/scale], verbs: [get, update]}
 {{- if .Values.environments.enabled }}
-- {apiGroups: [keda-py.dev], resources: [environments], verbs: [list, watch, patch]}
+- {apiGroups: [keda-py.dev], resources: [environments], verbs: [list, watch, patch{{ if .Values.clusterEnvironments.enabled }}, create, update, delete{{ end }}]}
 - {apiGroups: [keda-py.dev], resources: [calendars, scalingschedules], verbs: [list, watch]}
 - {apiGroups: [keda-py.dev], resources: [overrides], verbs: [list, watch, delete]}
 - {apiGroups: [keda-py.dev], resources: [calendars/status, environments/status, overrides/status, scalingschedules/status], verbs: [patch]}

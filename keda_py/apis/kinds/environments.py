@@ -5,6 +5,7 @@ each minute. The CLI shows it.
 """
 
 from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
+from keda_py.apis.environments.cluster_environment import ClusterEnvironment
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
@@ -55,6 +56,23 @@ ENVIRONMENT_KINDS = (
             PrinterColumn(name="Valid", path=_condition("Valid"), priority=1),
             PrinterColumn(name="Contested", path=_condition("Contested"), priority=1),
             PrinterColumn(name="Because", path=".status.because", priority=1),
+            _AGE,
+        ),
+    ),
+    KindRow(
+        model=ClusterEnvironment,
+        group=GROUP,
+        webhook="vclusterenvironment",
+        scope="Cluster",
+        short_names=("cenv",),
+        columns=(
+            *(
+                PrinterColumn(name=name, path=f".status.namespaces.{name[0].lower()}{name[1:]}", type="integer")
+                for name in ("Covered", "Awake", "Asleep", "Waking", "Contested", "Failed")
+            ),
+            PrinterColumn(name="FallingAsleep", path=".status.namespaces.fallingAsleep", type="integer", priority=1),
+            PrinterColumn(name="Own", path=".status.namespaces.own", type="integer", priority=1),
+            _VALID,
             _AGE,
         ),
     ),

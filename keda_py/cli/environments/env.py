@@ -14,18 +14,22 @@ EXAMPLES = (
     ("keda-py env -A", "those of the cluster"),
     ("keda-py env dev -n shop", "one of them, with its waves and members"),
     ("keda-py env -A -o json", "the same for a program"),
+    ("keda-py env --cluster", "ClusterEnvironments: what their namespaces do, and which of them need a person"),
 )
 
 
 def run(arguments: list[str]) -> int:
     """Print all Environments as a table, or one as a page."""
-    parser = command_parser("env", DESCRIPTION, EXAMPLES, usage="keda-py env [NAME] [-n NS | -A]")
+    parser = command_parser("env", DESCRIPTION, EXAMPLES, usage="keda-py env [NAME] [-n NS | -A | --cluster]")
     name_argument(parser, "an Environment [all of the namespace, one line each]")
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="every namespace, without a name")
+    parser.add_argument("--cluster", action="store_true", help="ClusterEnvironments, with the sums of their namespaces")
     place_flags(parser)
     options = parser.parse_args(arguments)
     if options.name and options.all_namespaces:
         parser.error("-A is for all Environments; leave it out, or the name")
+    if options.cluster and options.all_namespaces:
+        parser.error("--cluster is for all namespaces; leave -A out")
     from keda_py.environments.show import ShowOptions, show  # heavy: not for --help
 
     wanted = ShowOptions(
@@ -33,6 +37,7 @@ def run(arguments: list[str]) -> int:
         namespace=options.namespace,
         everywhere=options.all_namespaces,
         as_json=options.output == "json",
+        policies=options.cluster,
     )
     asyncio.run(show(options.kubeconfig, wanted))
     return 0

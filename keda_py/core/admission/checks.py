@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
 from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
+from keda_py.apis.environments.cluster_environment import ClusterEnvironment
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
@@ -18,6 +19,7 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
 from keda_py.core.admission.environments import (
     check_calendar,
+    check_cluster_environment,
     check_environment,
     check_override,
     check_scaling_schedule,
@@ -43,6 +45,7 @@ _CHECKS: Mapping[type[BaseModel], Check] = dict(
         _by(Calendar, check_calendar),
         _by(ClusterCalendar, check_calendar),
         _by(Environment, check_environment),
+        _by(ClusterEnvironment, check_cluster_environment),
         _by(Override, check_override),
         _by(ScalingSchedule, check_scaling_schedule),
     )

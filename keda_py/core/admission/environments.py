@@ -11,13 +11,22 @@ from typing import TypeVar
 
 from keda_py.apis.environments.calendar import Calendar as WireCalendar
 from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, ClusterCalendar
+from keda_py.apis.environments.cluster_environment import ClusterEnvironment
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import NEXT_CHANGE, REQUESTED_BY, Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
 from keda_py.apis.foreign import texts_at
-from keda_py.core.admission.findings import Denial, Finding
+from keda_py.core.admission.codes import NEVER_COVERED
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import read_calendar
+from keda_py.core.environment.namespaces.spec import (
+    CLUSTERS_OWN,
+    NAME_LABEL,
+    build_cluster_environment,
+    environment_of_template,
+    of_template,
+)
 from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.overrides import check_override as check_times
 from keda_py.core.environment.scaling.schedules import build_schedule
@@ -56,6 +65,26 @@ def check_environment(environment: Environment) -> Iterator[Finding]:
             read_calendar(environment.spec.calendar, field="spec.calendar")
     mistakes.refuse()
     return iter(())
+
+
+def check_cluster_environment(policy: ClusterEnvironment) -> Iterator[Finding]:
+    """Check selectors, order, and the template as an Environment."""
+    mistakes = Mistakes()
+    dated = policy.metadata.model_copy(update={"creation_timestamp": write_time(_ANY_TIME)})
+    with mistakes.noted():
+        spec = build_cluster_environment(policy.model_copy(update={"metadata": dated}), {})
+    try:
+        list(check_environment(environment_of_template(policy)))
+    except ConfigError as error:
+        with mistakes.noted():
+            raise of_template(error) from None
+    mistakes.refuse()
+    if spec.selects({NAME_LABEL: CLUSTERS_OWN[0]}):
+        text = (
+            f"spec.namespaceSelector selects {CLUSTERS_OWN[0]}, which no ClusterEnvironment covers; name it in "
+            "spec.exclude, or select fewer namespaces"
+        )
+        yield AdmissionWarning(message=text, field="spec.namespaceSelector", code=NEVER_COVERED)
 
 
 def check_override(override: Override) -> Iterator[Finding]:

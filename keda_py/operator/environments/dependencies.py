@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from keda_py.core.environment.namespaces.order import NamespaceTurn
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.environments.known.caches import EnvironmentCaches
@@ -20,8 +22,8 @@ class EnvironmentDependencies:
     """Dependencies of environments beyond those of all controllers. `cluster` has the ScaledObjects.
 
     `acts` is true on the replica that stores and applies decisions: with several active replicas only the leader. The
-    others compute the same decisions, and apply only the overlays of ScaledObjects.
-    `waking` and `requests` are None without wakers.
+    others compute the same decisions, and apply only the overlays of ScaledObjects. `turn_of` tells what an Environment
+    waits for in other namespaces. `waking` and `requests` are None without wakers.
     """
 
     shared: Dependencies
@@ -36,3 +38,4 @@ class EnvironmentDependencies:
     waking: Waking | None
     requests: WakeRequests | None
     truces: Truces
+    turn_of: Callable[[ObjectKey], NamespaceTurn]

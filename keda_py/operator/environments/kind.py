@@ -189,7 +189,7 @@ class Environments(Kind[EnvironmentMemory]):
             state.foreign = frozenset(one.key for one, _ in found if one.owned_by)
             errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
             errors["status_error"] = told_of(stored)
-            seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
+            seen = EnvironmentSeen(members=[one for one, _ in found], turn=self._parts.turn_of(state.key), **errors)
             ask = partial(decide, spec, calendar, overrides, state=before, now=clock.now())
             decision = ask(seen=seen)
             if self._parts.acts():

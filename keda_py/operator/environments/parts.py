@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keda_py.answers.bounds import AnswerBounds
+from keda_py.core.environment.namespaces.order import NO_TURN
 from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.status import LeadersStatus
@@ -20,6 +21,7 @@ from keda_py.operator.environments.known.files import Files
 from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.own_pod import own_pod
 from keda_py.operator.environments.known.owners import Owners
+from keda_py.operator.environments.known.policies import Policies
 from keda_py.operator.environments.overlays import Overlays, SpecOverlays
 from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
@@ -55,6 +57,9 @@ class EnvironmentParts:
     overlays: Overlays
     waking: Waking | None
     requests: WakeRequests | None
+    dependencies: EnvironmentDependencies
+    policies: Policies | None
+    """None: ClusterEnvironments are off."""
 
     async def restore(self) -> None:
         """Restore all overlays, before any ScaledObject is reconciled."""
@@ -99,6 +104,9 @@ def assemble_environments(
     clock, cluster = objects.shared.clock, objects.caches
     caches = EnvironmentCaches(objects.shared.client, settings.cluster.watch_namespaces)
     files = Files(clock, answers)
+    watched = settings.cluster.watch_namespaces
+    on = settings.environments.cluster_environments
+    policies = Policies(objects.shared.client, caches.environments, watched) if on else None
     calendars = Calendars(clock, caches, objects.reader, files, settings.cluster.object_namespace)
     overriding = Overriding(clock, caches, calendars)
     waking = _waking(objects, settings, caches)
@@ -118,6 +126,7 @@ def assemble_environments(
         waking=waking,
         requests=requests,
         truces=Truces(shared.client, clock),
+        turn_of=policies.turn_of if policies is not None else lambda _: NO_TURN,
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
     environments = Controller(shared, Environments(parts), WORKERS, tenures)
@@ -138,6 +147,8 @@ def assemble_environments(
         overlays=overlays.by_environments,
         waking=waking,
         requests=requests,
+        dependencies=parts,
+        policies=policies,
     )
 
 

@@ -17,7 +17,7 @@ class Options:
 
     `kubeconfig` None: the embedded cluster. `profile`: a folder for flame graphs of the operator, one a phase.
     `pictures`: the folder of the charts. Of `environment`: how many `members`; an operator that is `running` there is
-    measured, else one of ours; `imitate_kubelet` where no node runs pods.
+    measured, else one of ours; `imitate_kubelet` where no node runs pods. `namespaces` of `policy`.
     """
 
     objects: int = 500
@@ -33,6 +33,7 @@ class Options:
     members: int = 200
     running: bool = False
     imitate_kubelet: bool = False
+    namespaces: int = 500
 
 
 Bench = Callable[[Options, Say], AsyncGenerator[Row, None]]

@@ -12,6 +12,7 @@ from keda_py.core.environment.decision.state import (
     Phase,
     Stage,
 )
+from keda_py.core.environment.namespaces.order import NO_TURN, NamespaceTurn
 from keda_py.core.environment.overrides import Overrides, OverrideSpec
 from keda_py.core.environment.spec import EnvironmentSpec
 from tests.core.environment.builders import NIGHT, NOON, calendar, environment, remembered
@@ -29,8 +30,9 @@ def run(
     calendar: Calendar | None = OFFICE,
     calendar_error: str = "",
     wakers_pending: str = "",
+    turn: NamespaceTurn = NO_TURN,
 ) -> EnvironmentDecision:
-    found = EnvironmentSeen(members=seen, calendar_error=calendar_error, wakers_pending=wakers_pending)
+    found = EnvironmentSeen(members=seen, calendar_error=calendar_error, wakers_pending=wakers_pending, turn=turn)
     return decide(spec, calendar, Overrides(overrides), found, state, now)
 
 

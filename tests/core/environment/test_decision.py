@@ -33,6 +33,7 @@ from keda_py.core.environment.decision.state import (
     Transition,
     read_state,
 )
+from keda_py.core.environment.namespaces.order import NamespaceTurn, NamespaceWait
 from keda_py.core.environment.overrides import Overrides
 from keda_py.core.environment.spec import MOST_MEMBERS
 from keda_py.errors import ConfigError
@@ -58,6 +59,7 @@ from tests.costs import cpu_of
 FALLING = Transition(to=Phase.ASLEEP, started=NIGHT, wave=0, wave_started=NIGHT)
 AT_19 = "2026-11-23T19:00:00Z"
 CROWD = tuple(member(f"Deployment/d{number:04}", 2) for number in range(MOST_MEMBERS + 1))
+SHARED_FIRST = NamespaceTurn(wake=NamespaceWait(awaited="shared", longest=5 * MINUTE))
 GOALS: list[tuple[goals.GoalReason, dict[str, Any], Phase, str]] = [
     (goals.GoalReason.RELEASED, {"spec": environment(deleting=AT_19)}, Phase.AWAKE, "the Environment is being deleted"),
     (goals.GoalReason.OVERRIDE_AWAKE, {"overrides": (override("o", AT_19, state="Awake", reason="release"),)}, Phase.AWAKE, "Override o by jana (Awake): release"),
@@ -69,6 +71,7 @@ GOALS: list[tuple[goals.GoalReason, dict[str, Any], Phase, str]] = [
     (goals.GoalReason.CLOSED, {}, Phase.ASLEEP, "outside of the hours"),
     (goals.GoalReason.WAKERS_PENDING, {"wakers_pending": "no waker", "state": AWAKE}, Phase.AWAKE, "it falls asleep once requests can wake it (outside of the hours): no waker"),
     (goals.GoalReason.IDLE, {"spec": environment(idleAfter="2h"), "now": NOON, "state": replace(AWAKE, activity=Activity(last=NOON - timedelta(hours=2), in_use=False, revisions=revisions_of(())))}, Phase.ASLEEP, "not used for 2 h: no active trigger, Override or rollout"),
+    (goals.GoalReason.AWAITS_ORDER, {"now": datetime(2026, 11, 23, 8, 1, tzinfo=UTC), "turn": SHARED_FIRST}, Phase.ASLEEP, "it waits for shared, until 08:05 UTC at most; hours every day 08:00-18:00"),
     (goals.GoalReason.TOO_MANY_MEMBERS, {"seen": CROWD, "state": AWAKE}, Phase.AWAKE, TOO_MANY),
 ]  # fmt: skip
 

@@ -70,7 +70,9 @@ async def test_the_configuration_names_the_webhooks_as_keda_does(guarded: Guarde
         "vclustercloudeventsource.kb.io": "/validate-eventing-keda-sh-v1alpha1-clustercloudeventsource",
         **{
             f"v{kind}.kb.io": f"/validate-keda-py-dev-v1alpha1-{kind}"
-            for kind in ("calendar", "clustercalendar", "environment", "override", "scalingschedule")
+            for kind in (
+                *("calendar", "clustercalendar", "environment", "clusterenvironment", "override", "scalingschedule"),
+            )
         },
     }
     for hook in hooks.values():

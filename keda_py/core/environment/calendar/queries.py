@@ -55,6 +55,16 @@ def moment_of(calendar: Calendar, at: datetime) -> Moment:
     return Moment(open=False, why=closed, changes_at=first.start, opens=True, because=first.because)
 
 
+def last_change(calendar: Calendar, at: datetime) -> datetime | None:
+    """Return when the current opening began, or when the last one ended; None if it has been closed for two days."""
+    before = None
+    for opening in openings(calendar, at - 2 * _DAY):
+        if opening.start > at:
+            break
+        before = opening.end if opening.end <= at else opening.start
+    return before
+
+
 def openings(calendar: Calendar, after: datetime) -> Iterator[Opening]:
     """Yield the openings that end after that instant, in order, up to the horizon; those that touch are one."""
     last: Opening | None = None

@@ -68,6 +68,7 @@ def decide(
         crowded=sum(not member.owned_by for member in seen.members) > MOST_MEMBERS,
     )
     goal = question.wait_for_wakers(question.goal_at(now), seen.wakers_pending)
+    goal = question.in_turn(goal, seen.turn, now)
     run = _Run(question, goal, seen, hand_over(state, seen), now)
     members, moved = run.members()
     following = question.change_after(goal)

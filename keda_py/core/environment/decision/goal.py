@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from keda_py.core.environment.calendar.calendar import Calendar
-from keda_py.core.environment.calendar.queries import moment_of
+from keda_py.core.environment.calendar.queries import last_change, moment_of
 from keda_py.core.environment.decision.state import EnvironmentState, Phase
+from keda_py.core.environment.namespaces.order import NO_WAIT, NamespaceTurn
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
 from keda_py.core.values.durations import in_words
@@ -36,6 +37,8 @@ class GoalReason(StrEnum):
     IDLE = "Idle"
     TOO_MANY_MEMBERS = "TooManyMembers"
     WAKERS_PENDING = "WakersPending"
+    AWAITS_ORDER = "AwaitsOrder"
+    """Environments of other namespaces come first, by the `order` of their ClusterEnvironment."""
 
 
 class State(StrEnum):
@@ -132,6 +135,28 @@ class Question:
             because = f"to be ready by then, {in_words(self.lead)} before {moment.because}"
             return Goal(state=State.AWAKE, reason=GoalReason.READY_BY, because=because, looks_at=looks_at)
         return Goal(state=State.ASLEEP, reason=GoalReason.CLOSED, because=moment.why, looks_at=looks_at)
+
+    def in_turn(self, goal: Goal, turn: NamespaceTurn, at: datetime) -> Goal:
+        """Hold a change of hours back while other namespaces come first; a person's wish waits for nothing."""
+        begins: datetime | None = None
+        wait, phase = NO_WAIT, self.state.phase
+        if goal.reason in (GoalReason.OPEN, GoalReason.READY_BY) and phase in (Phase.ASLEEP, Phase.FALLING_ASLEEP):
+            wait = turn.wake
+        elif goal.reason is GoalReason.CLOSED and phase in (Phase.AWAKE, Phase.WAKING):
+            wait = turn.sleep
+        if not wait.awaited or self.calendar is None:
+            return goal
+        if goal.reason is GoalReason.READY_BY:
+            opens = moment_of(self.calendar, at).changes_at
+            begins = opens - self.lead if opens is not None else None
+        else:
+            begins = last_change(self.calendar, at)
+        until = begins + wait.longest if begins is not None else at
+        if until <= at:
+            return goal
+        because = f"it waits for {wait.awaited}, until {until:%H:%M} UTC at most; {goal.because}"
+        looks_at = _earliest(goal.looks_at, until)
+        return replace(goal, state=State.HOLD, reason=GoalReason.AWAITS_ORDER, because=because, looks_at=looks_at)
 
     def change_after(self, goal: Goal) -> NextChange | None:
         """Find the next instant at which another state is wanted; None if none is known."""

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from keda_py.core.environment.decision.state import MemberState
+from keda_py.core.environment.namespaces.order import NO_TURN, NamespaceTurn
 from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.hpa.conditions import ZeroMark
 
@@ -125,6 +126,8 @@ class EnvironmentSeen:
     """The reason why it may not begin to fall asleep: requests for its Services would not reach a waker."""
     status_error: str = ""
     """The reason why some members cannot be read from the status."""
+    turn: NamespaceTurn = NO_TURN
+    """What it waits for by the order between namespaces."""
 
 
 def is_ready(count: int, ready_pods: int, *, minimum: int = 0, asleep: bool = False) -> bool:

@@ -1,0 +1,201 @@
+"""The kind for `Controller`: plan each namespace, write what differs, then the sums of all of them.
+
+Each look compares everything that is covered with what is stored, so that a process that is killed after any write
+continues with the next one. Environments whose deletion begins give their counts back by their own finalizer, so that a
+ClusterEnvironment needs none: its deletion lets the garbage collector of the cluster delete its Environments.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from keda_py.apis.environments.cluster_environment import ClusterEnvironmentStatus
+from keda_py.apis.foreign import map_at, name_of, namespace_of, texts_at
+from keda_py.core.environment.namespaces.coverage import (
+    NamespacePlan,
+    NamespaceSeen,
+    Write,
+    digest_of,
+    labels_of,
+    plan_namespace,
+)
+from keda_py.core.environment.namespaces.report import invalid_status, status_of
+from keda_py.core.environment.namespaces.spec import CLUSTERS_OWN, ClusterEnvironmentSpec
+from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
+from keda_py.kube.resources import Obj
+from keda_py.operator.cluster_environments.writes import EnvironmentWrites
+from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.kind import Kind
+from keda_py.operator.controller.state import Remembered, about
+from keda_py.operator.controller.troubles import StepError
+from keda_py.operator.environments.dependencies import EnvironmentDependencies
+from keda_py.operator.environments.known.policies import Policies, read_policy
+from keda_py.operator.environments.state import LONGEST_RETRY
+from keda_py.operator.environments.wire import fields_of
+
+PAUSE_SECONDS = 1.0
+"""Shortest time between two looks: while many namespaces fall asleep, the sums change with each of their writes."""
+LONGEST_WAIT_SECONDS = 3600.0
+AT_A_TIME = 100
+"""Namespaces that are planned before the loop may do something else: less than 5 ms."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPolicy:
+    """A ClusterEnvironment as decisions use it."""
+
+    spec: ClusterEnvironmentSpec
+    polling_interval: timedelta = LONGEST_RETRY
+
+
+@dataclass(slots=True)
+class PolicyMemory(Remembered):
+    """State of one ClusterEnvironment between two looks; nothing of it has to survive.
+
+    `errors` are by namespace, with the time of the next try. `pruned` are specs as the API server stored them where it
+    did not store all of the template, by namespace: to write such a one again would never end.
+    """
+
+    spec: ParsedPolicy | None = None
+    looked: float = float("-inf")
+    errors: dict[str, tuple[str, float]] = field(default_factory=dict)
+    pruned: dict[str, tuple[str, Any]] = field(default_factory=dict)
+
+
+class ClusterEnvironments(Kind[PolicyMemory]):
+    """The kind for `Controller`; `own` is the operator's namespace, which is never covered."""
+
+    new = PolicyMemory
+
+    def __init__(self, parts: EnvironmentDependencies, policies: Policies, own: str) -> None:
+        self._parts, self._shared = parts, parts.shared
+        self._policies, self.live = policies, policies.live
+        self._never = (*CLUSTERS_OWN, own)
+        self._writes = EnvironmentWrites(parts)
+
+    async def reconcile(self, state: PolicyMemory, live: Obj) -> None:
+        """Parse the object. Raises StepError for an invalid one: the Environments stay as they are."""
+        try:
+            spec = read_policy(live)
+        except ConfigError as error:
+            conditions = [one.model_dump(by_alias=True) for one in invalid_status(state.status, str(error))]
+            await self._shared.status.write(state, {"conditions": conditions})
+            state.stop()
+            raise StepError("ClusterEnvironment cannot be read", error) from error
+        state.spec = ParsedPolicy(spec)
+        state.due.look_now()
+        state.reconciled.finish(live)
+
+    async def look(self, state: PolicyMemory) -> None:
+        """Plan, write the Environments, then the status. Raises KubeError."""
+        if state.spec is None:
+            return
+        clock, spec = self._shared.clock, state.spec.spec
+        state.looked = clock.monotonic()
+        state.due.look_at(state.looked + LONGEST_WAIT_SECONDS)  # a change meanwhile sets an earlier time
+        if problem := self._policies.problem:
+            state.due.look_at(state.looked + PAUSE_SECONDS)
+            log.debug("namespaces are not known yet", extra=about(state) | {"error": problem})
+            return
+        plans = await self._plan(state, spec)
+        state.errors = {name: one for name, one in state.errors.items() if name in {plan.namespace for plan in plans}}
+        due = [plan for plan in plans if plan.write and state.errors.get(plan.namespace, ("", 0.0))[1] <= state.looked]
+        for plan, error in await self._writes.write_all(spec, due, state.pruned):
+            self._note(state, plan, error)
+        groups = {plan.namespace: self._group(spec, plan) for plan in plans} if spec.order else {}
+        errors = {name: text for name, (text, _) in state.errors.items()}
+        status = status_of(spec, plans, groups, errors)
+        self._record_news(state, status)
+        await self._shared.status.write(state, fields_of(ClusterEnvironmentStatus, status))
+        if state.errors:
+            state.due.look_by(min(at for _, at in state.errors.values()))
+
+    async def _plan(self, state: PolicyMemory, spec: ClusterEnvironmentSpec) -> list[NamespacePlan]:
+        """Plan all namespaces that it selects, or has an Environment in."""
+        specs = self._policies.specs()
+        older = [one for one in specs if (one.created, one.uid) < (spec.created, spec.uid)]
+        plans = []
+        for number, live in enumerate(list(self._policies.every_namespace())):
+            if number % AT_A_TIME == AT_A_TIME - 1:
+                await asyncio.sleep(0)
+            plan = plan_namespace(spec, older, self._seen(live), self._never)
+            if plan.write is Write.PUT_BACK and self._is_pruned(state, spec, plan):
+                plan = NamespacePlan(namespace=plan.namespace, coverage=plan.coverage, live=plan.live)
+            plans.append(plan)
+        return plans
+
+    def _seen(self, live: Obj) -> NamespaceSeen:
+        name = name_of(live)
+        return NamespaceSeen(
+            name=name,
+            labels=texts_at(live, "metadata", "labels"),
+            terminating=bool(live["metadata"].get("deletionTimestamp")),
+            environments=self._parts.caches.environments.objects(name),
+        )
+
+    @staticmethod
+    def _is_pruned(state: PolicyMemory, spec: ClusterEnvironmentSpec, plan: NamespacePlan) -> bool:
+        known = state.pruned.get(plan.namespace)
+        return known == (digest_of(spec.template), map_at(plan.live, "spec"))
+
+    def _group(self, spec: ClusterEnvironmentSpec, plan: NamespacePlan) -> int:
+        found = (one for one in (each.get("", plan.namespace) for each in self._policies.namespaces) if one is not None)
+        return spec.group_of(labels_of(self._seen(next(found, {"metadata": {"name": plan.namespace}}))))
+
+    def _note(self, state: PolicyMemory, plan: NamespacePlan, error: KubeError | None) -> None:
+        """Note what became of a write; another client that was quicker is no failure, the next look sees its write."""
+        now = self._shared.clock.monotonic()
+        if error is None:
+            state.errors.pop(plan.namespace, None)
+        elif isinstance(error, Conflict | NotFound):
+            state.due.look_by(now + PAUSE_SECONDS)
+        else:
+            state.errors[plan.namespace] = (str(error), now + LONGEST_RETRY.total_seconds())
+            log.warning("environment not written", extra=about(state) | {"where": plan.namespace, "error": str(error)})
+
+    def _record_news(self, state: PolicyMemory, status: ClusterEnvironmentStatus) -> None:
+        """Record an Event for each condition that was not there before."""
+        live = self.live.get("", state.key.name)
+        before = {(one.get("type"), one.get("message")) for one in state.status.get("conditions") or ()}
+        told = {
+            "Protected": "NamespaceProtected",
+            "Conflict": "NamespacesRuledByOlder",
+            "OwnEnvironments": "OwnEnvironments",
+        }
+        for one in status.conditions if live is not None else ():
+            if one.type in told and (one.type, one.message) not in before:
+                self._shared.events.record(live or {}, "Warning", told[one.type], one.message)
+
+    async def finalize(self, state: PolicyMemory, live: Obj) -> None:
+        """Stop the work; the garbage collector deletes the Environments, which give their counts back first."""
+        state.stop()
+
+    def watches(self, controller: Controller[PolicyMemory]) -> Iterable[Callable[[], None]]:
+        """Subscribe to namespaces, Environments and other ClusterEnvironments."""
+        sources = (*self._policies.namespaces, self._parts.caches.environments, self.live)
+        for informer in sources:
+            yield informer.subscribe(partial(self._on_change, controller))
+
+    def _on_change(self, controller: Controller[PolicyMemory], old: Obj | None, new: Obj | None) -> None:
+        if old is not None and new is not None and _relevant_fields(old) == _relevant_fields(new):
+            return
+        now = self._shared.clock.monotonic()
+        for state in controller.states.values():
+            if state.spec is not None:
+                wait = max(state.looked + PAUSE_SECONDS - now, 0.0)
+                state.due.look_by(now + wait if wait else 0.0)
+                controller.queue.add(state.key, wait)
+
+
+def _relevant_fields(live: Obj) -> Sequence[object]:
+    meta, status = live["metadata"], map_at(live, "status")
+    meant = [meta.get(name) for name in ("labels", "annotations", "deletionTimestamp", "ownerReferences")]
+    if not namespace_of(live):
+        return [*meant, live.get("spec")]  # the status of a ClusterEnvironment is our own
+    return [*meant, live.get("spec"), status.get("phase"), status.get("conditions"), status.get("transition")]
