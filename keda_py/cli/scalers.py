@@ -25,7 +25,7 @@ EXAMPLES = (
     ("keda-py scalers redis aws-sqs-queue", "two types: their keys, metric, permissions and an example"),
     (
         "keda-py scalers schema ScaledObject > scaledobject.json",
-        "JSON Schema for an editor or CI; also of the other kinds",
+        "JSON Schema for an editor or CI, of any kind",
     ),
 )
 _WHERE = {META: "metadata", AUTH: "TriggerAuthentication"}

@@ -15,6 +15,7 @@ import pytest
 
 from keda_py.clock import SystemClock
 from tests.builders import cron, deployment, scaled_object
+from tests.places import ROOT as TOP
 from tests.servers import LOOPBACK, free_port
 from tests.waiting import eventually
 from tests.worlds.world import open_world
@@ -112,6 +113,17 @@ def test_not_even_root_writes_to_its_file_system(tmp_path: Path) -> None:
 def test_every_trigger_type_every_compiled_library_and_every_aws_service_of_ours_loads(tmp_path: Path) -> None:
     done = run(tmp_path, _LOADED)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_scaler_of_ones_own_is_found_where_the_example_copies_it(tmp_path: Path) -> None:
+    """Read from /tmp/given here, since nothing can be copied into the image."""
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target"]
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    subprocess.run([*install, str(packages), str(TOP / "examples/custom-scaler")], check=True)
+    program = "import sys; sys.path.insert(0, '/tmp/given'); from keda_py.sdk.registry import scaler_class\n"
+    done = run(packages, program + "print(scaler_class('acme-queue').__name__)")
+    assert (done.stdout, done.stderr) == ("AcmeQueueScaler\n", "")
 
 
 def test_it_trusts_the_public_authorities(tmp_path: Path) -> None:
