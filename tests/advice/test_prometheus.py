@@ -291,6 +291,23 @@ async def test_a_workload_with_two_series_has_a_sentence_and_no_history(server: 
     assert "sum by (namespace, deployment) (...)" in web_.problem
 
 
+async def test_a_series_that_comes_twice_in_an_answer_is_refused(server: HttpServer) -> None:
+    answering(server, metrics=[{"namespace": "shop", "deployment": "web"}] * 2)
+    with pytest.raises(FetchError, match=r"gives the series .*'web'.* twice; remove duplicates"):
+        await read(server, OWN)
+
+
+async def test_a_moment_that_comes_twice_in_a_series_is_refused(server: HttpServer) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        points = [[float(request.query["start"]), value] for value in "10"]
+        result = [{"metric": {"namespace": "shop", "deployment": "web"}, "values": points}]
+        return web.json_response({"status": "success", "data": {"resultType": "matrix", "result": result}})
+
+    server.answers["/api/v1/query_range"] = answer
+    with pytest.raises(FetchError, match=r"not a matrix of numbers in steps of 300 s"):
+        await read(server, OWN)
+
+
 async def test_series_of_other_labels_are_told_with_those_that_are_needed(server: HttpServer) -> None:
     answering(server, metrics=[{"instance": "10.0.0.1:80"}])
     with pytest.raises(ConfigError, match=r"no series names a workload of any namespace; .*namespace and one of "):
