@@ -19,12 +19,17 @@ BLOCK = "1000h"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """A counter with these labels, whose rate follows a habit. `lost`: [first, last) steps without samples."""
+    """A counter with these labels, whose rate follows a habit. `lost`: [first, last) steps without samples.
+
+    It begins at 0 again every `restarts` seconds; a `gauge` has the value of the habit itself.
+    """
 
     metric: str
     labels: Mapping[str, str]
     habit: Habit
     lost: Sequence[tuple[int, int]] = field(default=())
+    restarts: int = 0
+    gauge: bool = False
 
     def lines(self, ends: datetime) -> Iterator[str]:
         """Its samples up to that instant."""
@@ -32,7 +37,8 @@ class Counted:
         labels = ",".join(f'{key}="{value}"' for key, value in self.labels.items())
         total, at = 0.0, history.origin.timestamp()
         for number, sample in enumerate(_each(history.values)):
-            total += sample * SCRAPE
+            restarted = self.gauge or (self.restarts and number * SCRAPE % self.restarts == 0)
+            total = (0.0 if restarted else total) + (sample if self.gauge else sample * SCRAPE)
             step = number * SCRAPE // STEP
             moment = at + (number + 1) * SCRAPE
             if moment > ends.timestamp():

@@ -58,6 +58,28 @@ def test_use_that_would_have_met_it_asleep_is_told_with_its_moment(
     assert proof["savedReplicaHoursAWeek"] == pytest.approx(168 - 45)
 
 
+def test_manifests_say_how_requests_at_odd_hours_may_wake_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = with_odd_use(Habit().history(), (9, 22), (19, 5))
+    path = written(tmp_path, shop__web=odd, dev__web=Habit().history())
+    assert main(["advise", "--trace", path, *UTC, "-o", "manifest"]) == 0
+    dev, shop = capsys.readouterr().out.split("---\n")[1:]
+    assert "wakeOnRequest" not in dev
+    commented = [line.removeprefix("# ") for line in shop.splitlines() if line.startswith("# ")]
+    at = commented.index("  wakeOnRequest:")
+    assert yaml.safe_load("\n".join(commented[at : at + 2])) == {"wakeOnRequest": {"for": "1h"}}
+    assert commented[at - 2].startswith("Requests came 2 times at odd hours.")
+
+
+def test_manifests_do_not_speak_of_requests_where_cores_were_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, web=with_odd_use(Habit().history(), (9, 22)))
+    assert main(["advise", "--trace", path, *UTC, "--unit", "cores", "-o", "manifest"]) == 0
+    assert "wakeOnRequest" not in capsys.readouterr().out
+
+
 def test_hours_that_would_deny_too_much_are_narrowed_and_the_shorter_ones_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

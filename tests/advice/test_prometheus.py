@@ -89,6 +89,52 @@ def test_a_real_server_is_asked_what_it_knows(tmp_path: Path, capsys: pytest.Cap
     assert [each["name"] for each in only["workloads"]] == ["api"]
 
 
+def test_series_of_each_known_source_are_read_from_a_real_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each as its exporter writes it, beside series that would smear it: other reporters, directions, pods, restarts."""
+    start = monday(4, SystemClock().now())
+    days = [Habit(start=start, weeks=5, windows=[("Mon-Fri", f"{hour:02}:00", "18:00")]) for hour in range(6, 12)]
+    nights = Habit(start=start, weeks=5, windows=[("Mon-Sun", "01:00", "03:00")])
+    ingress = {"namespace": "shop", "ingress": "web", "service": "nginx", "method": "GET"}
+    mesh = {"destination_workload": "istio", "destination_workload_namespace": "mesh", "source_workload": "a"}
+    linkerd = {"namespace": "other-mesh", "deployment": "linkerd"}
+    upstream = {"namespace": "envoy-gateway-system", "envoy_cluster_name": "httproute/gateway/envoy/rule/0"}
+    outbound = {"namespace": "istio-system", "envoy_cluster_name": "outbound|80||sidecar.bare.svc.cluster.local"}
+    triggers = {"namespace": "keda", "exported_namespace": "jobs", "scaledObject": "worker", "scaler": "s0-redis"}
+    counted = [
+        Counted(
+            metric="nginx_ingress_controller_requests",
+            labels={**ingress, "status": status, "controller_pod": pod},
+            habit=days[0],
+            restarts=86_400,
+        )
+        for status, pod in (("200", "a"), ("200", "b"), ("404", "a"))
+    ]
+    counted += [
+        Counted(metric="istio_requests_total", labels={**mesh, "reporter": "destination"}, habit=days[1]),
+        Counted(metric="istio_requests_total", labels={**mesh, "reporter": "source"}, habit=nights),
+        Counted(metric="request_total", labels={**linkerd, "direction": "inbound"}, habit=days[2]),
+        Counted(metric="request_total", labels={**linkerd, "direction": "outbound"}, habit=nights),
+        Counted(
+            metric="traefik_service_requests_total",
+            labels={"service": "proxy-traefik-80@kubernetescrd", "code": "200"},
+            habit=days[3],
+            restarts=7 * 86_400,
+        ),
+        Counted(metric="traefik_service_requests_total", labels={"service": "api@internal"}, habit=nights),
+        Counted(metric="envoy_cluster_upstream_rq_total", labels=upstream, habit=days[4]),
+        Counted(metric="envoy_cluster_upstream_rq_total", labels=outbound, habit=days[5]),
+        Counted(metric="keda_scaler_active", labels=triggers, habit=nights, gauge=True),
+    ]
+    with recorded(tmp_path, counted) as url:
+        found = advised(capsys, "-A", "--weeks", "4", "--prometheus", url, "--timezone", "UTC")
+    names = ("nginx", "istio", "linkerd", "traefik", "envoy", "sidecar")
+    expected = {("Deployment", name): [f"Mon-Fri {hour:02}:00-18:00"] for hour, name in enumerate(names, start=6)}
+    expected["ScaledObject", "worker"] = ["Mon-Sun 01:00-03:15"]  # active at any time of five minutes
+    assert {(each["kind"], each["name"]): hours_in(each) for each in found["workloads"]} == expected
+
+
 @pytest.mark.parametrize(
     ("labels", "workload"),
     [
@@ -243,6 +289,23 @@ async def test_a_workload_with_two_series_has_a_sentence_and_no_history(server: 
     assert web_.history is None
     assert "gives 2 series of it" in web_.problem
     assert "sum by (namespace, deployment) (...)" in web_.problem
+
+
+async def test_a_series_that_comes_twice_in_an_answer_is_refused(server: HttpServer) -> None:
+    answering(server, metrics=[{"namespace": "shop", "deployment": "web"}] * 2)
+    with pytest.raises(FetchError, match=r"gives the series .*'web'.* twice; remove duplicates"):
+        await read(server, OWN)
+
+
+async def test_a_moment_that_comes_twice_in_a_series_is_refused(server: HttpServer) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        points = [[float(request.query["start"]), value] for value in "10"]
+        result = [{"metric": {"namespace": "shop", "deployment": "web"}, "values": points}]
+        return web.json_response({"status": "success", "data": {"resultType": "matrix", "result": result}})
+
+    server.answers["/api/v1/query_range"] = answer
+    with pytest.raises(FetchError, match=r"not a matrix of numbers in steps of 300 s"):
+        await read(server, OWN)
 
 
 async def test_series_of_other_labels_are_told_with_those_that_are_needed(server: HttpServer) -> None:

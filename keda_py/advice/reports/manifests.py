@@ -16,6 +16,8 @@ from keda_py.terminal.wrapping import wrap
 
 _TRIED = "720h"
 """How long what was never used sleeps on trial: 30 days, and then it comes back by itself."""
+_AWAKE_FOR = "1h"
+"""How long a request at an odd hour wakes it."""
 _API_VERSIONS = {"ScaledObject": "keda.sh/v1alpha1"}
 _WIDTH = 110
 _TIME = re2.compile(r"\d\d:\d\d")
@@ -46,8 +48,21 @@ def environment_texts(groups: Sequence[Group], prices: Prices) -> Mapping[str, s
             sentences += [f"  {_label_command(each, group)}" for each in group.advices]
         for each in group.advices:
             sentences += [each.observed.workload.title, *(f"  {one}" for one in evidence_of(each, prices))]
-        found[f"{group.namespace}-{group.name}.yaml"] = _comments(sentences) + _dump(group.body)
+        found[f"{group.namespace}-{group.name}.yaml"] = _comments([*sentences, *_wake_on_request(group)]) + _dump(
+            group.body
+        )
     return found
+
+
+def _wake_on_request(group: Group) -> Iterator[str]:
+    """What lets requests at odd hours wake it; left to the reader, as it needs wakers in the cluster."""
+    odd = [wait for each in group.advices if each.observed.counts_requests for wait in each.proof.waits]
+    if odd:
+        often = "once" if len(odd) == 1 else f"{len(odd)} times"
+        yield f"Requests came {often} at odd hours. Where wakers run (waker.enabled of the chart), add this to"
+        yield f"spec, and a request wakes it for {_AWAKE_FOR}:"
+        yield "  wakeOnRequest:"
+        yield f"    for: {_AWAKE_FOR}"
 
 
 def override_texts(advices: Sequence[Advice], prices: Prices) -> Mapping[str, str]:

@@ -78,9 +78,16 @@ class RecordedWeeks:
             yield (part + 1) / weeks.parts
 
     def _merge(self, found: Series, body: Mapping[str, Any], at: int, weeks: Weeks, said: str) -> None:
+        seen: set[Labels] = set()
         try:
             for each in body["data"]["result"]:
                 labels = tuple(sorted((str(key), str(value)) for key, value in each["metric"].items()))
+                if labels in seen:
+                    text = f"{self.server.shown}: {said}: gives the series {dict(labels)} twice"
+                    raise FetchError(
+                        f"{text}; remove duplicates where replicas are queried, as which one counts is not known"
+                    )
+                seen.add(labels)
                 row = found.get(labels)
                 if row is None:
                     row = found[labels] = array("d", [math.nan]) * weeks.count
@@ -121,10 +128,12 @@ class RecordedWeeks:
 
 def _place(row: "array[float]", points: Any, at: int, weeks: Weeks) -> None:
     """NaN, infinities and what is negative stay missing."""
+    following = 0
     for moment, text in points:
         index, rest = divmod(float(moment) - weeks.first - STEP, STEP)
-        if rest or not at <= index < weeks.count:
-            raise ValueError(moment)
+        if rest or not max(at, following) <= index < weeks.count:
+            raise ValueError(moment)  # also a moment that comes twice
+        following = int(index) + 1
         value = float(text)
         if value >= 0 and value != math.inf:
             row[int(index)] = value
