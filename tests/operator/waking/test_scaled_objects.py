@@ -1,6 +1,7 @@
 """A ScaledObject with a trigger `request`: it goes to 0 only once its Services lead to wakers, and a request wakes it."""
 
 from keda_py.core.waking.rules import LABEL, WakeState, read_rules
+from keda_py.environments.release import release_last
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from tests.builders import cron, deployment, scaled_object
 from tests.operator.environments.builders import starting
@@ -191,4 +192,15 @@ async def test_a_paused_object_leads_no_request_to_wakers(world: World) -> None:
         await world.seconds(20)
         await world.annotate({"autoscaling.keda.sh/paused": "true"}, "web")
         await world.seconds(10)
+        assert our_slices(world) == []
+
+
+async def test_an_uninstall_leaves_no_slice_that_points_at_dead_wakers(world: World) -> None:
+    async with two_wakers(world):
+        await world.create(deployment("web", 1), service(), on_request())
+        await world.seconds(20)
+        assert len(our_slices(world)) == 1
+        await world.operator.stop()
+        (done,) = await release_last(world.client, "")
+        assert (done.environment, done.outcome) == ("default/web", "is deleted: requests go to pods alone")
         assert our_slices(world) == []
