@@ -31,9 +31,18 @@ class Reason(StrEnum):
     CLUSTER_UNKNOWN = "ClusterUnknown"
     SCALING_IN = SCALING_IN
     COOLING_DOWN = "CoolingDown"
+    WAKERS_PENDING = "WakersPending"
     DEACTIVATED = "Deactivated"
     RAISED_TO_MIN = "RaisedToMin"
     INACTIVE = "Inactive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WakersWait:
+    """Why the workload may not be scaled to 0 yet; `until` is when the wait ends if nothing else happens, if known."""
+
+    because: str
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +51,8 @@ class Observation:
 
     `active` counts triggers in fallback and resource-only objects as active; `failing` says that a trigger could not be
     read and no fallback covers it. `last_active` is the last activity before this round; `known` is False while the
-    cluster has been out of sight too long to scale anything down.
+    cluster has been out of sight too long to scale anything down. `wakers` says why its Services do not lead to wakers
+    yet, although requests are to wake it.
     """
 
     replicas: int | None
@@ -53,6 +63,7 @@ class Observation:
     last_active: datetime | None = None
     known: bool = True
     changes_at: datetime | None = None
+    wakers: WakersWait | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +162,16 @@ def _deactivate(spec: ScalingSpec, seen: Observation, replicas: int, now: dateti
         at = over if seen.changes_at is None else min(over, seen.changes_at)
         return replace(_keep(Reason.COOLING_DOWN, seen, active=COOLDOWN), look_again_at=at)
     lower = ScaleTo(replicas=spec.min_replicas if spec.idle_replicas is None else spec.idle_replicas, activates=False)
+    if seen.wakers is not None and lower.replicas == 0:
+        # Last of all: the slices are made for an object that has nothing else to wait for.
+        pending = ConditionValue("False", Reason.WAKERS_PENDING.value, f"Scaling to 0 waits: {seen.wakers.because}")
+        waits = _keep(Reason.WAKERS_PENDING, seen, active=pending)
+        return replace(waits, look_again_at=_first(seen.wakers.until, seen.changes_at))
     return replace(_keep(Reason.DEACTIVATED, seen, active=NOT_ACTIVE), action=lower)
+
+
+def _first(*times: datetime | None) -> datetime | None:
+    return min((one for one in times if one is not None), default=None)
 
 
 def _keep(

@@ -12,7 +12,7 @@ from typing import Literal
 
 from keda_py.core.activity import ActivityState, last_active_before, note_activity
 from keda_py.core.conditions import ConditionValue
-from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, await_turn, decide
+from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, WakersWait, await_turn, decide
 from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import FallbackState
 from keda_py.core.metric_names import MetricSet
@@ -89,7 +89,7 @@ class Facts:
 
     `replicas` is None if the count could not be read; `replicas_error` says why. `own_replicas` is the count that a
     shadow decides on instead. `known` is False while the cluster has been out of sight too long to scale anything down.
-    `ready_pods` matters only to some fallbacks.
+    `ready_pods` matters only to some fallbacks. `wakers` says why requests would not reach a waker at 0 replicas.
     """
 
     now: datetime
@@ -103,6 +103,7 @@ class Facts:
     health: Mapping[str, FallbackState] = field(default_factory=dict)
     activity: ActivityState | None = None
     known: bool = True
+    wakers: WakersWait | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +147,7 @@ def judge(spec: ScalingSpec, facts: Facts) -> Judgement:
         last_active=last_active_before(activity, facts.now, facts.monotonic) if activity else None,
         known=facts.known,
         changes_at=evaluation.changes_at,
+        wakers=facts.wakers,
     )
     decision = decide(spec, seen, facts.now)
     return Judgement(spec=spec, facts=facts, evaluation=evaluation, seen=seen, decision=decision)

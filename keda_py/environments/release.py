@@ -56,8 +56,17 @@ async def release(kubeconfig: str, scope: Scope) -> None:
             )
             return
         async with stopped(client, scope.stop):
-            with suppress(NotInstalled):  # an uninstall has nothing to wait for then
-                _print_results(scope, await release_all(client, await find(client, namespace, ""), last=True))
+            _print_results(scope, await release_last(client, namespace))
+
+
+async def release_last(client: KubeClient, namespace: str) -> list[ReleaseResult]:
+    """Release all Environments at an uninstall, then delete the slices of ScaledObjects that requests wake."""
+    done: list[ReleaseResult] = []
+    with suppress(NotInstalled):  # there are no Environments then
+        done += await release_all(client, await find(client, namespace, ""), last=True)
+    for one in namespace.split(","):
+        done += await Releasing(client, last=True).delete_other_slices(one)
+    return done
 
 
 def _print_results(scope: Scope, done: Sequence[ReleaseResult]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from keda_py.apis.environments.environment import Environment, MemberStatus
-from keda_py.apis.foreign import map_at, name_of, text_at
+from keda_py.apis.foreign import map_at, maps_at, name_of, text_at
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.gitops.truce import Truce, read_truces, without_truce
 from keda_py.core.hpa.conditions import ZeroMark, scaled_to_zero
@@ -19,7 +19,7 @@ from keda_py.core.hpa.wire import read_zero_mark
 from keda_py.core.waking.rules import LABEL, LABEL_VALUE
 from keda_py.core.waking.slices import read_slice
 from keda_py.environments.requests import read_environment
-from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
+from keda_py.errors import ConfigError, Conflict, Forbidden, KubeError, NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.discovery import Discovery, ScaleTarget
 from keda_py.kube.resources import (
@@ -43,6 +43,8 @@ from keda_py.operator.environments.known.native_hpas import write_mark
 FIELD_MANAGER = "kubectl-keda_py"
 ATTEMPTS = 3
 _WORKLOADS = {kind.kind: kind.api_version for kind in (DEPLOYMENTS, STATEFUL_SETS)}
+_OURS = Selection(labels=f"{LABEL}={LABEL_VALUE}")
+_NO_WAKERS = "is deleted: requests go to pods alone"
 _TAKEN = (Stage.FALLING, Stage.DOWN, Stage.RISING, Stage.PINNED)
 
 
@@ -97,13 +99,12 @@ class Releasing:
             return []
         done = []
         try:
-            ours = Selection(labels=f"{LABEL}={LABEL_VALUE}")
-            for live in await self._client.list(ENDPOINT_SLICES, meta.namespace, ours):
+            for live in await self._client.list(ENDPOINT_SLICES, meta.namespace, _OURS):
                 seen = read_slice(live)
                 if seen.owner_uid == meta.uid:
                     await self._client.delete(ENDPOINT_SLICES.named(meta.namespace, seen.name), uid=seen.uid)
-                    told = "is deleted: requests go to pods alone"
-                    done.append(ReleaseResult(environment=where, member=f"EndpointSlice/{seen.name}", outcome=told))
+                    member = f"EndpointSlice/{seen.name}"
+                    done.append(ReleaseResult(environment=where, member=member, outcome=_NO_WAKERS))
         except KubeError as error:
             told = f"its EndpointSlices with the label {LABEL} stay; delete them by hand: {error}"
             done.append(ReleaseResult(environment=where, member="", outcome=told))
@@ -133,6 +134,26 @@ class Releasing:
             change["metadata"] = {**change.get("metadata", {}), "resourceVersion": live["metadata"]["resourceVersion"]}
             await self._client.patch(path, change)
         return ""
+
+    async def delete_other_slices(self, namespace: str) -> Sequence[ReleaseResult]:
+        """Delete the slices of ScaledObjects, for the same reason; their counts stay, as at any uninstall.
+
+        `namespace` "" is the cluster. Without wakers this process may have no right to slices, and there are none.
+        """
+        done = []
+        try:
+            for live in await self._client.list(ENDPOINT_SLICES, namespace, _OURS):
+                seen = read_slice(live)
+                owner = next((text_at(one, "name") for one in maps_at(live, "metadata", "ownerReferences")), "")
+                await self._client.delete(ENDPOINT_SLICES.named(seen.namespace, seen.name), uid=seen.uid)
+                where, member = f"{seen.namespace}/{owner}", f"EndpointSlice/{seen.name}"
+                done.append(ReleaseResult(environment=where, member=member, outcome=_NO_WAKERS))
+        except Forbidden:
+            return done
+        except KubeError as error:
+            told = f"EndpointSlices with the label {LABEL} may be left; delete them by hand: {error}"
+            done.append(ReleaseResult(environment=namespace, member="", outcome=told))
+        return done
 
     async def _remove_finalizer(self, where: str, live: Obj) -> Sequence[ReleaseResult]:
         """Remove the finalizer, now that all counts are given back; without an operator a refusal is only reported."""

@@ -40,6 +40,7 @@ _MEANINGS = {
     Reason.CLUSTER_UNKNOWN: "should sleep, but the cluster has been out of sight for too long",
     Reason.SCALING_IN: "nothing to do; its HPA scales in first, then the cooldown begins",
     Reason.COOLING_DOWN: "nothing to do; cooling down",
+    Reason.WAKERS_PENDING: "nothing to do; goes to sleep once its Services lead to wakers",
     Reason.DEACTIVATED: "went to sleep",
     Reason.RAISED_TO_MIN: "was raised",
     Reason.INACTIVE: "nothing to do",

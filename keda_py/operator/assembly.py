@@ -8,7 +8,7 @@ its `Component` says what runs and when. Another package is one more function fr
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -114,6 +114,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
     readings, overlays = readings_of(around, sources, rights.owns, on_reading), SpecOverlays()
     shared, specs = _shared(around, sources, readings, rights), overlays.over(AS_WRITTEN, around.clock.now)
     parts = scaled_object_parts_of(shared, sources.caches, sources.discovery, sources.reader, specs)
+    parts = replace(parts, requests=sources.requests)
     objects = assemble_scaled_objects(parts, settings.scaling.scaled_object_workers, rights.shares)
     overlays.subscribe(objects.controller.on_overlay)
     jobs, standby_reader = assemble_jobs(shared, settings, rights.shares), StandbyReader(parts, rights.owns)

@@ -19,6 +19,8 @@ from keda_py.net.operator_identity import IdentityRule
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.opening import OperatorInputs
+from keda_py.operator.waking.caches import WakingCaches
+from keda_py.operator.waking.request_triggers import RequestTriggers
 from keda_py.readings.failures import Failures
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSource
@@ -36,6 +38,8 @@ class Sources:
     reader: ClusterReader
     resolver: ClusterResolver
     scalers: ScalerSource
+    requests: RequestTriggers | None
+    """None without wakers."""
 
 
 def sources_of(around: OperatorInputs, caches: Caches) -> Sources:
@@ -43,8 +47,19 @@ def sources_of(around: OperatorInputs, caches: Caches) -> Sources:
     discovery = Discovery(around.client)
     reader = ClusterReader(around.client, discovery, around.clock)
     resolver = _resolver(around, caches, reader, discovery)
-    scalers = _scaler_source(around, reader, resolver)
-    return Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
+    requests = _requests(around, caches)
+    scalers = _scaler_source(around, reader, resolver, requests)
+    return Sources(
+        caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers, requests=requests
+    )
+
+
+def _requests(around: OperatorInputs, caches: Caches) -> RequestTriggers | None:
+    service, cluster = around.settings.environments.waker_service, around.settings.cluster
+    if not service:
+        return None
+    waking = WakingCaches(around.client, cluster.watch_namespaces, cluster.pod_namespace, service)
+    return RequestTriggers(clock=around.clock, cluster=caches, waking=waking)
 
 
 def readings_of(
@@ -89,7 +104,9 @@ def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, dis
     return ClusterResolver(surroundings, known, TargetPods(caches.workloads, discovery))
 
 
-def _scaler_source(around: OperatorInputs, reader: ClusterReader, resolver: ClusterResolver) -> ScalerSource:
+def _scaler_source(
+    around: OperatorInputs, reader: ClusterReader, resolver: ClusterResolver, requests: RequestTriggers | None
+) -> ScalerSource:
     timeout = around.settings.http.timeout.total_seconds()
     shared_context = SharedContext(
         clock=around.clock,
@@ -102,6 +119,7 @@ def _scaler_source(around: OperatorInputs, reader: ClusterReader, resolver: Clus
         answers=around.answers,
         connections=around.connections,
         identities=_identities(around.settings),
+        wakes=requests,
     )
     return ScalerSource(
         shared_context=shared_context,

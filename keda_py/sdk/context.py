@@ -24,7 +24,7 @@ from keda_py.net.credential_keys import SharingKey, check_sharing_key
 from keda_py.net.operator_identity import Destination, IdentityRule
 from keda_py.net.tls import TlsContexts, TlsSettings
 from keda_py.sdk.http_failures import address_of, http_failure, question_of, shown
-from keda_py.sdk.scaler_context import KubeReader, MetricType, PodIdentity
+from keda_py.sdk.scaler_context import KubeReader, MetricType, PodIdentity, WakeReader
 
 T = TypeVar("T")
 EVERY = "*"
@@ -145,6 +145,7 @@ class SharedContext:
     answers: AnswerBounds
     connections: Connections
     identities: IdentityRule
+    wakes: WakeReader | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -178,6 +179,10 @@ class EngineContext:
     @property
     def clock(self) -> Clock:
         return self.shared_context.clock
+
+    @property
+    def wakes(self) -> WakeReader | None:
+        return self.shared_context.wakes
 
     @property
     def http(self) -> httpx.AsyncClient:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec
 from keda_py.core.reading import Reading
+from keda_py.core.waking.spec import WakeSpec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.secret_texts import Secrets
@@ -79,6 +80,14 @@ class Scaler(Generic[M]):
     def cautions(self) -> Sequence[str]:
         """Mistakes that KEDA accepts and that will not work, a sentence each, for `keda-py validate`. Without I/O."""
         return ()
+
+    @classmethod
+    def wake_spec(cls, metadata: M) -> WakeSpec | None:
+        """Return which requests wake the workload; None: it does not depend on requests. Raises ConfigError.
+
+        The engine then leads its Services to wakers before the workload goes to 0. `ScalerContext.wakes` has what came.
+        """
+        return None
 
     @property
     def timeout(self) -> float:

@@ -5,12 +5,15 @@ distribution's `[project.entry-points."keda_py.scalers"]`. `build` is where the 
 and a context become a scaler, not yet opened. Nothing here knows a trigger type by name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from keda_py.apis.scaled_object import ScaleTrigger
+from keda_py.core.waking.spec import WakeSpec
 from keda_py.errors import ConfigError
 from keda_py.sdk.contract import Scaler, Trigger
 from keda_py.sdk.scaler_context import ScalerContext
@@ -51,6 +54,38 @@ def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
         return scaler(metadata, context)
     except ConfigError as error:
         raise error.prefixed(f"error parsing {trigger.type} metadata: ") from None
+
+
+def wake_spec_of(triggers: Iterable[ScaleTrigger]) -> WakeSpec | None:
+    """Return which requests wake the workload of these triggers: of several the first, for the Services of all.
+
+    None if none does, or its metadata is refused.
+    """
+    found = [spec for trigger in triggers if (spec := _wake_spec(trigger)) is not None]
+    if not found:
+        return None
+    names = [name for spec in found for name in spec.names]
+    return replace(found[0], names=tuple(dict.fromkeys(names)) if all(spec.names for spec in found) else ())
+
+
+@cache
+def wakes_on_request(trigger_type: str) -> bool:
+    """Whether triggers of this type depend on requests; False for a type that is not known."""
+    try:
+        return any("wake_spec" in vars(one) for one in scaler_class(trigger_type).__mro__ if one is not Scaler)
+    except ConfigError:
+        return False
+
+
+def _wake_spec(trigger: ScaleTrigger) -> WakeSpec | None:
+    # Metadata is not parsed again for the many types that know nothing of requests.
+    if not wakes_on_request(trigger.type):
+        return None
+    try:
+        scaler = scaler_class(trigger.type)
+        return scaler.wake_spec(scaler.metadata_model.parse(trigger.metadata, {}, {}, trigger_type=trigger.type))
+    except ConfigError:
+        return None
 
 
 @cache

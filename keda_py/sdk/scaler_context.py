@@ -4,11 +4,13 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, Protocol, TypeVar
 
 import httpx
 
 from keda_py.clock import Clock
+from keda_py.core.waking.spec import WakeSpec
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.operator_identity import Destination
 from keda_py.net.tls import TlsSettings
@@ -63,6 +65,18 @@ class PodIdentity:
     cluster_wide: bool = False
 
 
+class WakeReader(Protocol):
+    """Requests that wake ScaledObjects, as far as they are known."""
+
+    def last_request(self, namespace: str, name: str) -> datetime | None:
+        """Return when a waker last held a request for it, give or take a tenth of `stay`; None without one."""
+        ...
+
+    def obstacle(self, namespace: str, name: str, wake: WakeSpec) -> str:
+        """Say why no request can wake it now, with a remedy; "" if requests can."""
+        ...
+
+
 class ScalerContext(Protocol):
     """Everything that the engine gives to one trigger's scaler."""
 
@@ -93,6 +107,11 @@ class ScalerContext(Protocol):
 
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def wakes(self) -> WakeReader | None:
+        """Requests that wake; None where no wakers are installed."""
+        ...
 
     @property
     def http(self) -> httpx.AsyncClient:

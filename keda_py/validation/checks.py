@@ -145,6 +145,7 @@ class Validation:
             if kind == "ScaledObject":
                 spec = self.release.scaled_object(whole).spec
                 yield from check_target(spec, namespace_of(body), self.release.located)
+                yield from self._environments.check_scaled_object(spec)
         except ConfigError as error:
             for one in error.each:
                 yield Denial(message=str(one), reason="invalid-object", field=one.field)

@@ -24,8 +24,10 @@ from keda_py.core.environment.spec import USUAL_KINDS, EnvironmentSpec, build_en
 from keda_py.core.meaning.environments import LabelledObject, check_members, check_reference
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, read_job
 from keda_py.core.meaning.wake_services import check_wake_services
-from keda_py.core.waking.services import read_service
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.waking.services import WakeService, read_service
 from keda_py.errors import ConfigError
+from keda_py.sdk.registry import wake_spec_of
 
 Bodies = Mapping[str, Sequence[dict[str, Any]]]
 """Kind -> completed objects."""
@@ -68,9 +70,24 @@ class EnvironmentsOfFiles:
         spec = known[at].spec
         yield from check_members(spec, list(self._members(spec)), [one.spec for one in known[:at]])
         if spec.wake is not None:
-            there = (one for one in self._bodies.get("Service", ()) if namespace_of(one) == spec.namespace)
-            services = {one.name: one for one in map(read_service, there)}  # files may repeat an object
-            yield from check_wake_services(spec.wake, [*services.values()], list(self._pods(spec)), _HERE)
+            yield from check_wake_services(spec.wake, self._services(spec.namespace), list(self._pods(spec)), _HERE)
+
+    def check_scaled_object(self, spec: ScalingSpec) -> Iterator[Finding]:
+        """Check the Services whose requests are to wake it."""
+        for number, trigger in enumerate(spec.triggers):
+            wake = wake_spec_of([trigger])
+            if wake is not None:
+                pods = [
+                    texts_at(body, "spec", "template", "metadata", "labels")
+                    for body in self._bodies.get(spec.target.kind, ())
+                    if (namespace_of(body), name_of(body)) == (spec.namespace, spec.target.name)
+                ]
+                at = f"spec.triggers[{number}].metadata"
+                yield from check_wake_services(wake, self._services(spec.namespace), pods, _HERE, at)
+
+    def _services(self, namespace: str) -> list[WakeService]:
+        there = (one for one in self._bodies.get("Service", ()) if namespace_of(one) == namespace)
+        return [*{one.name: one for one in map(read_service, there)}.values()]  # files may repeat an object
 
     def check_schedule(self, schedule: ScalingSchedule) -> Iterator[Finding]:
         """Check the calendars of its periods."""

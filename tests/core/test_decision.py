@@ -9,8 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY
-from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, await_turn, decide, lasts, wakes
+from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY, ConditionValue
+from keda_py.core.decision import (
+    Decision,
+    Keep,
+    Observation,
+    Reason,
+    ScaleTo,
+    WakersWait,
+    await_turn,
+    decide,
+    lasts,
+    wakes,
+)
 from keda_py.core.round import Outcome, settle
 from keda_py.core.spec import ScalingSpec, build_spec
 
@@ -37,6 +48,9 @@ ZERO_FALLBACK = {"failureThreshold": 3, "replicas": 0}
 IN = {"autoscaling.keda.sh/paused-scale-in": "true"}
 OUT = {"autoscaling.keda.sh/paused-scale-out": "true"}
 FORCE = {"autoscaling.keda.sh/force-activation": "true"}
+
+NO_SLICE = WakersWait(because="Service web does not lead to wakers yet")
+NO_SLICE_YET = ConditionValue("False", "WakersPending", f"Scaling to 0 waits: {NO_SLICE.because}")
 
 STEPWISE = {"keda-py.dev/cooldown": "after-scale-in"}
 
@@ -65,6 +79,8 @@ ROWS = [
     ("I3 initial cooldown", spec_of(initialCooldownPeriod=7200), seen(2), Reason.COOLING_DOWN, None, READY, COOLDOWN),
     ("I3 never active goes down at once", spec_of(), seen(2), Reason.DEACTIVATED, 0, READY, NOT_ACTIVE),
     ("I3 to zero", spec_of(), seen(7, last_active=LONG_AGO), Reason.DEACTIVATED, 0, READY, NOT_ACTIVE),
+    ("I3 to zero before its Services lead to wakers", spec_of(), seen(7, last_active=LONG_AGO, wakers=NO_SLICE), Reason.WAKERS_PENDING, None, READY, NO_SLICE_YET),
+    ("I3 to idle, whatever its Services do", spec_of(minReplicaCount=4, idleReplicaCount=1), seen(7, last_active=LONG_AGO, wakers=NO_SLICE), Reason.DEACTIVATED, 1, READY, NOT_ACTIVE),
     ("I3 to idle", spec_of(minReplicaCount=4, idleReplicaCount=1), seen(7, last_active=LONG_AGO), Reason.DEACTIVATED, 1, READY, NOT_ACTIVE),
     ("I3 the HPA scales in first", spec_of(STEPWISE), seen(2, last_active=LONG_AGO), Reason.SCALING_IN, None, READY, NOT_ACTIVE),
     ("I3 the HPA scales in to min first", spec_of(STEPWISE, minReplicaCount=4, idleReplicaCount=0), seen(5, last_active=LONG_AGO), Reason.SCALING_IN, None, READY, NOT_ACTIVE),

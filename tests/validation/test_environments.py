@@ -9,7 +9,17 @@ import yaml
 
 from keda_py.kube.resources import Obj
 from keda_py.validation.report import validate_texts
-from tests.builders import bare_scaled_object, calendar, cron, cron_job, deployment, environment, obj, override
+from tests.builders import (
+    bare_scaled_object,
+    calendar,
+    cron,
+    cron_job,
+    deployment,
+    environment,
+    obj,
+    override,
+    scaled_object,
+)
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 EXCLUDE = {"keda-py.dev/exclude": "true"}
@@ -159,5 +169,24 @@ def web_service(name: str = "web", **spec: Any) -> Obj:
 )
 async def test_a_service_whose_requests_wake_nothing_is_told(service: Obj, wake: Obj, words: str) -> None:
     found = await told(deployment("web", 2), service, environment(wakeOnRequest=wake))
+    assert words in found.get("service-not-woken", "")
+    assert bool(words) is ("service-not-woken" in found)
+
+
+@pytest.mark.parametrize(
+    ("service", "metadata", "words"),
+    [
+        (web_service(), {}, ""),
+        (web_service(), {"services": "web"}, ""),
+        (web_service(clusterIP="None"), {"services": "web"}, 'requests for Service "web" wake nothing: clients of a'),
+        (web_service(selector={"app": "other"}), {}, "no Service of these files selects its pods"),
+        (web_service(), {"services": "wbe"}, 'metadata.services: Service "wbe" is not in these files; did you mean'),
+    ],
+)
+async def test_a_service_whose_requests_do_not_wake_a_scaled_object_is_told(
+    service: Obj, metadata: dict[str, str], words: str
+) -> None:
+    trigger = {"type": "request", "metadata": metadata}
+    found = await told(deployment("web", 0), service, scaled_object(trigger, name="web"))
     assert words in found.get("service-not-woken", "")
     assert bool(words) is ("service-not-woken" in found)

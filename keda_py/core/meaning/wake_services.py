@@ -1,4 +1,4 @@
-"""Services of an Environment's `wakeOnRequest` -> warnings about those whose requests wake nothing. Pure."""
+"""Services that are to wake an Environment or a ScaledObject -> warnings about those whose requests do not. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -13,17 +13,17 @@ _ANY_NODE = ("nodes with a waker",)
 
 
 def check_wake_services(
-    wake: WakeSpec, services: Sequence[WakeService], pods: Sequence[Mapping[str, str]], where: str
+    wake: WakeSpec, services: Sequence[WakeService], pods: Sequence[Mapping[str, str]], where: str, at: str = _FIELD
 ) -> Iterator[AdmissionWarning]:
-    """Warn of Services that cannot be woken, and of none at all. `pods` are the labels of the members' pods; `where`
-    says which objects these are.
+    """Warn of Services that cannot be woken, and of none at all. `pods` are the labels of the pods that they would
+    wake; `where` says which objects these are, and `at` is the field that asks for it.
     """
     names = [service.name for service in services]
     for number, name in enumerate(wake.names):
         if name not in names:
             near = get_close_matches(name, names, n=1)
             remedy = f'did you mean "{near[0]}"?' if near else "add it, or correct the name"
-            field = f"{_FIELD}.services.names[{number}]"
+            field = f"{at}.services.names[{number}]" if at == _FIELD else f"{at}.services"
             yield _warning(f'{field}: Service "{name}" is not in {where}; {remedy}', field)
     covered = [
         one
@@ -32,14 +32,15 @@ def check_wake_services(
     ]
     for service in covered:
         if service.obstacle is not None:
-            text = f'{_FIELD}: requests for Service "{service.name}" wake nothing: {service.obstacle.because}'
-            yield _warning(text, f"{_FIELD}.services")
+            text = f'{at}: requests for Service "{service.name}" wake nothing: {service.obstacle.because}'
+            yield _warning(text, f"{at}.services")
             continue
         for limit in service.limits(_ANY_NODE):
-            yield _warning(f'{_FIELD}: Service "{service.name}": {limit.because}', f"{_FIELD}.services")
+            yield _warning(f'{at}: Service "{service.name}": {limit.because}', f"{at}.services")
     if services and pods and not covered and not wake.names:
-        chosen = "is chosen and selects a member" if wake.selector is not None else "selects a member"
-        yield _warning(f"{_FIELD}: no Service of {where} {chosen}, so no request wakes it", _FIELD)
+        member = "a member" if at == _FIELD else "its pods"
+        chosen = f"is chosen and selects {member}" if wake.selector is not None else f"selects {member}"
+        yield _warning(f"{at}: no Service of {where} {chosen}, so no request wakes it", at)
 
 
 def _warning(text: str, field: str) -> AdmissionWarning:

@@ -11,9 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from keda_py.apis.environments.waking import WakeRequestStatus
-from keda_py.core.values.times import write_time
+from keda_py.core.values.times import parse_optional_time, write_time
 from keda_py.errors import ConfigError
 
+REQUESTED = "keda-py.dev/requested-at"
+"""Annotation of a ScaledObject with the time of the last request that a waker held for it, and where it came from."""
 LONGEST_REPORT = 4096
 """Bytes of a report: two names of 253 characters and a user agent fit in a quarter of that."""
 LONGEST_AGENT, _LONGEST_NAME = 128, 253
@@ -62,6 +64,19 @@ def read_report(report: bytes | str) -> WakeRequest:
         )
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"the report of a request cannot be read: {error}") from None
+
+
+def write_requested(request: WakeRequest, now: datetime) -> str:
+    """Write the annotation: the time, a space, and the request's title."""
+    return f"{write_time(now)} {request.title}"
+
+
+def read_requested(text: str) -> datetime | None:
+    """Read the time of the annotation; None without one, or if its owner has made it unreadable."""
+    try:
+        return parse_optional_time(text.partition(" ")[0], field=REQUESTED)
+    except ConfigError:
+        return None
 
 
 def _name(found: dict[str, Any], key: str) -> str:

@@ -51,13 +51,15 @@ def build_wake_spec(wake: WakeOnRequest, field: str = _FIELD) -> WakeSpec:
         if stay < SHORTEST_FOR:
             raise ConfigError(f"{field}.for: {wake.for_!r} is too short; write 1m or more", field=f"{field}.for")
     with mistakes.noted():
-        hold = parse_duration(wake.hold, DEFAULT_HOLD, field=f"{field}.hold")
-        if not timedelta(seconds=1) <= hold <= LONGEST_HOLD:
-            text = f"{field}.hold: {wake.hold!r} is not between 1s and 10m; write for example 2m"
-            raise ConfigError(text, field=f"{field}.hold")
-    ignored = NOTHING_IGNORED
+        hold = read_hold(wake.hold, f"{field}.hold")
+    ignored, chosen_ones = NOTHING_IGNORED, wake.ignore or IgnoredRequests()
     with mistakes.noted():
-        ignored = _build_ignored(wake.ignore or IgnoredRequests(), f"{field}.ignore")
+        read = Ignored(
+            paths=tuple(chosen_ones.paths),
+            user_agents=tuple(chosen_ones.user_agents),
+            status=chosen_ones.status or 503,
+        )
+        ignored = check_ignored(read, f"{field}.ignore")
     selector = None
     with mistakes.noted():
         labels = WireSelector(match_labels=services.match_labels, match_expressions=services.match_expressions)
@@ -75,6 +77,14 @@ def build_wake_spec(wake: WakeOnRequest, field: str = _FIELD) -> WakeSpec:
     )
 
 
+def read_hold(text: str, field: str) -> timedelta:
+    """Read how long a request waits. Raises ConfigError."""
+    hold = parse_duration(text, DEFAULT_HOLD, field=field)
+    if not timedelta(seconds=1) <= hold <= LONGEST_HOLD:
+        raise ConfigError(f"{field}: {text!r} is not between 1s and 10m; write for example 2m", field=field)
+    return hold
+
+
 def _check_services(services: ServicesSelector | None, field: str) -> None:
     if services is None:
         return
@@ -84,17 +94,18 @@ def _check_services(services: ServicesSelector | None, field: str) -> None:
         raise ConfigError(f"{field}: give names or labels, one of the two; {remedy}", field=field)
 
 
-def _build_ignored(ignore: IgnoredRequests, field: str) -> Ignored:
-    for number, path in enumerate(ignore.paths):
+def check_ignored(ignored: Ignored, field: str) -> Ignored:
+    """Return what is ignored as it is. Raises ConfigError for a path, status or length that is refused."""
+    for number, path in enumerate(ignored.paths):
         if not path.startswith(("/", "*")) or "?" in path:
             where = f"{field}.paths[{number}]"
             told = path[:LONGEST_PATTERN]
             raise ConfigError(f"{where}: {told!r} is not a path; write for example /healthz or /status/*", field=where)
-    if ignore.status not in (None, 200, 503):
-        raise ConfigError(f"{field}.status: {ignore.status} is not 200 or 503; write one of them", field=field)
-    _check_lengths(ignore.paths, f"{field}.paths")
-    _check_lengths(ignore.user_agents, f"{field}.userAgents")
-    return Ignored(paths=tuple(ignore.paths), user_agents=tuple(ignore.user_agents), status=ignore.status or 503)
+    if ignored.status not in (200, 503):
+        raise ConfigError(f"{field}.status: {ignored.status} is not 200 or 503; write one of them", field=field)
+    _check_lengths(ignored.paths, f"{field}.paths")
+    _check_lengths(ignored.user_agents, f"{field}.userAgents")
+    return ignored
 
 
 def _check_lengths(patterns: Sequence[str], field: str) -> None:

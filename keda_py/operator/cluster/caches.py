@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
+from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at, texts_at
 from keda_py.apis.squeezed import compact_json
 from keda_py.auth.lookup.pod_template import keep_pod
 from keda_py.auth.lookup.target_pods import POD
@@ -43,6 +43,7 @@ from keda_py.operator.decisions.history import HISTORY
 BLIND_SECONDS = 60.0
 WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
 
+POD_LABELS = "podLabels"
 BY_TARGET = "scale target"
 """Index of ScaledObjects and HPAs by `target_key`."""
 BY_HPA = "hpa"
@@ -104,9 +105,10 @@ def keep_scaled_object(live: Obj, alike: Pool) -> Obj:
 
 
 def keep_workload(live: Obj, alike: Pool) -> Obj:
-    """Trim a workload to identity, version, replicas (1 if absent), and its containers' requests and env.
+    """Trim a workload to identity, version, replicas (1 if absent), its pods' labels, its containers' requests and
+    env, and whether a pod is ready.
 
-    The last two are shared where they are equal: the ReplicaSets of a Deployment nearly always agree.
+    What is of the pods is shared where it is equal: the ReplicaSets of a Deployment nearly always agree.
     """
     meta = live["metadata"]
     containers = maps_at(live, "spec", "template", "spec", "containers")
@@ -116,6 +118,9 @@ def keep_workload(live: Obj, alike: Pool) -> Obj:
         "metadata": {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta},
         "spec": {"replicas": map_at(live, "spec").get("replicas", 1), "template": template},
         POD: alike.text(keep_pod(live)),
+        POD_LABELS: alike.piece(texts_at(live, "spec", "template", "metadata", "labels")),
+        # Not how many are ready: each pod of a large workload would count as a change.
+        "status": alike.piece({"ready": bool(map_at(live, "status").get("readyReplicas"))}),
     }
 
 

@@ -30,7 +30,7 @@ from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.gitops.truces import Truces
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.sharding.tenures import Tenures
-from keda_py.operator.waking.caches import WakingCaches
+from keda_py.operator.waking.scaled_objects import ScaledObjectWakes
 from keda_py.operator.waking.waking import Waking
 from keda_py.settings.settings import Settings
 
@@ -57,6 +57,7 @@ class EnvironmentParts:
     overlays: Overlays
     waking: Waking | None
     requests: WakeRequests | None
+    wakes: ScaledObjectWakes | None
     dependencies: EnvironmentDependencies
     policies: Policies | None
     """None: ClusterEnvironments are off."""
@@ -73,11 +74,12 @@ class EnvironmentParts:
         followed: tuple[Controller[Any], ...] = (self.environments, self.overrides, self.schedules)
         looked_at_again = tuple(controller.look_at_all for controller in followed)
         waking = () if self.waking is None else (self.waking,)
+        wakes = () if self.wakes is None else (self.wakes.run,)
         return Component(
             background=(self.caches.run, *(one.caches.run for one in waking)),
             prepare=(self.restore,),
             follow=tuple(controller.run for controller in followed),
-            lead=(*(calendars.run for calendars in self.calendars), *(one.run for one in waking)),
+            lead=(*(calendars.run for calendars in self.calendars), *(one.run for one in waking), *wakes),
             on_clock_step=(*looked_at_again, *(calendars.look_at_all for calendars in self.calendars)),
             on_lead=(*(one.begin for one in waking), self.take_over),
             after_lead=looked_at_again,
@@ -109,8 +111,12 @@ def assemble_environments(
     policies = Policies(objects.shared.client, caches.environments, watched) if on else None
     calendars = Calendars(clock, caches, objects.reader, files, settings.cluster.object_namespace)
     overriding = Overriding(clock, caches, calendars)
-    waking = _waking(objects, settings, caches)
-    requests = None if waking is None else _requests(objects, waking, caches, overriding, tenures.is_live)
+    waking = _waking(objects, caches)
+    requests = wakes = None
+    if waking is not None and objects.requests is not None:
+        requests = _requests(objects, waking, caches, overriding, tenures.is_live)
+        wakes = ScaledObjectWakes(shared=objects.shared, triggers=objects.requests, waking=waking)
+        requests.take_scaled_object = wakes.take
     status = LeadersStatus(objects.shared.client, clock, settings.scaling.decision_history, tenures.is_live)
     shared = replace(objects.shared, status=status)
     parts = EnvironmentDependencies(
@@ -147,22 +153,22 @@ def assemble_environments(
         overlays=overlays.by_environments,
         waking=waking,
         requests=requests,
+        wakes=wakes,
         dependencies=parts,
         policies=policies,
     )
 
 
-def _waking(objects: ScaledObjectDependencies, settings: Settings, caches: EnvironmentCaches) -> Waking | None:
+def _waking(objects: ScaledObjectDependencies, caches: EnvironmentCaches) -> Waking | None:
     """Make the controller of slices; None without wakers."""
-    service, cluster = settings.environments.waker_service, settings.cluster
-    if not service:
+    if objects.requests is None:
         return None
 
     def exists(uid: str) -> bool:
         owners = (*caches.environments, *objects.caches.scaled_objects)
         return any(live["metadata"]["uid"] == uid for live in owners)
 
-    informers = WakingCaches(objects.shared.client, cluster.watch_namespaces, cluster.pod_namespace, service)
+    informers = objects.requests.waking
     return Waking(client=objects.shared.client, clock=objects.shared.clock, caches=informers, exists=exists)
 
 

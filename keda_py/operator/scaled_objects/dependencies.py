@@ -11,6 +11,7 @@ from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.scaled_objects.hpas import Hpas
 from keda_py.operator.scaled_objects.targets import Targets
+from keda_py.operator.waking.request_triggers import RequestTriggers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,3 +25,5 @@ class ScaledObjectDependencies:
     hpas: Hpas
     specs: SpecSource[ScaledObject, ScalingSpec]
     reader: ClusterReader
+    requests: RequestTriggers | None = None
+    """None without wakers, and for a shadow, which keeps no Service reachable."""

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.core.conditions import INITIAL, hpa_active, with_condition
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
@@ -80,6 +80,8 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
     def forget(self, state: ObjectState) -> None:
         """Drop what is remembered of its scale target."""
         self._parts.targets.forget(state)
+        if self._parts.requests is not None:
+            self._parts.requests.end_wait(state.key)
 
     def hold(self, state: ObjectState) -> None:
         """`status.kedaPy` is written anew by the next look."""
@@ -106,6 +108,8 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         yield listening.close
         yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
         yield self._parts.caches.hpas.subscribe(partial(_on_rival, controller, self._parts.caches))
+        if self._parts.requests is not None:
+            yield self._parts.requests.waking.slices.subscribe(partial(_on_slice, controller))
         for informer in self._parts.caches.workloads.values():
             yield informer.on_restore(partial(_on_restore, controller))
             yield informer.subscribe(partial(_on_workload, controller, self.live, informer.spec.resource))
@@ -118,7 +122,7 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
     """
     live = new or old or {}
     # Taking its owner off is an edit by hand, too.
-    owner = _owner_of(live) or _owner_of(old or live)
+    owner = _owner_of_hpa(live) or _owner_of_hpa(old or live)
     key = ObjectKey(controller.kind, live["metadata"].get("namespace", ""), owner)
     state = controller.states.get(key) if owner else None
     if state is None:
@@ -139,7 +143,7 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
 def _on_rival(controller: Controller[ObjectState], caches: Caches, old: Obj | None, new: Obj | None) -> None:
     """An HPA of another owner comes or goes: the ScaledObjects of its workload are reconciled, which tells of it."""
     live = new or old
-    if live is None or (old is not None and new is not None) or _owner_of(live):
+    if live is None or (old is not None and new is not None) or _owner_of_hpa(live):
         return
     target = map_at(unpack_hpa(live), "spec", "scaleTargetRef")
     key = target_key(namespace_of(live), *(text_at(target, field) for field in ("apiVersion", "kind", "name")))
@@ -149,6 +153,15 @@ def _on_rival(controller: Controller[ObjectState], caches: Caches, old: Obj | No
             state.rivals_changed = True
             state.reconciled.invalidate()
             controller.queue.add(state.key)
+
+
+def _on_slice(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:
+    """A slice that leads to wakers has changed: an object that waits for it may go to 0."""
+    live = new or old or {}
+    key = ObjectKey(controller.kind, namespace_of(live), _owner_of(live))
+    if (state := controller.states.get(key)) is not None:
+        state.due.look_now()
+        controller.queue.add(key)
 
 
 def _on_restore(controller: Controller[ObjectState]) -> None:
@@ -176,8 +189,12 @@ def _on_workload(
             controller.queue.add(state.key)
 
 
-def _owner_of(hpa: Obj) -> str:
-    for owner in unpack_hpa(hpa)["metadata"].get("ownerReferences") or ():
+def _owner_of_hpa(hpa: Obj) -> str:
+    return _owner_of(unpack_hpa(hpa))
+
+
+def _owner_of(live: Obj) -> str:
+    for owner in maps_at(live, "metadata", "ownerReferences"):
         if owner.get("kind") == "ScaledObject":
             return str(owner["name"])
     return ""

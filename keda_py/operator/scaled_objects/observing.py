@@ -5,9 +5,10 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime
 
-from keda_py.core.decision import lasts
+from keda_py.core.decision import ScaleTo, lasts
 from keda_py.core.fallback import needs_ready_pods
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Round
@@ -57,7 +58,19 @@ async def observe(
             activity=state.activity,
             known=parts.caches.in_contact(),
         )
-        return judge(spec, facts), count
+        return _with_wakers(parts, spec, judge(spec, facts)), count
+
+
+def _with_wakers(parts: ScaledObjectDependencies, spec: ScalingSpec, judgement: Judgement) -> Judgement:
+    """Judge again where the workload would go to 0 before requests can reach a waker in its place."""
+    if parts.requests is None:
+        return judgement
+    action = judgement.decision.action
+    if not isinstance(action, ScaleTo) or action.replicas:
+        parts.requests.end_wait(spec.key)
+        return judgement
+    wait = parts.requests.wait(spec)
+    return judgement if wait is None else judge(spec, replace(judgement.facts, wakers=wait))
 
 
 class Snapshots:

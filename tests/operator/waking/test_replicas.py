@@ -12,11 +12,11 @@ from tests.waiting import eventually
 REPORT = {"namespace": "default", "service": "web", "client": "10.1.2.3"}
 
 
-async def post(replicas: Replicas, replica: Replica) -> int:
+async def post(replicas: Replicas, replica: Replica, **other: str) -> int:
     token = replicas.cluster.identity.issue(ADMIN)
     url = f"https://127.0.0.1:{replica.port}/wake"
     headers = {"Authorization": f"Bearer {token}"}
-    async with replicas.session.post(url, data=json.dumps(REPORT), ssl=blind(), headers=headers) as answer:
+    async with replicas.session.post(url, data=json.dumps(REPORT | other), ssl=blind(), headers=headers) as answer:
         return answer.status
 
 

@@ -246,6 +246,7 @@ WITHOUT_SERVER: Mapping[str, str] = {
     "cpu": "the HPA reads it",
     "memory": "the HPA reads it",
     "cron": "the clock tells",
+    "request": "wakers tell, through an annotation of the ScaledObject",
     "kubernetes-workload": "the operator's own cache of pods tells",
     "kubernetes-resource": "the operator's own client of the API server tells",
 }

@@ -5,7 +5,7 @@ Override on it is an ordinary activation: the same decision, budget, waves and r
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -24,7 +24,7 @@ from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedR
 from keda_py.external_metrics.routing import takes_body
 from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
-from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, Obj
+from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, Obj
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.waking.caches import WakingCaches
@@ -54,6 +54,8 @@ class WakeRequests:
     caches: EnvironmentCaches
     overriding: Overriding
     leads: Callable[[], bool]
+    take_scaled_object: Callable[[WakeRequest, str], Awaitable[None]] | None = None
+    """Called with a request for the ScaledObject of this name."""
     _asked: dict[str, _Asked] = field(default_factory=dict)
 
     async def answer(self, question: AuthorisedRequest) -> ApiResponse:
@@ -85,6 +87,9 @@ class WakeRequests:
                 # A request during the wake makes the stay longer; one that is forwarded already asks for nothing.
                 if live is not None and rules.state is not WakeState.FORWARDING:
                     await self._wake(request, live)
+                return True
+            if rules.owner_kind == SCALED_OBJECTS.kind and self.take_scaled_object is not None:
+                await self.take_scaled_object(request, rules.owner_name)
                 return True
         return False
 
