@@ -69,6 +69,9 @@ async def test_a_request_wakes_it_and_the_record_says_by_what(world: World) -> N
         assert world.replicas("web") == 2
         found = status(world)
         assert found["because"] == "woken by a request to web from 10.1.2.3, Mozilla, until 2026-11-20T14:06:00Z"
+        (made,) = world.all(OVERRIDES)
+        assert made["status"]["request"] == "web from 10.1.2.3, Mozilla"
+        assert made["status"]["because"] == found["because"]
         told = found["wakeOnRequest"]
         assert (told["wakes"], told["lastRequest"]["client"]) == (1, "10.1.2.3")
         assert told["lastRequest"]["until"] == "2026-11-20T14:06:00Z"
@@ -77,6 +80,16 @@ async def test_a_request_wakes_it_and_the_record_says_by_what(world: World) -> N
         await until(world, 20, "14:08")
         assert world.replicas("web") == 0
         assert len(our_slices(world)) == 1
+
+
+async def test_a_tenants_override_cannot_say_that_a_request_asked_for_it(world: World) -> None:
+    async with two_wakers(world):
+        await world.create(deployment("web", 2), service(), environment(wakeOnRequest={}))
+        mine = override(state="Awake", target={"kind": "Environment", "name": "dev"}, reason="mine")
+        mine["metadata"]["annotations"] = {"keda-py.dev/request": "web from 10.9.9.9"}
+        await world.create(mine)
+        await world.seconds(10)
+        assert status(world)["because"] == "Override evening (Awake): mine"
 
 
 async def test_requests_while_it_wakes_make_the_stay_longer_without_an_override_each(world: World) -> None:
