@@ -134,7 +134,7 @@ def request_of(override: Override) -> str:
     It is "" after an edit that has made something else of it, which no request asked for.
     """
     target = override.spec.target
-    wakes = override.spec.state == OverrideState.AWAKE and target is not None and target.kind == "Environment"
+    wakes = override.spec.state == "Awake" and target is not None and target.kind == "Environment"
     return override.status.request[:200] if wakes else ""
 
 

@@ -172,9 +172,10 @@ class Waking:
         """Take a waker for dead that answers for none of some Services: one alone may just have lost its slice."""
         if all(one.address != key.name for one in self.caches.ready_wakers):
             return
-        self._add(key, ALIVE_SECONDS)
         known = (progress.known(key.name) for progress in list(self._progress.values()))
         probes = list(islice((one for one in known if one is not None), ALIVE_PROBES))
+        if probes:  # else the next Service that is led to it makes it due again
+            self._add(key, ALIVE_SECONDS)
         for _ in range(2):
             pods = await asyncio.gather(*(ask_waker(one.address, one.port, one.service_uid) for one in probes))
             if not probes or any(pod == one.pod for pod, one in zip(pods, probes, strict=True)):
@@ -199,6 +200,8 @@ class Waking:
         progress = self._progress.get(key)
         if progress is not None and steps.probes:
             await progress.ask(steps.probes, self.clock.monotonic())
+            for address in {one.address for one in steps.probes}:
+                self._add(ObjectKey(_WAKER, "", address), ALIVE_SECONDS)
             steps = self._steps(key, service, wish, slices)
         await self._write(steps)
         if service is None or wish is None or progress is None:
