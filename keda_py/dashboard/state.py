@@ -7,16 +7,18 @@ from itertools import islice
 from typing import Any
 
 from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.decision.report import STILL_UP
+from keda_py.core.environment.overrides import request_of
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.values.times import write_time
 from keda_py.dashboard.forecast import AHEAD, Forecasts, Place
 from keda_py.dashboard.past import BEHIND, past_of_environment, past_of_object
 from keda_py.environments.further_kinds import Key
 from keda_py.environments.members import in_order
-from keda_py.environments.words import wrong_of
+from keda_py.environments.words import wake_by_request, wrong_of
 from keda_py.errors import ConfigError
 from keda_py.explanation.overview import line_of
 from keda_py.kube.resources import SCALED_JOBS, Obj
@@ -57,7 +59,8 @@ class EnvironmentDetails:
         """Return the problems and members of one Environment; an unreadable one has no members."""
         read = self._read.get((namespace_of(live), name_of(live)))
         if read is None:
-            return {"wrong": ["its spec cannot be read; keda-py validate says why"], "members": [], "moreMembers": 0}
+            wrong = ["its spec cannot be read; keda-py validate says why"]
+            return {"wrong": wrong, "members": [], "moreMembers": 0, "requests": ""}
         environment, spec = read
         found = in_order(environment, spec, self._specs[spec.namespace], self._lives[spec.namespace])
         members = [
@@ -65,7 +68,8 @@ class EnvironmentDetails:
             for one in islice(found, MOST_MEMBERS)
         ]
         wrong = [complaint[:LONGEST_COMPLAINT] for complaint in wrong_of(environment.status)]
-        return {"wrong": wrong, "members": members, "moreMembers": len(found) - len(members)}
+        requests = wake_by_request(environment)
+        return {"wrong": wrong, "members": members, "moreMembers": len(found) - len(members), "requests": requests}
 
 
 def _read(live: Fields) -> tuple[Environment, EnvironmentSpec] | None:
@@ -174,16 +178,24 @@ def _still_up(status: Mapping[str, Any]) -> str:
     return "" if map_at(status, "transition") else "".join(sentences[:1])
 
 
+def _request_of(live: Fields) -> str:
+    try:
+        return request_of(parse_object(Override, dict(live)))
+    except ConfigError:
+        return ""
+
+
 def _override(live: Fields) -> Fields:
     spec, status = map_at(live, "spec"), map_at(live, "status")
+    request = _request_of(live)
     return {
         "namespace": namespace_of(live),
         "name": name_of(live),
         "kind": text_at(spec, "target", "kind"),
         "target": text_at(spec, "target", "name"),
         "state": text_at(spec, "state"),
-        "reason": text_at(spec, "reason"),
-        "by": text_at(status, "requestedBy"),
+        "reason": f"woken by a request to {request}" if request else text_at(spec, "reason"),
+        "by": "" if request else text_at(status, "requestedBy"),
         "phase": text_at(status, "phase"),
         "ends": text_at(status, "ends"),
         "conditions": len(list_at(status, "conditions")),

@@ -92,7 +92,7 @@ def sentences(environment: Environment, times: Times, warnings: Sequence[str] = 
     yield from (f"policy: {sentence}" for sentence in policy_of(environment))
     yield f"next: {_next(status, times)}"
     yield from _wakes(status, times)
-    yield from requests_in_words(status, times)
+    yield from requests_in_words(environment, times)
 
 
 def _next(status: EnvironmentStatus, times: Times) -> str:

@@ -9,7 +9,10 @@ from keda_py.core.environment.decision.members import MemberReason
 from keda_py.core.environment.decision.state import Phase, Stage
 from keda_py.core.environment.decision.still_up import in_words
 from keda_py.core.environment.namespaces.coverage import OWNER_LABEL
+from keda_py.core.environment.overrides import request_of
+from keda_py.core.meaning.wake_services import describe_requests
 from keda_py.core.values.times import parse_optional_time
+from keda_py.core.waking.spec import build_wake_spec
 from keda_py.errors import ConfigError
 from keda_py.terminal.times import Times, rough_duration, spoken_duration
 
@@ -81,8 +84,7 @@ def next_in_words(status: EnvironmentStatus, times: Times) -> str:
 def override_in_words(override: OverrideInForce, times: Times) -> str:
     """Write `kept awake by jana until 22:00 CET (21:00 UTC): release night`, or which request woke it."""
     if override.request:
-        ends = time_of(override.until)
-        return f"woken by a request to {override.request}{f', until {times.spoken(ends)}' if ends is not None else ''}"
+        return woken_by(override.request, time_of(override.until), times)
     what = _KEPT.get(override.state, override.state)
     by = f" by {override.requested_by}" if override.requested_by else f" by Override {override.name}"
     ends = time_of(override.until)
@@ -90,9 +92,16 @@ def override_in_words(override: OverrideInForce, times: Times) -> str:
     return f"{what}{by}{until}{f': {override.reason}' if override.reason else ''}"
 
 
+def woken_by(request: str, ends: datetime | None, times: Times) -> str:
+    """Write `woken by a request to web from 10.1.2.3, Mozilla, until 00:10 UTC`."""
+    return f"woken by a request to {request}{f', until {times.spoken(ends)}' if ends is not None else ''}"
+
+
 def override_asked(override: Override, times: Times) -> str:
     """Describe an Override, in force or to come: `dev awake until 22:00 UTC, by jana: release night`."""
     spec, status = override.spec, override.status
+    if (request := request_of(override)) and spec.target is not None:
+        return f"{spec.target.name} {woken_by(request, time_of(status.ends), times)}"
     state = _KEPT.get(spec.state, spec.state) if spec.replicas is None else f"{spec.replicas} replicas"
     target = "the Environment" if spec.target is None else spec.target.name
     if spec.target is not None and spec.target.kind != "Environment":
@@ -121,6 +130,8 @@ def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
     if others:
         more = f", and {len(others) - 1} more" if len(others) > 1 else ""
         yield f"{others[0].member} is up: {up_in_words(others[0], times)}{more}"
+    if wakes := wake_by_request(environment):
+        yield wakes
     yield from policy_of(environment)
 
 
@@ -138,13 +149,34 @@ def lack_of_members(environment: Environment) -> Iterator[str]:
         yield f"it has no member: its namespace has no ScaledObject, Deployment, StatefulSet or CronJob{of_selector}"
 
 
-def requests_in_words(status: EnvironmentStatus, times: Times) -> Iterator[str]:
+def wake_by_request(environment: Environment) -> str:
+    """Write `a request to web wakes it for 2 h` of one that is asleep, or why none does; "" of any other."""
+    status, found = environment.status, environment.status.wake_on_request
+    if status.phase != Phase.ASLEEP.value or found is None:
+        return ""
+    if found.ready:
+        return _what_wakes(environment)
+    because = next((one.because for one in found.not_woken), "none of its Services leads to wakers")
+    return f"no request wakes it: {because}"
+
+
+def _what_wakes(environment: Environment) -> str:
+    wanted, found = environment.spec.wake_on_request, environment.status.wake_on_request
+    if wanted is None or found is None or not found.services:
+        return ""
+    try:
+        return describe_requests(build_wake_spec(wanted), found.services)
+    except ConfigError:
+        return ""  # the Valid condition says why
+
+
+def requests_in_words(environment: Environment, times: Times) -> Iterator[str]:
     """Say which Services wake it, which cannot and why, and what the last request was; nothing without any of it."""
-    found = status.wake_on_request
+    found = environment.status.wake_on_request
     if found is None:
         return
-    if found.services:
-        yield f"requests: {', '.join(found.services)} wake it"
+    if wakes := _what_wakes(environment):
+        yield f"requests: {wakes}"
     yield from (f"requests: {one.service} does not wake it: {one.because}" for one in found.not_woken)
     last = found.last_request
     if last is not None and (at := time_of(last.at)) is not None:

@@ -14,6 +14,7 @@ from keda_py.core.cron.words import window_in_words
 from keda_py.core.decision import Reason
 from keda_py.core.environment.scaling.overlays import paused_by_owner
 from keda_py.core.meaning.causes import type_of
+from keda_py.core.meaning.wake_services import describe_requests
 from keda_py.core.meaning.windows import CRON
 from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError
@@ -262,6 +263,8 @@ def _coming_up(scene: Scene, count: int) -> Iterator[str]:
     if by_formula and not scene.is_stopped:
         yield "whether it wakes is decided by its formula at each poll"
         return
+    if scene.is_ruled:
+        yield from _requests(scene)
     found = scene.find(scene.plan, above=count)
     if found.step is not None and (found.step.ruled or not by_formula):
         also = f", or {soon}" if soon and not scene.is_stopped else ""
@@ -272,6 +275,13 @@ def _coming_up(scene: Scene, count: int) -> Iterator[str]:
         yield f"wakes {soon}"
     elif found.is_known:
         yield f"does not wake: no window opens within {AHEAD.days} days"
+
+
+def _requests(scene: Scene) -> Iterator[str]:
+    """Say which requests wake its Environment."""
+    for environment in scene.plan.environments:
+        if environment.spec.wake is not None:
+            yield describe_requests(environment.spec.wake, what=f"environment {environment.spec.name}")
 
 
 def _rule_ends(scene: Scene) -> Iterator[str]:

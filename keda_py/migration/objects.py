@@ -1,7 +1,7 @@
 """ScaledObjects, ScaledJobs, authentications and event sources: what is not here, and what would be refused.
 
 `keda-py validate` does the judging. An object that KEDA does not run either (its Ready condition is False) is reported
-as fine: the move does not change it. The last part is about the HPAs of ScaledObjects.
+as fine: the move does not change it. Further parts are about the HPAs of ScaledObjects, and requests that wake.
 """
 
 from collections import defaultdict
@@ -10,13 +10,20 @@ from typing import Any
 
 import yaml
 
-from keda_py.apis.foreign import maps_at, name_of, namespace_of, text_at, title_of
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, title_of
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.core.metric_names import normalise
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj, resource_of
+from keda_py.kube.resources import (
+    DEPLOYMENTS,
+    ENVIRONMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    SCALED_OBJECTS,
+    Obj,
+    resource_of,
+)
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation
 from keda_py.sdk import registry
@@ -32,6 +39,8 @@ from keda_py.validation.release import completed
 _NO_SCALER = "no scaler found for type"
 _NO_LINES = Lines(yaml.MappingNode("", [], yaml.Mark("", 0, 0, 0, "", 0)))
 _SHOWN = 5
+_ADD_ON, _WAKER = "keda-add-ons-http", "keda-waker"
+_NO_PROXY = "where only the first request is to be held: wakeOnRequest of an Environment, see examples/wake-on-request"
 _REMEDY = "leave this cluster to KEDA, or write the scaler: one file, see keda_py/sdk/scaler.py"
 
 
@@ -47,6 +56,7 @@ def check_objects(installation: Installation, shared_context: SharedContext) -> 
             yield _judge(problem, bodies.get(problem.object))
     for scaled_object in installation.of(SCALED_OBJECTS):
         yield from check_adoption(scaled_object, installation, shared_context)
+    yield from check_requests(installation)
 
 
 def _check_types(installation: Installation) -> Iterator[Finding]:
@@ -154,3 +164,25 @@ def _metric_name(trigger: ScaleTrigger, index: int, spec: ScalingSpec, shared_co
     except ConfigError:
         return ""
     return f"s{index}-{normalise(scaler.metric_name)}" if type(scaler).specs is Scaler.specs else ""
+
+
+# Requests that wake: what KEDA's HTTP add-on does, and Environments with wakeOnRequest.
+
+
+def check_requests(installation: Installation) -> Iterator[Finding]:
+    """Tell users of KEDA's HTTP add-on of the other way, and name Environments that requests wake without a waker."""
+    for scaled_object in installation.of(SCALED_OBJECTS):
+        if any(
+            _ADD_ON in text_at(one, "metadata", "scalerAddress") for one in maps_at(scaled_object, "spec", "triggers")
+        ):
+            message = (
+                "is scaled by KEDA's HTTP add-on, which runs unchanged; every request goes through its interceptor"
+            )
+            yield Finding(severity=Severity.FINE, object=title_of(scaled_object), message=message, remedy=_NO_PROXY)
+    if any(name_of(one) == _WAKER for one in installation.of(DEPLOYMENTS)):
+        return
+    for environment in installation.of(ENVIRONMENTS):
+        if "wakeOnRequest" in map_at(environment, "spec"):
+            message = "has wakeOnRequest, and no waker is installed: no request wakes it"
+            remedy = "install the chart with --set waker.enabled=true"
+            yield Finding(severity=Severity.CHANGES, object=title_of(environment), message=message, remedy=remedy)

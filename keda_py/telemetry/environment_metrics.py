@@ -9,6 +9,7 @@ morning from one that has just begun.
 
 from prometheus_client import CollectorRegistry
 
+from keda_py.apis.environments.waking import WakeOnRequestStatus
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.goal import GoalReason
 from keda_py.core.environment.decision.state import Phase, Stage
@@ -43,6 +44,12 @@ class EnvironmentMetrics:
         self._wake = gauge("wake_seconds", "how long the last wake took")
         self._override = gauge("override_active", "1 while an Override rules it")
         self._contested = gauge("contested", "1 while a controller such as Argo CD puts counts back")
+        self._wakes = gauge("wakes_by_request", "wakes by requests so far")
+        self._services = gauge("wake_services", "Services whose requests wake it")
+        self._shown = gauge("wake_services_ready", "Services that lead to wakers now")
+        self._unreached = gauge(
+            "wake_services_without_waker", "Services whose requests wake nothing for want of a waker"
+        )
         self._saved = savings.saved
 
     def record(self, key: ObjectKey, decision: EnvironmentDecision, monotonic: float) -> None:
@@ -60,6 +67,7 @@ class EnvironmentMetrics:
         of(key, self._contested, labels).set(any(member.stage is Stage.CONTESTED for member in state.members.values()))
         if state.last_wake is not None:
             of(key, self._wake, labels, (_WAKE,)).set(state.last_wake.seconds)
+        self._record_requests(key, status.wake_on_request or WakeOnRequestStatus())
         self._count_saved(key, decision, monotonic)
         self._quiet.setdefault(key.namespace, {})[key] = state.phase not in (Phase.AWAKE, Phase.UNKNOWN)
         self._show_namespace(key.namespace)
@@ -72,6 +80,13 @@ class EnvironmentMetrics:
         else:
             self._quiet.pop(namespace, None)
             self._series.forget(key)
+
+    def _record_requests(self, key: ObjectKey, found: WakeOnRequestStatus) -> None:
+        of, labels = self._series.of, (key.namespace, key.name)
+        of(key, self._wakes, labels).set(found.wakes)
+        of(key, self._services, labels).set(len(found.services))
+        of(key, self._shown, labels).set(found.ready)
+        of(key, self._unreached, labels).set(sum(one.reason == "NoWaker" for one in found.not_woken))
 
     def _count_saved(self, key: ObjectKey, decision: EnvironmentDecision, monotonic: float) -> None:
         # The interval since the previous look counts by what slept at its beginning, not by what sleeps now.

@@ -6,7 +6,7 @@ import pytest
 
 from keda_py.dashboard.forecast import Forecasts
 from keda_py.dashboard.state import state_of
-from tests.builders import environment
+from tests.builders import environment, override
 from tests.dashboard.story import NOW
 
 MESSAGE = (
@@ -23,3 +23,20 @@ def test_one_that_is_to_be_asleep_says_what_is_up_when_its_waves_are_over(transi
     live = environment(namespace="shop") | {"status": status | {"conditions": [asleep], "transition": transition}}
     (shown,) = state_of([], [live], [], Forecasts(), NOW)["environments"]
     assert (shown["phase"], shown["up"], shown["because"]) == ("FallingAsleep", "1/2", because)
+
+
+def test_a_sleeping_one_says_which_request_wakes_it() -> None:
+    status = {"phase": "Asleep", "because": "outside of the hours", "wakeOnRequest": {"services": ["web"], "ready": 1}}
+    live = environment(namespace="shop", wakeOnRequest={"for": "2h"}) | {"status": status}
+    live["metadata"]["creationTimestamp"] = "2026-11-01T00:00:00Z"
+    (shown,) = state_of([], [live], [], Forecasts(), NOW)["environments"]
+    assert shown["requests"] == "a request to web wakes it for 2 h"
+
+
+@pytest.mark.parametrize(("status", "reason"), [({"request": "web from 10.1.2.3, Mozilla"}, True), ({}, False)])
+def test_an_override_by_a_request_says_so_and_an_annotation_does_not(status: dict[str, str], reason: bool) -> None:
+    live = override("o", "shop", state="Awake", target={"kind": "Environment", "name": "dev"}, reason="mine")
+    live["metadata"]["annotations"] = {"keda-py.dev/request": "web from 10.1.2.3, Mozilla"}
+    live |= {"status": status | {"requestedBy": "system:serviceaccount:keda:keda-operator"}}
+    (shown,) = state_of([], [], [live], Forecasts(), NOW)["overrides"]
+    assert shown["reason"] == ("woken by a request to web from 10.1.2.3, Mozilla" if reason else "mine")

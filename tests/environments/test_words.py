@@ -5,11 +5,15 @@ from typing import Any
 
 import pytest
 
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import Override
+from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.overrides import OverrideState
 from keda_py.environments.forecast import Plan, forecast
 from keda_py.environments.overview import line_of_live, overview
-from keda_py.environments.words import next_in_words, reasons_of, requests_in_words, ruled_by
+from keda_py.environments.words import next_in_words, override_asked, reasons_of, requests_in_words, ruled_by
 from keda_py.environments.zones import CalendarZones
+from tests.builders import override
 from tests.environments.builders import EVENING, NOW, PRAGUE, SLEEPS, WAKES, stored
 
 ASLEEP: dict[str, Any] = {"phase": "Asleep", "because": "outside of the hours", "ready": "0/9", "nextChange": WAKES}
@@ -69,15 +73,54 @@ def test_a_wake_by_a_request_is_told_by_what_asked_for_it() -> None:
 def test_it_is_told_which_services_wake_it_and_which_do_not() -> None:
     status = {
         "services": ["api", "web"],
+        "ready": 2,
         "notWoken": [{"service": "db", "reason": "Headless", "because": "there are no pods"}],
         "lastRequest": {"service": "web", "userAgent": "curl/8.5", "at": "2026-11-20T17:00:00Z"},
     }
-    assert list(requests_in_words(stored(wakeOnRequest=status).status, PRAGUE)) == [
-        "requests: api, web wake it",
+    assert list(requests_in_words(waking(wakeOnRequest=status), PRAGUE)) == [
+        "requests: a request to api or web wakes it for 2 h",
         "requests: db does not wake it: there are no pods",
         "last request: to web from an unknown client, curl/8.5, 18:00 CET (17:00 UTC)",
     ]
-    assert list(requests_in_words(stored().status, PRAGUE)) == []
+    assert list(requests_in_words(stored(), PRAGUE)) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"services": ["web"], "ready": 1}, "a request to web wakes it for 2 h"),
+        (
+            {"services": ["a", "b", "c", "d", "e"], "ready": 5},
+            "a request to a, b, c or 2 more Services wakes it for 2 h",
+        ),
+        (
+            {
+                "services": ["web"],
+                "notWoken": [{"service": "web", "reason": "NoWaker", "because": "no waker is ready"}],
+            },
+            "no request wakes it: no waker is ready",
+        ),
+    ],
+)
+def test_a_sleeping_one_says_which_request_wakes_it_and_for_how_long(told: dict[str, Any], words: str) -> None:
+    asleep = waking(**ASLEEP, wakeOnRequest=told)
+    assert list(reasons_of(asleep, PRAGUE)) == ["outside of the hours (Calendar office)", words]
+    assert words not in list(reasons_of(waking(wakeOnRequest=told), PRAGUE)), "it is awake"
+
+
+@pytest.mark.parametrize(("state", "told"), [("Awake", True), ("Asleep", False)])
+def test_an_override_by_a_request_is_described_by_the_request(state: str, told: bool) -> None:
+    status = {"ends": "2026-11-20T21:00:00Z", "request": "web from 10.1.2.3, Mozilla", "requestedBy": "operator"}
+    live = override("o", "shop", state=state, target={"kind": "Environment", "name": "dev"}) | {"status": status}
+    words = override_asked(parse_object(Override, live), PRAGUE)
+    assert (words == "dev woken by a request to web from 10.1.2.3, Mozilla, until 22:00 CET (21:00 UTC)") is told
+
+
+def waking(**status: Any) -> Environment:
+    """An Environment that requests wake for two hours."""
+    spec = {"calendarRef": {"name": "office"}, "wakeOnRequest": {"for": "2h"}}
+    live = stored(**status).model_dump(by_alias=True) | {"spec": spec}
+    return Environment.model_validate(live)
 
 
 def test_what_rules_is_told_in_half_a_sentence() -> None:

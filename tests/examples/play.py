@@ -75,8 +75,10 @@ async def play(
     options: ClusterOptions | None = None,
     *,
     begins: datetime = NOON,
+    flags: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Play]:
-    """A cluster, an operator, and the example NAME, not applied yet; `elsewhere`: address in its manifests -> one here.
+    """A cluster, an operator, and the example NAME, not applied yet; `elsewhere`: address in its manifests -> one here,
+    `flags` are those of the operator.
 
     Every session of its README has to be shown before the end.
     """
@@ -88,6 +90,7 @@ async def play(
         http_server() as server,
         open_world(directory, server, options=options, clock=FakeClock(begins)) as world,
     ):
+        world.operator.flags |= flags or {}
         await world.operator.start()
         kubectl = Kubectl(kubeconfig=world.kubeconfig, cache=directory / "cache")
         played = Play(world=world, kubectl=kubectl, folder=folder, left=sessions(readme(EXAMPLES / name)))

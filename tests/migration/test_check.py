@@ -310,3 +310,22 @@ async def test_a_query_within_the_time_that_the_installed_operator_allows_is_no_
         operator(env={"KEDA_HTTP_DEFAULT_TIMEOUT": "9000"}), watched({"type": "mysql", "metadata": SLOW})
     )
     assert "and fails here" not in told(found, "changes")
+
+
+ADD_ON = {
+    "type": "external-push",
+    "metadata": {"scalerAddress": "keda-add-ons-http-external-scaler.keda:9090"},
+}
+
+
+async def test_a_user_of_kedas_http_add_on_is_told_of_the_way_without_a_proxy() -> None:
+    found = await findings(watched(ADD_ON))
+    assert "every request goes through its interceptor -> where only the first request" in told(found, "fine")
+
+
+@pytest.mark.parametrize("waker", [True, False])
+async def test_an_environment_that_requests_wake_needs_a_waker(waker: bool) -> None:
+    environment = builders.environment(namespace="shop", wakeOnRequest={"for": "2h"})
+    deployment = builders.deployment("keda-waker", 2, namespace="keda")
+    found = await findings(environment, *([deployment] if waker else []))
+    assert ("Environment shop/dev: has wakeOnRequest, and no waker is installed" in told(found, "changes")) is not waker

@@ -83,6 +83,20 @@ def test_waves_and_what_ready_by_has_learnt_are_told() -> None:
 
 
 @pytest.mark.parametrize(
+    ("services", "to"),
+    [
+        (None, "any Service of its members"),
+        ({"names": ["web", "api"]}, "web or api"),
+        ({"matchLabels": {"wake": "yes"}}, "a Service that it selects"),
+    ],
+)
+def test_it_is_told_which_request_wakes_it(services: object, to: str) -> None:
+    wake = {"for": "90m"} | ({"services": services} if services else {})
+    text = text_of(look(deployment("web", 1, namespace="shop"), dev(wakeOnRequest=wake)))
+    assert f"a request to {to} wakes it for 1 h 30 min" in text
+
+
+@pytest.mark.parametrize(
     ("bodies", "code"),
     [
         ([dev(hours=[{"from": "19:30", "to": "08:30"}])], "hours-swapped"),

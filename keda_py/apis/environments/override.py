@@ -47,6 +47,8 @@ class OverrideStatus(Wire):
     because: str = ""
     requested_by: str = ""
     """User who created it, as the API server authenticated them."""
+    request: str = ""
+    """Request that woke the Environment, such as `web from 10.1.2.3, Mozilla`; only the operator writes it."""
     starts: Timestamp = ""
     ends: Timestamp = ""
     """For NextChange, determined once; determined again after an edit of the spec."""

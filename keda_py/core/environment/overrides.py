@@ -24,8 +24,6 @@ MOST_OVERRIDES = 200
 """Overrides of a namespace that have not ended; the admission refuses more."""
 MOST_REPLICAS = 10_000
 """The largest count that an Override may ask for."""
-REQUEST = "keda-py.dev/request"
-"""Annotation of an Override by which a request wakes an Environment: what asked for it."""
 _NO_TIME = timedelta(0)
 
 
@@ -60,7 +58,7 @@ class OverrideSpec:
     reason: str = ""
     requested_by: str = ""
     request: str = ""
-    """The request by which a waker has asked for it, such as `web from 10.1.2.3`; "" for any other."""
+    """The request by which a waker has asked for it, such as `web from 10.1.2.3, Mozilla`; "" for any other."""
     ends_of: str = ""
     """The text that the end of NextChange was found for, which an edit changes; "" for any other end."""
 
@@ -124,10 +122,20 @@ def read_override(
         starts=starts,
         ends=ends,
         reason=spec.reason[:200],
-        request=meta.annotations.get(REQUEST, "")[:200],
+        request=request_of(override),
         requested_by=override.status.requested_by,
         ends_of=asked if spec.until == NEXT_CHANGE else "",
     )
+
+
+def request_of(override: Override) -> str:
+    """Return the request that asked for it by its status, since anybody who may create Overrides may annotate them.
+
+    It is "" after an edit that has made something else of it, which no request asked for.
+    """
+    target = override.spec.target
+    wakes = override.spec.state == "Awake" and target is not None and target.kind == "Environment"
+    return override.status.request[:200] if wakes else ""
 
 
 def _check_state(spec: WireSpec) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from keda_py.core.environment.overrides import REQUEST, OverrideSpec, OverrideState
+from keda_py.core.environment.overrides import OverrideSpec, OverrideState
 from keda_py.core.values.times import write_time
 from keda_py.core.waking.requests import WakeRequest
 
@@ -55,7 +55,6 @@ def _override(request: WakeRequest, environment: dict[str, Any], until: datetime
             "namespace": meta["namespace"],
             # Of two leaders in the same second one finds the name taken, and the wake asked for already.
             "name": f"request-{meta['name'][:200]}-{now:%Y%m%d-%H%M%S}",
-            "annotations": {REQUEST: request.title},
             "ownerReferences": [owner],
         },
         "spec": {

@@ -1,15 +1,29 @@
-"""Services that are to wake an Environment or a ScaledObject -> warnings about those whose requests do not. Pure."""
+"""`wakeOnRequest` in words, and warnings about Services whose requests wake no Environment or ScaledObject. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
+from keda_py.core.values.durations import in_words
 from keda_py.core.waking.services import WakeService
 from keda_py.core.waking.spec import WakeSpec
 
 _FIELD = "spec.wakeOnRequest"
 _ANY_NODE = ("nodes with a waker",)
+_MOST_NAMED = 3
+
+
+def describe_requests(wake: WakeSpec, services: Sequence[str] = (), what: str = "it") -> str:
+    """Write `a request to api or web wakes it for 2 h`; `services` are those that are known to be covered."""
+    names = [*(services or wake.names)]
+    if len(names) > _MOST_NAMED:
+        to = f"{', '.join(names[:_MOST_NAMED])} or {len(names) - _MOST_NAMED} more Services"
+    elif names:
+        to = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    else:
+        to = f"{'a Service that it selects' if wake.selector is not None else 'any Service of its members'}"
+    return f"a request to {to} wakes {what} for {in_words(wake.stay)}"
 
 
 def check_wake_services(

@@ -149,7 +149,7 @@ function object(one, now) {
 
 function environment(one, now) {
   const to = { Asleep: "sleeps", Awake: "wakes" }[one.next.to] || one.next.to || "next change";
-  const times = [one.ready && `${one.ready} ready`, one.up && `${one.up} up`, one.override && `override: ${one.override}`,
+  const times = [one.ready && `${one.ready} ready`, one.up && `${one.up} up`, one.override && `override: ${one.override}`, one.requests,
     one.next.at && `${to} in ${spoken(Date.parse(one.next.at) - now)}, ${clock(one.next.at)}`];
   const shown = row(one, one.phase || "unknown", one.because || "not looked at yet", times.filter(Boolean).join("; "), now);
   shown.querySelector(".row").after(...one.wrong.map((text) => make("p", { class: "wrong" }, text)));

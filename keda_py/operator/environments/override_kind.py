@@ -157,10 +157,10 @@ class OverrideObjects(Kind[OverrideMemory]):
         return None
 
     async def _write(self, state: OverrideMemory, live: Obj, status: OverrideStatus) -> None:
-        """Write all fields but `requestedBy`, which the admission owns."""
+        """Write all fields but `requestedBy`, which the admission owns, and `request`, which the wake has written."""
         generation = live["metadata"].get("generation", 0)
         fields = fields_of(OverrideStatus, status.model_copy(update={"observed_generation": generation}))
-        del fields["requestedBy"]
+        del fields["requestedBy"], fields["request"]
         await self._shared.status.write(state, fields)
 
     async def _lies_over(self, state: OverrideMemory, alone: ObjectKey | None) -> None:
@@ -287,6 +287,8 @@ class Neighbours:
 
     def hear(self, old: Obj | None, new: Obj | None) -> None:
         """Collect a change of an Override; all changes of one pass of the loop are answered together."""
+        if old is not None and new is not None and _request(old) != _request(new):
+            self._tell_own(ObjectKey.of(OVERRIDES.kind, new))
         before, after = _phase(old), _phase(new)
         edited = old is not None and new is not None and old.get("spec") != new.get("spec")
         comes = old is None or edited or before != after == "Active"
@@ -301,6 +303,11 @@ class Neighbours:
             change.targets.add(_target_of(new or old or {}))
         if goes:
             change.gone.add(name_of(new or old))
+
+    def _tell_own(self, key: ObjectKey) -> None:
+        """Make an Override itself due: its first look may have been before its request was recorded."""
+        if (state := self._states.get(key)) is not None:
+            self._due(state)
 
     def _change_in(self, namespace: str) -> _Change:
         if namespace not in self._changes:
@@ -332,6 +339,10 @@ class Neighbours:
 def _named_in(because: str) -> str:
     """The name of the outranking Override in a status text; "" if none."""
     return because.removeprefix("Override ").partition(" ")[0] if because.startswith("Override ") else ""
+
+
+def _request(live: Obj) -> str:
+    return text_at(live, "status", "request")
 
 
 def _phase(live: Obj | None) -> str:

@@ -11,13 +11,12 @@ In: `wishes.py`, `caches.py`. Next: `environments/waking/settling.py`, which ask
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
-from keda_py.apis.environments.waking import NotWoken
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, texts_at
 from keda_py.clock import Clock
 from keda_py.core.values.object_key import ObjectKey
@@ -37,6 +36,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENDPOINT_SLICES, SERVICES, Obj, Selection
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.waking.caches import WakingCaches
+from keda_py.operator.waking.coverage import Coverage, CoverageReader, covered_by, is_shown
 from keda_py.operator.waking.probing import ask_waker
 from keda_py.operator.waking.progress import AGAIN_SECONDS, SOON_SECONDS, Progress
 from keda_py.operator.waking.wishes import OwnerWish, Wishes
@@ -50,22 +50,12 @@ MOST_PORTS_OF_NAMESPACE = 250
 """Ports of wakers for one namespace, of the cluster's 10 000: no tenant takes those of the others."""
 CROWDED_SECONDS = 60.0
 """Until a Service for which there was no port is looked at again."""
-_MOST_NAMED = 50
 _WAKER = "Waker"
 """Kind of the keys of wakers in the work queue, by address."""
 
 Exists = Callable[[str], bool]
 """Whether an owner of this uid exists."""
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """What an owner can be told: Services, those whose requests reach a waker, and what is not woken and why."""
-
-    services: tuple[str, ...]
-    ready: int
-    not_woken: tuple[NotWoken, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,7 +127,7 @@ class Waking:
 
     def sleep_obstacle(self, wish: OwnerWish) -> str:
         """Say why the members of an owner may not be scaled to 0 yet; "" if they may."""
-        for service in self._covered(wish):
+        for service in covered_by(wish, self.caches):
             if service.obstacle is not None:
                 continue
             # From now on it is waited for, also where the slices cannot be watched.
@@ -149,46 +139,11 @@ class Waking:
 
     def coverage(self, wish: OwnerWish) -> Coverage:
         """Return what the owner's status says."""
-        services = self._covered(wish)
-        named = {service.name for service in services}
-        told = [self._uncovered(wish, name) for name in wish.spec.names if name not in named]
-        ready = 0
-        nodes = sorted({one.node for one in self.caches.ready_wakers if one.node})
-        for service in services:
-            found = list(self._obstacles(service, wish, nodes))
-            told += found
-            ready += self._is_shown(service)
-        woken = [service.name for service in services if service.obstacle is None]
-        return Coverage(tuple(woken[:_MOST_NAMED]), ready, tuple(told[:_MOST_NAMED]))
+        return CoverageReader(self.caches, self.wishes, self._problem_of).read(wish)
 
-    def _uncovered(self, wish: OwnerWish, name: str) -> NotWoken:
-        """Say why a Service that is named is not covered."""
-        if self.caches.service(wish.namespace, name) is None:
-            return NotWoken(service=name, reason="NotFound", because=f"there is no Service {name!r} here")
-        return NotWoken(service=name, reason="NoMember", because="its selector selects no member")
-
-    def _obstacles(self, service: WakeService, wish: OwnerWish, nodes: list[str]) -> Iterator[NotWoken]:
-        owner = self.wishes.of(service)
-        if service.obstacle is not None:
-            yield NotWoken(service=service.name, reason=service.obstacle.reason, because=service.obstacle.because)
-            return
-        for limit in service.limits(nodes):
-            yield NotWoken(service=service.name, reason=limit.reason, because=limit.because)
-        if owner is not None and owner.owner.uid != wish.owner.uid:
-            told = f"{owner.owner.kind} {owner.owner.name} wakes it"
-            yield NotWoken(service=service.name, reason="OwnedByAnother", because=told)
-        elif wish.state is WakeState.ASLEEP and not self._is_shown(service):
-            progress = self._progress.get(_key(service.namespace, service.name))
-            problem = progress.problem if progress is not None else ""
-            told = problem or ("no waker listens for it yet" if self.caches.ready_wakers else "no waker is ready")
-            yield NotWoken(service=service.name, reason="NoWaker", because=told)
-
-    def _covered(self, wish: OwnerWish) -> list[WakeService]:
-        return [one for one in self.caches.services_in(wish.namespace) if wish.covers(one) and not one.deleting]
-
-    def _is_shown(self, service: WakeService) -> bool:
-        slices = self.caches.slices_of(service.namespace, service.name)
-        return bool(slices) and all(one.endpoints for one in slices)
+    def _problem_of(self, service: WakeService) -> str:
+        progress = self._progress.get(_key(service.namespace, service.name))
+        return progress.problem if progress is not None else ""
 
     def _obstacle(self, service: WakeService, wish: OwnerWish) -> str:
         now = self.clock.monotonic()
@@ -217,9 +172,10 @@ class Waking:
         """Take a waker for dead that answers for none of some Services: one alone may just have lost its slice."""
         if all(one.address != key.name for one in self.caches.ready_wakers):
             return
-        self._add(key, ALIVE_SECONDS)
         known = (progress.known(key.name) for progress in list(self._progress.values()))
         probes = list(islice((one for one in known if one is not None), ALIVE_PROBES))
+        if probes:  # else the next Service that is led to it makes it due again
+            self._add(key, ALIVE_SECONDS)
         for _ in range(2):
             pods = await asyncio.gather(*(ask_waker(one.address, one.port, one.service_uid) for one in probes))
             if not probes or any(pod == one.pod for pod, one in zip(pods, probes, strict=True)):
@@ -244,6 +200,8 @@ class Waking:
         progress = self._progress.get(key)
         if progress is not None and steps.probes:
             await progress.ask(steps.probes, self.clock.monotonic())
+            for address in {one.address for one in steps.probes}:
+                self._add(ObjectKey(_WAKER, "", address), ALIVE_SECONDS)
             steps = self._steps(key, service, wish, slices)
         await self._write(steps)
         if service is None or wish is None or progress is None:
@@ -261,7 +219,7 @@ class Waking:
     def _tell_changes(self, key: ObjectKey, service: WakeService, owner: OwnerWish) -> None:
         """Make an owner due once what it may do, or what its status says, has changed."""
         progress = self._progress.get(key) or Progress(since=0.0)
-        told = (self._is_shown(service), progress.problem, service.obstacle or self._obstacle(service, owner))
+        told = (is_shown(service, self.caches), progress.problem, service.obstacle or self._obstacle(service, owner))
         if told != progress.told:
             progress.told = told
             self._tell(owner.owner.uid)
@@ -356,7 +314,7 @@ class Waking:
 
     def _add_all(self, wish: OwnerWish | None) -> None:
         if wish is not None:
-            for service in self._covered(wish):
+            for service in covered_by(wish, self.caches):
                 self._add(_key(service.namespace, service.name))
 
     def _add(self, key: ObjectKey, delay: float = 0.0) -> None:

@@ -33,6 +33,7 @@ from keda_py.core.meaning.environments import LabelledObject, check_members, des
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, describe_job, read_job
 from keda_py.core.meaning.kinds import JUDGED, check_kind_meaning
 from keda_py.core.meaning.scaled_object import check_meaning
+from keda_py.core.meaning.wake_services import describe_requests
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec, without_ended_pause
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.core.values.times import parse_time, write_time
@@ -156,7 +157,8 @@ def _described(
     lead = describe_lead(plan.spec, plan.state.wakes)
     own = [one for one in members if plan.spec.takes(one.labels, one.annotations)]
     to_zero = [f"{one.kind} {one.name}: {_TO_ZERO}" for one in own if one.scaled_to_zero]
-    return replace(plan, remarks=(*waves, *([lead] if lead else []), *to_zero))
+    requests = [] if plan.spec.wake is None else [describe_requests(plan.spec.wake)]
+    return replace(plan, remarks=(*waves, *([lead] if lead else []), *requests, *to_zero))
 
 
 def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Sequence[LabelledObject]) -> None:

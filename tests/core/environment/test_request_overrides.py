@@ -1,6 +1,9 @@
 """The Override that follows from a request."""
 
 from datetime import timedelta
+from typing import Any
+
+import pytest
 
 from keda_py.apis.environments.override import Override
 from keda_py.core.environment.overrides import OverrideSpec, read_override
@@ -22,12 +25,14 @@ def asked(rules: OverrideSpec | None = None, later: timedelta = timedelta(0)) ->
     return override_for(REQUEST, DEV, HOUR, rules, NIGHT + later)
 
 
-def first() -> OverrideSpec:
-    """The Override of a first request, as the API server has it."""
+def first(status: dict[str, str] | None = None, **spec: Any) -> OverrideSpec:
+    """The Override of a first request, as the API server has it; `spec` is what a person has edited."""
     found = asked()
     assert isinstance(found, NewOverride)
     meta = found.body["metadata"] | {"creationTimestamp": write_time(NIGHT)}
-    return read_override(Override.model_validate({**found.body, "metadata": meta}), None)
+    body = {**found.body, "metadata": meta, "spec": found.body["spec"] | spec}
+    told = {"request": REQUEST.title} if status is None else status
+    return read_override(Override.model_validate({**body, "status": told}), None)
 
 
 def test_a_request_keeps_it_awake_for_as_long_as_the_environment_says() -> None:
@@ -55,3 +60,21 @@ def test_a_persons_override_awake_is_enough() -> None:
 def test_it_rules_over_an_older_override_that_puts_it_to_sleep_or_holds_it() -> None:
     for state in ("Asleep", "Hold"):
         assert isinstance(asked(override("o", write_time(NIGHT), state=state)), NewOverride)
+
+
+def test_an_annotation_does_not_make_an_override_one_of_a_request() -> None:
+    """Whoever may create an Override may annotate it; its status only the operator writes."""
+    forged = {
+        "metadata": {
+            "name": "o",
+            "creationTimestamp": write_time(NIGHT),
+            "annotations": {"keda-py.dev/request": "web from 10.9.9.9"},
+        },
+        "spec": {"target": {"kind": "Environment", "name": "dev"}, "state": "Awake", "reason": "mine"},
+    }
+    assert read_override(Override.model_validate(forged), None).because == "Override o (Awake): mine"
+
+
+@pytest.mark.parametrize("spec", [{"state": "Asleep"}, {"target": {"kind": "Deployment", "name": "web"}}])
+def test_an_edit_that_makes_something_else_of_it_takes_the_words_away(spec: dict[str, Any]) -> None:
+    assert first(**spec).because.startswith("Override request-dev-")

@@ -263,6 +263,13 @@ def test_what_only_its_source_wakes_is_told_from_when_on_that_is_asked_again() -
     assert first == (f"it wakes as soon as its trigger metrics-api is active from {monday} on, in 2 d 11 h, {WITH}")
 
 
+def test_which_request_wakes_the_environment_of_what_sleeps_is_told_first() -> None:
+    wake = {"for": "2h", "services": {"names": ["web"]}}
+    ruled = {"rulers": [develop(ASLEEP, wakeOnRequest=wake)], "ruled_by": "asleep by environment develop"}
+    first, *_ = told(cooling(QUEUE), EVENING, 0, [], **ruled)
+    assert first == "a request to web wakes environment develop for 2 h"
+
+
 def test_what_a_person_keeps_up_at_night_is_not_told_to_sleep_before_the_next_evening() -> None:
     kept = {"ScaledObject/app": {**ASLEEP["ScaledObject/app"], "stage": "Kept", "by": "jana"}}
     ruled = {"rulers": [develop(kept)], "ruled_by": "kept up by jana, held by environment develop"}

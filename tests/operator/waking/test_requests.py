@@ -12,7 +12,7 @@ from keda_py.localkube.model.calls import User
 from tests.builders import deployment, environment, obj, override
 from tests.operator.environments.builders import status, until
 from tests.operator.replicas import blind
-from tests.operator.waking.stand_in import our_slices, service, two_wakers
+from tests.operator.waking.stand_in import our_slices, service, two_wakers, waker_slice
 from tests.worlds.world import World
 
 NIGHT: dict[str, Any] = {"timeZone": "UTC", "hours": [{"from": "08:00", "to": "12:04"}]}
@@ -69,6 +69,9 @@ async def test_a_request_wakes_it_and_the_record_says_by_what(world: World) -> N
         assert world.replicas("web") == 2
         found = status(world)
         assert found["because"] == "woken by a request to web from 10.1.2.3, Mozilla, until 2026-11-20T14:06:00Z"
+        (made,) = world.all(OVERRIDES)
+        assert made["status"]["request"] == "web from 10.1.2.3, Mozilla"
+        assert made["status"]["because"] == found["because"]
         told = found["wakeOnRequest"]
         assert (told["wakes"], told["lastRequest"]["client"]) == (1, "10.1.2.3")
         assert told["lastRequest"]["until"] == "2026-11-20T14:06:00Z"
@@ -79,6 +82,16 @@ async def test_a_request_wakes_it_and_the_record_says_by_what(world: World) -> N
         assert len(our_slices(world)) == 1
 
 
+async def test_a_tenants_override_cannot_say_that_a_request_asked_for_it(world: World) -> None:
+    async with two_wakers(world):
+        await world.create(deployment("web", 2), service(), environment(wakeOnRequest={}))
+        mine = override(state="Awake", target={"kind": "Environment", "name": "dev"}, reason="mine")
+        mine["metadata"]["annotations"] = {"keda-py.dev/request": "web from 10.9.9.9"}
+        await world.create(mine)
+        await world.seconds(10)
+        assert status(world)["because"] == "Override evening (Awake): mine"
+
+
 async def test_requests_while_it_wakes_make_the_stay_longer_without_an_override_each(world: World) -> None:
     async with two_wakers(world):
         await asleep(world, **{"for": "5m"})
@@ -87,6 +100,27 @@ async def test_requests_while_it_wakes_make_the_stay_longer_without_an_override_
         await world.seconds(1)
         assert len(world.all(OVERRIDES)) == 1
         assert status(world)["wakeOnRequest"]["wakes"] == 1
+
+
+async def test_the_metrics_say_how_many_services_lead_to_wakers_and_how_often_requests_woke_it(world: World) -> None:
+    def shown() -> list[float | None]:
+        assert world.operator.assembly is not None
+        registry = world.operator.assembly.parts.shared.instruments.registry
+        names = ("wake_services", "wake_services_ready", "wake_services_without_waker", "wakes_by_request")
+        labels = {"namespace": "default", "environment": "dev"}
+        return [registry.get_sample_value(f"keda_py_environment_{name}", labels) for name in names]
+
+    async with two_wakers(world) as wakers:
+        await asleep(world)
+        assert shown() == [1, 1, 0, 0]
+        await world.apply(waker_slice([]))
+        await world.seconds(5)
+        assert shown() == [1, 0, 1, 0]
+        await world.apply(waker_slice(wakers))
+        await world.seconds(5)
+        assert await post(world) == 202
+        await world.seconds(20)
+        assert shown() == [1, 0, 0, 1]
 
 
 async def test_a_request_rules_over_an_older_override_asleep(world: World) -> None:

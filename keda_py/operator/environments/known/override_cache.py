@@ -183,7 +183,7 @@ class Overriding:
         return given(asked[key])
 
 
-_STORED = ("ends", "requestedBy", "observedGeneration")
+_STORED = ("ends", "requestedBy", "request", "observedGeneration")
 
 
 def _has_ended(live: Obj) -> bool:

@@ -25,6 +25,7 @@ from keda_py.external_metrics.routing import takes_body
 from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, Obj
+from keda_py.kube.status import patch_status
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.waking.caches import WakingCaches
@@ -123,7 +124,7 @@ class WakeRequests:
         found = override_for(request, whole, spec.wake.stay, await self._ruling(live), now)
         match found:
             case NewOverride(body=body):
-                await self._create(body)
+                await self._create(body, request.title)
                 note = f"a request to {request.title} wakes it until {body['spec']['until']}"
                 self.events.record(live, "Normal", "WokenByRequest", note)
                 log.info("woken by a request", extra={"namespace": request.namespace, "service": request.service})
@@ -138,11 +139,17 @@ class WakeRequests:
         overrides = await self.overriding.of_namespace(meta["namespace"])
         return overrides.verdict([TargetKey(ENVIRONMENTS.kind, meta["name"])], self.client.clock.now()).rules
 
-    async def _create(self, body: Obj) -> None:
+    async def _create(self, body: Obj, title: str) -> None:
         try:
-            await self.client.create(OVERRIDES, body)
+            made = await self.client.create(OVERRIDES, body)
         except AlreadyExists:
             return  # another leader was asked for the same in this second
+        try:
+            # Its status says by which request, since anybody who may create Overrides may annotate them.
+            await patch_status(self.client, OVERRIDES, made, {**(made.get("status") or {}), "request": title})
+        except KubeError as error:  # it wakes nevertheless, and its reason names the request
+            fields = {"namespace": made["metadata"]["namespace"], "override": made["metadata"]["name"]}
+            log.warning("request of an override was not recorded", extra=fields | {"error": str(error)})
 
     async def _extend(self, namespace: str, name: str, found: LongerOverride) -> None:
         change = {"spec": {"until": write_time(found.until)}}
