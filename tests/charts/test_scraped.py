@@ -22,10 +22,10 @@ from tests.worlds.world import World, open_world
 
 ALWAYS = (cron("0 0 * * *", "0 18 * * *"), cron("0 12 * * *", "0 6 * * *"))
 """Two windows that overlap: one of them is open at any time."""
-VARIABLES = {"$__range": "1h", "$operator": ".*", "$namespace": ".*", "$scaledObject": ".*"}
+VARIABLES = {"$__range": "1h", "$__rate_interval": "5m", "$operator": ".*", "$namespace": ".*", "$scaledObject": ".*"}
 VARIABLE = re.compile(r"\$\w+")
-LATER = ("kube_", "keda_webhook_", "[1h:5m]", "keda_py_environment_wake_seconds")
-"""Series of kube-state-metrics, of reviews and of wakes, which do not occur here, and a figure of every five minutes."""
+LATER = ("kube_", "keda_py_waker_", "keda_webhook_", "[1h:5m]", "keda_py_environment_wake_seconds")
+"""Series of kube-state-metrics, of the waker, of reviews and wakes: none here; and a figure of every five minutes."""
 
 
 def queries() -> list[str]:
