@@ -15,7 +15,7 @@ ABOVE = 4
 """Lines of the terminal that the table leaves free for earlier output and the cursor."""
 COLUMNS = (
     Column(heading="time", style="dim"),
-    Column(heading="workload", style="bold", cuts=True),
+    Column(heading="workload", style="bold"),
     Column(heading="metric", goes=1),
     Column(heading="replicas"),
     Column(heading="decision and reason", wraps=True),

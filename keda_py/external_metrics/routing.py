@@ -10,13 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from keda_py.external_metrics.authorised_request import AuthorisedRequest
+from keda_py.external_metrics.authorised_request import WAKE_PATH, AuthorisedRequest
 from keda_py.external_metrics.discovery import DOCUMENTS, INSIGHT, JOB_INSIGHT, METRICS
 from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.statuses import method_not_allowed, misdirected, not_found, unavailable
 
-WAKE_PATH = "/wake"
-"""Path at which wakers ask for a wake; GET only keeps their connection and the review of their token warm."""
 _READS = ("GET", "HEAD")
 _PASSED_ON = tuple(f"{api.root}/namespaces/" for api in (METRICS, INSIGHT))
 _INSIGHTS = {(api.group, api.version, api.resource) for api in (INSIGHT, JOB_INSIGHT)}

@@ -20,8 +20,10 @@ from tests.sweeps import swept
 CRDS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 WEBHOOKS = ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
 ROLES = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
-APPLICABLE = swept((way for way in WAYS if way not in ("cert-manager", "everything")), {"default", "restricted"})
-"""The others hold kinds of cert-manager and of the Prometheus operator."""
+APPLICABLE = swept(
+    (way for way in WAYS if way not in ("cert-manager", "everything", "waker")), {"default", "restricted"}
+)
+"""The others hold kinds of cert-manager, of the Prometheus operator, and admission policies."""
 
 
 @pytest.fixture

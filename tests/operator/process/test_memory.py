@@ -12,7 +12,8 @@ from keda_py.cli.operator import leave_out_unused
 leave_out_unused()
 import keda_py.operator.app
 operator = list(sys.modules)
-import scalers.redis
+from scalers.shared.redis import load_library
+load_library()
 redis = list(sys.modules)
 from opentelemetry.sdk.metrics import MeterProvider
 from keda_py.operator.process.memory import allocate_sparingly, collect_seldom

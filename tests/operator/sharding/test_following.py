@@ -24,6 +24,7 @@ class Watched:
         self.shared = self.environments = self.caches = self.events = self.status = self
         self.cluster = self.owners = SimpleNamespace(hpas=None)
         self.acts = lambda: leads
+        self.waking = self.requests = None
         self.clock = FakeClock(A_SATURDAY)
 
     async def wait_members(self) -> None:
