@@ -234,9 +234,9 @@ class Evening:
         await self.replicas.create(override(f"asleep-{number}", state="Asleep", target=target))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(during())
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(240):
                 await slept.wait()
-        await eventually(lambda: self.replicas.replicas("web") > 0 and not our_slices(self.replicas), 60)
+        await eventually(lambda: self.replicas.replicas("web") > 0 and not our_slices(self.replicas), 240)
 
     def to_wakers(self) -> int:
         """Connections that went to wakers so far."""

@@ -9,7 +9,7 @@ from tests.operator.waking.cycles import Evening, Load, open_evening
 from tests.sweeps import size
 from tests.waiting import eventually
 
-CYCLES = size(200, 3)
+CYCLES = size(5, 3)
 
 
 async def nothing() -> None:
