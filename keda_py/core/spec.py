@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
-from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, ScalingModifiers
+from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTargetRef, ScaleTrigger, ScalingModifiers
 from keda_py.core.metric_specs import CPU, MEMORY
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
@@ -117,7 +117,6 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
     advanced = spec.advanced
     hpa = advanced.horizontal_pod_autoscaler_config if advanced else None
     modifiers = advanced.scaling_modifiers if advanced else None
-    target = spec.scale_target_ref
     pause, own = read_pause(meta.annotations), NO_SCALING
     if any(name.startswith(GROUP) for name in meta.annotations):  # on few of many objects
         pause = read_bounded_pause(meta.annotations)
@@ -130,12 +129,7 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
         created=_parse_time(meta.creation_timestamp),
         labels=meta.labels,
         annotations=meta.annotations,
-        target=TargetSpec(
-            name=target.name,
-            api_version=target.api_version or "apps/v1",
-            kind=target.kind or "Deployment",
-            container=target.env_source_container_name,
-        ),
+        target=_target_of(spec.scale_target_ref),
         triggers=tuple(spec.triggers),
         polling_interval=timedelta(seconds=_or(spec.polling_interval, 30)),
         initial_cooldown=timedelta(seconds=_or(spec.initial_cooldown_period, 0)),
@@ -154,6 +148,15 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
         needs_all=own.needs_all,
         after_scale_in=own.after_scale_in,
         most_per_trigger=own.most_per_trigger,
+    )
+
+
+def _target_of(target: ScaleTargetRef) -> TargetSpec:
+    return TargetSpec(
+        name=target.name,
+        api_version=target.api_version or "apps/v1",
+        kind=target.kind or "Deployment",
+        container=target.env_source_container_name,
     )
 
 

@@ -69,7 +69,7 @@ class Member:
 
     @property
     def count_field(self) -> CountField:
-        """Return the field as GitOps tools are told of it."""
+        """Return the field that holds the count, as rules of Argo CD and Flux name it."""
         by_hpa = bool(self.scaled_object) and self.kind != CRON_JOBS.kind
         return CountField(
             group=self.group,

@@ -266,7 +266,7 @@ class Connection(asyncio.BufferedProtocol):
             self.transport.close()
 
     def abort(self) -> None:
-        """End it at once."""
+        """Drop the connection with what has not been written yet."""
         if self.transport is not None:
             self.transport.abort()
 

@@ -176,7 +176,7 @@ class WakeStatus(Wire):
 
 
 class IdleSignal(Wire):
-    """Signal of use."""
+    """What one source of signals says: that the Environment is in use, idle, or that it is not known."""
 
     name: str = ""
     """Triggers, Overrides, Rollouts or Requests."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.apis.environments.environment import Environment, MemberKind, Wave
+from keda_py.apis.environments.environment import EnvironmentSpec as WrittenSpec
 from keda_py.core.values.durations import parse_duration
 from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.pause import parse_bool_annotation
@@ -109,16 +110,10 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         selector = build_selector(spec.selector, "spec.selector")
     with mistakes.noted():
         exclude = build_selector(spec.exclude, "spec.exclude")
-    with mistakes.noted():
-        max_lead = parse_duration(spec.max_lead, DEFAULT_LEAD, field="spec.maxLead")
-    with mistakes.noted():
-        grace = parse_duration(spec.grace, DEFAULT_GRACE, field="spec.grace")
+    max_lead, grace, idle_after = _build_durations(spec, mistakes)
     wake = None
     with mistakes.noted():
         wake = None if spec.wake_on_request is None else build_wake_spec(spec.wake_on_request)
-    idle_after = timedelta(0)
-    with mistakes.noted():
-        idle_after = _read_idle_after(spec.idle_after)
     mistakes.refuse()
     return EnvironmentSpec(
         namespace=meta.namespace,
@@ -139,6 +134,18 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         idle_after=idle_after or None,
         argocd=spec.gitops is not None and spec.gitops.argocd == "IgnoreReplicas",
     )
+
+
+def _build_durations(spec: WrittenSpec, mistakes: Mistakes) -> tuple[timedelta, timedelta, timedelta]:
+    """(maxLead, grace, idleAfter); the defaults for those that are noted as mistakes."""
+    max_lead, grace, idle_after = DEFAULT_LEAD, DEFAULT_GRACE, timedelta(0)
+    with mistakes.noted():
+        max_lead = parse_duration(spec.max_lead, DEFAULT_LEAD, field="spec.maxLead")
+    with mistakes.noted():
+        grace = parse_duration(spec.grace, DEFAULT_GRACE, field="spec.grace")
+    with mistakes.noted():
+        idle_after = _read_idle_after(spec.idle_after)
+    return max_lead, grace, idle_after
 
 
 def _read_idle_after(text: str) -> timedelta:

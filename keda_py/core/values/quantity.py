@@ -150,7 +150,7 @@ def target_milli(target: int | float) -> int:
 
 
 def print_target(target: int | float) -> str:
-    """Print a target as the HPA's manifest has it."""
+    """Write a target for an HPA: 2.01 is `2010m`."""
     return print_milli(target_milli(target))
 
 

@@ -63,8 +63,7 @@ from keda_py.operator.environments.waking.settling import EnvironmentWaking
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
-"""The longest waits between two looks: without any known change, and while files with holidays have to be read again.
-"""
+"""The longest waits between two looks: without a known change, and while files with holidays are to be read again."""
 LONGEST_NOTE = 1000
 """Characters of an Event's note; an API server takes 1 024."""
 RETRY_SECONDS = 1.0
@@ -87,8 +86,7 @@ class Environments(Kind[EnvironmentMemory]):
         self.live = parts.caches.environments
         self._hpas = NativeHpas(parts.cluster.hpas)
         self._members = Members(parts.caches, parts.cluster, parts.owners, self._hpas, parts.shared.clock)
-        self._turns = TenantPlaces()
-        self._began = parts.shared.clock.now()
+        self._turns, self._began = TenantPlaces(), parts.shared.clock.now()
         self._waking = EnvironmentWaking(parts.waking, parts.requests)
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
@@ -166,6 +164,14 @@ class Environments(Kind[EnvironmentMemory]):
             self._shared.events.record(live, "Warning", "EnvironmentHeldUp", text)
         state.held_up = text
 
+    def _plan(self, state: EnvironmentMemory, decision: EnvironmentDecision, *, awaited: bool, unseen: bool) -> None:
+        """Plan the next look by what the decision waits for; no watch reports changes of what is `unseen`."""
+        wait = READ_SOON_SECONDS if awaited or is_moving(decision.state) else READ_AGAIN_SECONDS
+        pending = decision.goal.reason is GoalReason.WAKERS_PENDING
+        longest = RETRY_SECONDS if pending else wait if unseen else LONGEST_WAIT_SECONDS
+        times = (decision.look_again_at, self._members.next_resume(state.key.namespace))
+        state.due.look_by(self._shared.clock.monotonic() + min(longest, *map(self._seconds_to, times)))
+
     async def _decide(
         self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
     ) -> EnvironmentDecision:
@@ -196,12 +202,7 @@ class Environments(Kind[EnvironmentMemory]):
                 decision = self._waking.settle(spec, seen, decision, state, ask)
             state.pause = self._members.pause_in(spec.namespace, clock.monotonic() - began)
         awaited = any(one.heir for one, _ in found)
-        wait = READ_SOON_SECONDS if awaited or is_moving(decision.state) else READ_AGAIN_SECONDS
-        pending = decision.goal.reason is GoalReason.WAKERS_PENDING
-        wait = RETRY_SECONDS if pending else wait
-        unseen = others.unwatched or stored.unreadable or awaited  # no watch reports changes of these
-        again = min(self._seconds_to(decision.look_again_at), wait if unseen or pending else LONGEST_WAIT_SECONDS)
-        state.due.look_by(clock.monotonic() + min(again, self._seconds_to(self._members.next_resume(spec.namespace))))
+        self._plan(state, decision, awaited=awaited, unseen=bool(others.unwatched or stored.unreadable or awaited))
         if self._parts.acts():
             await state.jobs.judge(spec, calendar, running_jobs(found, decision.state.members), clock.now())
             decision = await self._parts.truces.plan(spec, decision, seen, state.status)
@@ -324,8 +325,7 @@ class Environments(Kind[EnvironmentMemory]):
     def _seconds_to(self, at: datetime | None) -> float:
         if at is None:
             return LONGEST_WAIT_SECONDS
-        seconds = (at - self._shared.clock.now()).total_seconds()
-        return min(max(seconds, 0.0) + LATE_SECONDS, LONGEST_WAIT_SECONDS)
+        return min(max((at - self._shared.clock.now()).total_seconds(), 0.0) + LATE_SECONDS, LONGEST_WAIT_SECONDS)
 
     def forget(self, state: EnvironmentMemory) -> None:
         """Drop all that was cached for the Environment, and its overlays."""

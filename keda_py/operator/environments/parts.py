@@ -100,22 +100,16 @@ def assemble_environments(
     tenures: Tenures,
     answers: AnswerBounds,
 ) -> EnvironmentParts:
-    """Assemble the parts; nothing runs yet. `tenures` are those of the leader, who writes about all of them; `answers`
-    reads iCalendar files.
-    """
+    """Assemble the parts; nothing runs yet. `tenures` are those of the leader, who writes about all objects."""
     clock, cluster = objects.shared.clock, objects.caches
     caches = EnvironmentCaches(objects.shared.client, settings.cluster.watch_namespaces)
-    files = Files(clock, answers)
-    watched = settings.cluster.watch_namespaces
-    on = settings.environments.cluster_environments
-    policies = Policies(objects.shared.client, caches.environments, watched) if on else None
-    calendars = Calendars(clock, caches, objects.reader, files, settings.cluster.object_namespace)
+    policies = _policies(objects, settings, caches)
+    calendars = Calendars(clock, caches, objects.reader, Files(clock, answers), settings.cluster.object_namespace)
     overriding = Overriding(clock, caches, calendars)
     waking = _waking(objects, caches)
-    requests = wakes = None
-    if waking is not None and objects.requests is not None:
-        requests = _requests(objects, waking, caches, overriding, tenures.is_live)
-        wakes = ScaledObjectWakes(shared=objects.shared, triggers=objects.requests, waking=waking)
+    wakes = _scaled_object_wakes(objects, waking)
+    requests = _requests(objects, waking, caches, overriding, tenures.is_live) if waking is not None else None
+    if requests is not None and wakes is not None:
         requests.take_scaled_object = wakes.take
     status = LeadersStatus(objects.shared.client, clock, settings.scaling.decision_history, tenures.is_live)
     shared = replace(objects.shared, status=status)
@@ -143,10 +137,7 @@ def assemble_environments(
         overriding=parts.overriding,
         environments=environments,
         overrides=Controller(shared, overrides, WORKERS, tenures),
-        calendars=tuple(
-            Controller(shared, CalendarObjects(parts, live), WORKERS, tenures)
-            for live in (caches.calendars, caches.cluster_calendars)
-        ),
+        calendars=_calendar_controllers(parts, tenures),
         schedules=Controller(shared, schedules, WORKERS, tenures),
         schedule_kind=schedules,
         override_kind=overrides,
@@ -157,6 +148,27 @@ def assemble_environments(
         dependencies=parts,
         policies=policies,
     )
+
+
+def _policies(objects: ScaledObjectDependencies, settings: Settings, caches: EnvironmentCaches) -> Policies | None:
+    """Make the cache of ClusterEnvironments; None where they are off."""
+    if not settings.environments.cluster_environments:
+        return None
+    return Policies(objects.shared.client, caches.environments, settings.cluster.watch_namespaces)
+
+
+def _calendar_controllers(parts: EnvironmentDependencies, tenures: Tenures) -> tuple[Controller[CalendarMemory], ...]:
+    return tuple(
+        Controller(parts.shared, CalendarObjects(parts, live), WORKERS, tenures)
+        for live in (parts.caches.calendars, parts.caches.cluster_calendars)
+    )
+
+
+def _scaled_object_wakes(objects: ScaledObjectDependencies, waking: Waking | None) -> ScaledObjectWakes | None:
+    """Make what takes requests for ScaledObjects; None without wakers."""
+    if waking is None or objects.requests is None:
+        return None
+    return ScaledObjectWakes(shared=objects.shared, triggers=objects.requests, waking=waking)
 
 
 def _waking(objects: ScaledObjectDependencies, caches: EnvironmentCaches) -> Waking | None:

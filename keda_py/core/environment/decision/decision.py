@@ -71,7 +71,7 @@ def decide(
     goal = question.in_turn(goal, seen.turn, now)
     run = _Run(question, goal, seen, hand_over(state, seen), now)
     members, moved = run.members()
-    following = question.change_after(goal)
+    looks, following = (goal.looks_at, *run.timers(moved.transition)), question.change_after(goal)
     picture = Picture(
         spec=spec,
         goal=goal,
@@ -90,9 +90,7 @@ def decide(
         state=moved,
         status=status_of(picture),
         next_change=following,
-        look_again_at=min(
-            (at for at in (goal.looks_at, *run.timers(moved.transition)) if at and at > now), default=None
-        ),
+        look_again_at=min((at for at in looks if at and at > now), default=None),
         released=spec.deleting and not moved.members and not any(one.mark for one in members),
     )
 
