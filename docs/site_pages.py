@@ -30,12 +30,14 @@ DOCUMENTS = {
     "charts/keda-py/README.md": "reference/chart.md",
     "charts/scaled-app/README.md": "reference/chart-scaled-app.md",
     "examples/README.md": "how-to/examples.md",
-    "scalers/README.md": "reference/triggers.md",
 }
 """Document of the tree -> page of the site."""
 BY_FOLDER = {"docs/design": "design", "examples": "how-to/examples"}
 ALIASES = {"README.md": "index.md", "charts": "reference/chart.md", "examples": "how-to/examples.md"}
+ALIASES |= {"scalers": "reference/triggers.md", "scalers/README.md": "reference/triggers.md"}
 """What documents link to, and its page has another name or is no document."""
+TRIGGERS = "reference/triggers.md"
+_SOURCES = "What the letters of a source mean, and the keys that every trigger may have, stands [above the types](../triggers.md)."
 PICTURES = (".png", ".svg")
 _LINK = re.compile(r"(!?)\[([^\]\n]*(?:\n[^\]\n]*)?)\]\((?![a-z]+:)([^)\s]*)\)")
 
@@ -62,6 +64,8 @@ def on_files(files: Files, config: Any) -> Files:
     files.append(File.generated(config, "timeline.svg", abs_src_path=str(ROOT / "timeline.svg")))
     for place, make in {"kinds": kinds, "commands": commands, "metrics": metrics}.items():
         files.append(File.generated(config, f"reference/{place}.md", content=make()))
+    for place, text in triggers().items():
+        files.append(File.generated(config, place, content=text))
     return files
 
 
@@ -85,6 +89,8 @@ def linked(text: str, name: str, place: str, places: Mapping[str, str]) -> str:
             if path.endswith(PICTURES)
             else places.get(whole) or places.get(f"{whole}/README.md") or ALIASES.get(whole)
         )
+        if page == TRIGGERS and anchor:
+            page, anchor = f"reference/triggers/{anchor}.md", ""
         if page is None:
             return label
         away = posixpath.relpath(page, posixpath.dirname(place) or ".")
@@ -138,6 +144,20 @@ def _sentence(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
+def triggers() -> dict[str, str]:
+    """Return the overview of trigger types and a page for each type, by its place in the site."""
+    from keda_py.sdk.reference import render_overview, render_page
+    from keda_py.sdk.registry import trigger_types
+    from keda_py.sdk.type_pages import page_of
+
+    overview = render_overview("triggers/{}.md").replace("# Scalers", "# Trigger types", 1)
+    found = {TRIGGERS: overview}
+    for name in trigger_types():
+        text = render_page(page_of(name)).replace("## ", "# ", 1)
+        found[f"reference/triggers/{name}.md"] = f"{text}\n{_SOURCES}\n"
+    return found
+
+
 def commands() -> str:
     """Return the help of every command."""
     overview = _help()
@@ -184,7 +204,11 @@ def on_config(config: Any) -> Any:
     ]
     text = yaml.safe_dump(config["nav"])
     config["nav"] = yaml.safe_load(text)
+    types = sorted(place for place in triggers() if place != TRIGGERS)
     for entry in config["nav"]:
+        for section in entry.get("Reference", ()):
+            if section.get("Trigger types"):
+                section["Trigger types"] = [TRIGGERS, *({Path(place).stem: place} for place in types)]
         if "Design" in entry:
             entry["Design"] = sorted(
                 design, key=lambda one: (not one.endswith("design.md") and "README" not in one, one)

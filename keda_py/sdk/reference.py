@@ -44,17 +44,22 @@ _TABLE = ("| type | what it does | tested against | batch | push | extra |", "|-
 
 
 def render_reference() -> str:
-    """The whole document, of every type that is installed here from this distribution or another."""
+    """Return the whole document, of every type that is installed here from this distribution or another."""
     pages = [page_of(name) for name in trigger_types()]
-    table = "\n".join([*_TABLE, *map(_row, pages), ""])
-    return "\n".join([_HEAD, table, *(render_page(page) for page in pages)])
+    return "\n".join([render_overview("#{}"), *(render_page(page) for page in pages)])
 
 
-def _row(page: TypePage) -> str:
+def render_overview(place: str) -> str:
+    """Return what comes before the types; `place` is where a page of the table is, with {} for the type."""
+    return "\n".join([_HEAD, *_TABLE, *(_row(page_of(name), place) for name in trigger_types()), ""])
+
+
+def _row(page: TypePage, place: str) -> str:
     batch = "yes" if page.batches else ""
     push = "yes" if page.pushes else "at zero" if page.at_zero else ""
     extra = f"`{page.extra}`" if page.extra else ""
-    return f"| [`{page.type}`](#{page.type}) | {page.summary} | {page.tested} | {batch} | {push} | {extra} |"
+    link = f"[`{page.type}`]({place.format(page.type)})"
+    return f"| {link} | {page.summary} | {page.tested} | {batch} | {push} | {extra} |"
 
 
 def render_page(page: TypePage) -> str:

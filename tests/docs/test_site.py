@@ -42,11 +42,21 @@ def test_the_reference_knows_every_kind_trigger_type_and_command(site: Path) -> 
     kinds = (site / "reference" / "kinds.html").read_text(encoding="utf-8")
     assert [kind for crd in build_crds() if f'id="{(kind := crd["spec"]["names"]["kind"]).lower()}"' not in kinds] == []
     triggers = (site / "reference" / "triggers.html").read_text(encoding="utf-8")
-    assert [one for one in trigger_types() if f'id="{one}"' not in triggers] == []
+    assert [one for one in trigger_types() if f'href="triggers/{one}.html"' not in triggers] == []
     commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     assert "keda-py-operator" in commands
     assert "--kubeconfig" in commands
     assert "keda_scaler_active" in (site / "reference" / "metrics.html").read_text(encoding="utf-8")
+
+
+def test_each_trigger_type_has_a_page_with_its_keys_and_an_example(site: Path) -> None:
+    for one in trigger_types():
+        page = (site / "reference" / "triggers" / f"{one}.html").read_text(encoding="utf-8")
+        assert f"<title>{one} - keda-py</title>" in page
+        assert "<table>" in page, one
+    kafka = (site / "reference" / "triggers" / "kafka.html").read_text(encoding="utf-8")
+    assert "<code>lagThreshold</code>" in kafka
+    assert "bootstrapServers" in kafka.partition("highlight")[2]
 
 
 def test_a_search_finds_what_the_pages_say(site: Path) -> None:
