@@ -37,7 +37,9 @@ def with_values(readme: str, values: str) -> str:
     rows = [
         f"| `{name}` | {f'`{default}`' if default else ''} | {meaning} |" for name, default, meaning in table(values)
     ]
-    return "\n".join([before, "", HEAD, "", _INTRODUCTION, "", "| value | default | meaning |", "|---|---|---|", *rows, ""])
+    return "\n".join(
+        [before, "", HEAD, "", _INTRODUCTION, "", "| value | default | meaning |", "|---|---|---|", *rows, ""]
+    )
 
 
 def table(values: str) -> list[tuple[str, str, str]]:

@@ -1,4 +1,6 @@
-"""The playground's Python, in a browser: manifests in, findings and the next week out, by the operator's own code.
+"""The playground's Python, in a browser: manifests in; findings, the next week and a day with a load out.
+
+Every decision is made by the operator's own code.
 
 What a browser has not (sockets, TLS, compiled libraries without a build for it) is replaced by stand-ins before keda-py
 is imported. Nothing here connects to anything.
@@ -11,8 +13,12 @@ import logging
 import re  # noqa: TID251 - in a browser the text is the reader's own, and so is the time that it takes
 import sys
 import types
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from keda_py.simulation.runs.run import Result
 
 ABSENT = frozenset(
     {"OpenSSL", "_multiprocessing", "_ssl", "aiobotocore", "aiodns", "aiohttp", "botocore", "cryptography", "fcntl"}
@@ -153,3 +159,58 @@ async def answer(text: str, days: int = 7) -> str:
     found |= {"svg": svg_of(ahead, period.zone).decode(), "preview": body_of(ahead, period.zone)}
     found["notes"] = [*ahead.problems, *ahead.warnings]
     return json.dumps(found)
+
+
+_DAY_STYLE = (
+    ".asked{fill:#2563eb22;stroke:#2563eb;stroke-width:1.2}.ready{fill:none;stroke:#16a34a;stroke-width:1}"
+    ".grid{stroke:#8888;stroke-width:.5}text{fill:#1b1f24;font:11px system-ui,sans-serif}"
+)
+_PODS = ("cpu", "memory")
+
+
+async def days(text: str, profile: str) -> str:
+    """Return a Monday of each ScaledObject with the load of a profile, as JSON; none of manifests with an error."""
+    from keda_py.validation.report import validate_texts
+
+    report = await validate_texts({"manifest": text})
+    refused = any(one.severity == "error" for one in report.problems)
+    objects = [body for body in report.release.completed if body["kind"] == "ScaledObject" and not refused]
+    return json.dumps([await day_of(body, profile) for body in objects])
+
+
+async def day_of(body: Mapping[str, Any], profile: str) -> dict[str, Any]:
+    """Simulate a Monday, from midnight in the zone of the object's windows, and return its picture and figures."""
+    from zoneinfo import ZoneInfo
+
+    from keda_py.errors import ConfigError
+    from keda_py.replay.engine.setting import Cluster
+    from keda_py.simulation.loads.profiles import Profile
+    from keda_py.simulation.runs.run import Run, simulate_run
+
+    triggers = body["spec"]["triggers"]
+    zones = [one["metadata"]["timezone"] for one in triggers if one["type"] == "cron"]
+    origin = datetime(2026, 11, 2, tzinfo=ZoneInfo(zones[0] if zones else "UTC"))
+    title = body["metadata"]["name"]
+    if any(one["type"] in _PODS for one in triggers):
+        return {"title": title, "problem": "a trigger measures pods; `keda-py simulate` draws its day"}
+    try:
+        result = await simulate_run(
+            Run(
+                title=title,
+                body=body,
+                load=Profile(name=profile, origin=origin, end=86400.0),
+                cluster=Cluster(ready_after=30.0),
+            )
+        )
+    except ConfigError as error:
+        return {"title": title, "problem": str(error)}
+    return _day(result, origin)
+
+
+def _day(result: "Result", origin: datetime) -> dict[str, Any]:
+    from keda_py.simulation.reports.page import draw_result
+    from keda_py.simulation.reports.report import Report
+
+    report = Report(origin=origin, results=(result,))
+    svg = draw_result(report, result, _DAY_STYLE)
+    return {"title": result.title, "svg": svg, "figures": [list(row) for row in report.rows(result.figures)]}

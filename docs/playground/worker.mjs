@@ -6,15 +6,17 @@ async function load() {
   const packages = await (await fetch("./packages.zip")).arrayBuffer();
   python.unpackArchive(packages, "zip", { extractDir: "/packages" });
   python.runPython("import sys; sys.path.insert(0, '/packages'); import browser; browser.prepare()");
-  return python.runPython("browser.answer");
+  return python.runPython("browser");
 }
 
 const loading = load();
-onmessage = async (message) => {
+onmessage = async ({ data: { number, manifest, profile } }) => {
   try {
-    const answer = await loading;
-    postMessage(JSON.parse(await answer(message.data)));
+    const browser = await loading;
+    postMessage({ number, ...JSON.parse(await browser.answer(manifest)) });
+    // The day comes after the week: it takes longer, and the findings should not wait for it.
+    postMessage({ number, days: JSON.parse(await browser.days(manifest, profile)) });
   } catch (error) {
-    postMessage({ failure: String(error) });
+    postMessage({ number, failure: String(error) });
   }
 };

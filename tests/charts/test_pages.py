@@ -2,6 +2,8 @@
 
 import re  # noqa: TID251 - constant patterns over our own pages
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,12 @@ def test_the_values_that_a_page_sets_are_those_of_the_chart(page: str) -> None:
             given = [words[place + 1] for place, word in enumerate(words) if word == "--set"]
             values = helm().parse_set_string(",".join(given)) if given else {}
             assert "kind: Deployment" in text(KEDA_PY, values), words  # an unknown value is refused
+
+
+def test_the_tables_of_values_are_those_of_values_yaml() -> None:
+    made = [sys.executable, str(ROOT / ".ci/chart_readme.py"), "--check", "charts/keda-py", "charts/scaled-app"]
+    done = subprocess.run(made, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_page_names_the_chart_of_the_registry_as_the_workflow_pushes_it() -> None:

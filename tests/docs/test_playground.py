@@ -73,6 +73,36 @@ def test_an_environment_and_its_calendar_show_their_week(browser: Browser) -> No
     browser.until("#objects", "Environment develop: up 55")
 
 
+QUEUE = """
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: worker}
+spec:
+  scaleTargetRef: {name: worker}
+  minReplicaCount: 0
+  triggers:
+    - {type: redis, metadata: {address: "redis:6379", listName: jobs, listLength: "5"}}
+"""
+
+
+def test_a_day_with_the_chosen_load_is_drawn_with_its_figures(browser: Browser) -> None:
+    browser.driver.execute_script(EDIT, QUEUE)
+    browser.until("#days", "most replicas: 12")
+    assert "replica-hours" in browser.text("#days")
+    office = browser.text("#days")
+    choose = "const field = document.getElementById('profile'); field.value = 'steady'; field.dispatchEvent(new Event('change'))"
+    browser.driver.execute_script(choose)
+    browser.until("#days", "at zero: 0 s")
+    assert browser.text("#days") != office
+    drawn = "const done = arguments[0]; document.querySelector('#days img').decode().then(() => done(''), (e) => done(String(e)))"
+    assert browser.driver.execute_async_script(drawn) == ""
+
+
+def test_a_day_that_depends_on_pods_is_not_invented(browser: Browser) -> None:
+    browser.driver.execute_script(EDIT, QUEUE + '    - {type: cpu, metricType: Utilization, metadata: {value: "60"}}\n')
+    browser.until("#days", "keda-py simulate")
+
+
 def test_the_page_may_connect_to_no_other_host(browser: Browser) -> None:
     ask = "const done = arguments[0]; fetch('http://127.0.0.2:9/').then(() => done('sent'), (e) => done(String(e)))"
     refused = browser.driver.execute_async_script(ask)

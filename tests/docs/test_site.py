@@ -1,6 +1,7 @@
 """The documentation site: it builds without a warning, asks no other host for anything, and knows every kind and command."""
 
 import importlib.util
+import os
 import re  # noqa: TID251 - constant patterns over our own files
 import subprocess
 import sys
@@ -21,9 +22,17 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
+    playground = tmp_path_factory.mktemp("playground")
+    (playground / "index.html").write_text("<title>playground</title>")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(ROOT / "docs" / "mkdocs.yml")]
     built = subprocess.run(
-        [*command, "-d", str(folder)], capture_output=True, text=True, check=False, timeout=300, cwd=ROOT
+        [*command, "-d", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        cwd=ROOT,
+        env={**os.environ, "PLAYGROUND": str(playground)},
     )
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
@@ -57,6 +66,11 @@ def test_each_trigger_type_has_a_page_with_its_keys_and_an_example(site: Path) -
     kafka = (site / "reference" / "triggers" / "kafka.html").read_text(encoding="utf-8")
     assert "<code>lagThreshold</code>" in kafka
     assert "bootstrapServers" in kafka.partition("highlight")[2]
+
+
+def test_the_playground_is_part_of_a_site_that_is_built_with_it(site: Path) -> None:
+    assert (site / "playground" / "index.html").is_file()
+    assert 'href="playground/index.html"' in (site / "playground.html").read_text(encoding="utf-8")
 
 
 def test_a_search_finds_what_the_pages_say(site: Path) -> None:

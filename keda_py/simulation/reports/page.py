@@ -45,16 +45,23 @@ def _table(report: Report) -> str:
 
 
 def _section(report: Report, result: Result) -> str:
+    return f"<h2>{escape(name_of(result))}</h2>" + draw_result(report, result)
+
+
+def draw_result(report: Report, result: Result, style: str = "") -> str:
+    """Draw the counts over time as an SVG; `style` is CSS for one that stands alone, outside of the page."""
     figures = result.figures
     top = max([figures.peak, 1, *(change.ready for change in figures.changes)])
     body = [
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="replicas over time">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        'aria-label="replicas over time">',
+        *([f"<style>{style}</style>"] if style else []),
         *_axes(report, figures, top),
         f'<path class="asked" d="{_steps(figures, top, asked=True)}"/>',
         f'<path class="ready" d="{_steps(figures, top, asked=False)}"/>',
         "</svg>",
     ]
-    return f"<h2>{escape(name_of(result))}</h2>" + "".join(body)
+    return "".join(body)
 
 
 def _axes(report: Report, figures: Figures, top: int) -> list[str]:

@@ -81,12 +81,17 @@ def needs_of(body: Mapping[str, Any], load: Load) -> tuple[Need, ...]:
 
 
 def carry_out(run: Run) -> Result:
+    """Simulate outside of an event loop. Raises ConfigError that names the object."""
+    return asyncio.run(simulate_run(run))
+
+
+async def simulate_run(run: Run) -> Result:
     """Bind the load to the triggers, and simulate. Raises ConfigError that names the object."""
     try:
         clock = SimulatedClock(run.load.origin)
         created = {"creationTimestamp": run.load.origin.isoformat()}
         body = {**run.body, "metadata": {**run.body["metadata"], **created}}
-        built = asyncio.run(_build(body, clock))
+        built = await _build(body, clock)
         mistakes = Mistakes()
         with mistakes.noted():
             sources = dict(run.load.bind(_needs(built, clock)))
