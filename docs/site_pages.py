@@ -37,7 +37,7 @@ ALIASES = {"README.md": "index.md", "charts": "reference/chart.md", "examples": 
 ALIASES |= {"scalers": "reference/triggers.md", "scalers/README.md": "reference/triggers.md"}
 """What documents link to, and its page has another name or is no document."""
 TRIGGERS = "reference/triggers.md"
-_SOURCES = "[The list of types](../triggers.md) says what the letters of a source mean, and which keys every trigger may have."
+_SOURCES = "[The list of types](../triggers.md) says what the letters of a source mean and which keys each trigger has."
 PICTURES = (".png", ".svg")
 _LINK = re.compile(r"(!?)\[([^\]\n]*(?:\n[^\]\n]*)?)\]\((?![a-z]+:)([^)\s]*)\)")
 
