@@ -29,6 +29,7 @@ DOCUMENTS = {
     "SECURITY.md": "how-to/security.md",
     "charts/keda-py/README.md": "reference/chart.md",
     "charts/scaled-app/README.md": "reference/chart-scaled-app.md",
+    "docs/headlamp/README.md": "how-to/headlamp.md",
     "examples/README.md": "how-to/examples.md",
 }
 """Document of the tree -> page of the site."""

@@ -10,6 +10,7 @@ from keda_py.terminal.foreign import printable
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 960, 180, 40, 22
 _MOST_POINTS = 4000
 _TICKS = 6
+_ALONE = ' xmlns="http://www.w3.org/2000/svg"'
 _HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -53,8 +54,7 @@ def draw_result(report: Report, result: Result, style: str = "") -> str:
     figures = result.figures
     top = max([figures.peak, 1, *(change.ready for change in figures.changes)])
     body = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        'aria-label="replicas over time">',
+        f'<svg{_ALONE if style else ""} viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="replicas over time">',
         *([f"<style>{style}</style>"] if style else []),
         *_axes(report, figures, top),
         f'<path class="asked" d="{_steps(figures, top, asked=True)}"/>',
