@@ -1,11 +1,17 @@
 """Debian's chromium, for tests of pages."""
 
+import functools
+import http.server
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.servers import LOOPBACK
 
 PAGE_SECONDS = 60
 
@@ -70,3 +76,22 @@ def open_browser(folder: Path) -> Iterator[Browser]:
         yield browser
     finally:
         browser.driver.quit()
+
+
+class _QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The files of a folder on the loopback, by the address of their index."""
+    handler = functools.partial(_QuietHandler, directory=folder)
+    with http.server.ThreadingHTTPServer((LOOPBACK, 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://{LOOPBACK}:{server.server_port}/index.html"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -4,23 +4,18 @@
 both.
 """
 
-import functools
-import http.server
 import json
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from keda_py.apis.kinds.table import KINDS
-from tests.browser import Browser, open_browser
+from tests.browser import Browser, open_browser, served
 from tests.documents import read_all
 from tests.places import ROOT
-from tests.servers import LOOPBACK
 
 FOLDER = os.environ.get("PLAYGROUND", "")
 pytestmark = pytest.mark.skipif(
@@ -30,26 +25,13 @@ EXAMPLES = sorted((ROOT / "examples").glob("*/*.yaml"))
 EDIT = "const field = document.getElementById('manifest'); field.value = arguments[0]; field.dispatchEvent(new Event('input'))"
 
 
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A browser on the playground, which has answered once."""
-    handler = functools.partial(QuietHandler, directory=FOLDER)
-    with http.server.ThreadingHTTPServer((LOOPBACK, 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            with open_browser(tmp_path_factory.mktemp("chromium")) as found:
-                found.driver.get(f"http://{LOOPBACK}:{server.server_port}/index.html")
-                found.until("#state", "1 objects read, 0 findings.")
-                yield found
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(Path(FOLDER)) as address, open_browser(tmp_path_factory.mktemp("chromium")) as found:
+        found.driver.get(address)
+        found.until("#state", "1 objects read, 0 findings.")
+        yield found
 
 
 def test_the_first_page_shows_the_week_of_its_example(browser: Browser) -> None:

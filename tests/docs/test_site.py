@@ -11,6 +11,7 @@ import pytest
 
 from keda_py.apis.kinds.crds import build_crds
 from keda_py.sdk.registry import trigger_types
+from tests.browser import open_browser, served
 from tests.places import ROOT
 
 pytestmark = pytest.mark.skipif(
@@ -73,7 +74,13 @@ def test_the_playground_is_part_of_a_site_that_is_built_with_it(site: Path) -> N
     assert 'href="playground/index.html"' in (site / "playground.html").read_text(encoding="utf-8")
 
 
-def test_a_search_finds_what_the_pages_say(site: Path) -> None:
-    index = (site / "search" / "search_index.json").read_text(encoding="utf-8")
-    assert "cooldownPeriod" in index
-    assert "kube-green" in index
+def test_a_search_in_a_browser_without_a_network_finds_what_the_pages_say(site: Path, tmp_path: Path) -> None:
+    with served(site) as address, open_browser(tmp_path) as browser:
+        browser.driver.execute_cdp_cmd("Network.enable", {})
+        browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["https://*"]})
+        browser.driver.get(address)
+        browser.driver.execute_script("document.querySelector('label[for=__search]').click()")
+        browser.until("label[for=__search]", "")
+        browser.driver.find_element("css selector", "input.md-search__input").send_keys("kube-green")
+        browser.until(".md-search-result__meta", "matching document")
+        browser.until(".md-search-result__list", "kube-green")

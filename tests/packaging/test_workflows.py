@@ -12,7 +12,7 @@ from tests.documents import read_file
 from tests.places import ROOT
 
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-PUBLISHING = ("image", "charts", "signatures", "pypi")
+PUBLISHING = ("image", "charts", "signatures", "site", "pypi")
 SIGNS = {"id-token": "write"}
 
 
@@ -61,7 +61,13 @@ def test_only_a_tag_publishes_after_tests_and_the_index_comes_last() -> None:
     found = jobs("release")
     assert {name for name, job in found.items() if "if" in job or "permissions" in job} == set(PUBLISHING)
     assert {found[name]["if"] for name in PUBLISHING} == {"github.ref_type == 'tag'"}
-    assert [found[name]["needs"] for name in PUBLISHING] == [["test", "package"], ["image"], ["charts"], ["signatures"]]
+    assert [found[name]["needs"] for name in PUBLISHING] == [
+        ["test", "package"],
+        ["image"],
+        ["charts"],
+        ["signatures"],
+        ["site"],
+    ]
     assert found["pypi"]["permissions"] == SIGNS
     assert found["pypi"]["environment"] == "pypi"
 
@@ -155,5 +161,6 @@ def test_what_the_workflow_installs_is_locked_by_hash() -> None:
         script for name in ("release", "image", "rebuild") for script in scripts(name) if "pip install" in script
     ]
     assert installs
-    assert all("--require-hashes -r .ci/locks/" in script for script in installs)
+    ours = "--no-deps --no-build-isolation -e ."
+    assert all("--require-hashes -r .ci/locks/" in script or script.endswith(ours) for script in installs)
     assert ".ci/run" in scripts("release")
