@@ -20,7 +20,7 @@ from tests.bench.lab.figures import machine
 from tests.bench.lab.options import Bench, Options, Say
 
 USUAL = ("decide", "reads", "start", "push", "serve", "burst", "neighbours", "environment", "reviews", "waker", "scale")
-LONG = ("advise", "policy", "shards", "quarantine", "growth", "soak")
+LONG = ("advise", "policy", "shards", "takeover", "quarantine", "growth", "soak")
 BENCHES = (*USUAL, *LONG)
 SHORT = Options(objects=100, steady=20.0, wakes=4, load=4.0, namespaces=50)
 """For `--short`."""
@@ -90,6 +90,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--kubeconfig", type=Path, help="a cluster with our CRDs and no operator [the embedded one]")
     parser.add_argument("--members", type=int, help="Deployments of the Environment of `environment` [200]")
     parser.add_argument("--namespaces", type=int, help="namespaces of the ClusterEnvironment of `policy` [500]")
+    parser.add_argument("--replicas", type=int, help="active operators of `shards` [3]")
     parser.add_argument("--running", action="store_true", default=None, help="`environment`: the operator runs there")
     parser.add_argument("--imitate-kubelet", action="store_true", default=None, help="`environment`: no node runs pods")
     parser.add_argument("--profile", type=Path, metavar="FOLDER", help="write flame graphs of the operator (py-spy)")

@@ -97,7 +97,7 @@ async def _site(options: Options) -> AsyncIterator[Site]:
         operator = None
         if not (options.kubeconfig and options.running):
             operator = await start_operator(
-                stack, folder, kubeconfig, free_port(), free_port(), (f"--webhook-port={free_port()}",)
+                stack, folder, kubeconfig, (free_port(), free_port()), (f"--webhook-port={free_port()}",)
             )
         client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
         yield Site(client=client, operator=operator)

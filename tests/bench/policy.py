@@ -38,7 +38,7 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
         say(f"{options.namespaces} namespaces")
         await each(options.namespaces, lambda index: _populate(client, f"n{index}"))
         flags = ("--cluster-environments=true", f"--webhook-port={free_port()}", "--activations-per-second=0")
-        operator = await start_operator(stack, folder, kubeconfig, free_port(), free_port(), flags)
+        operator = await start_operator(stack, folder, kubeconfig, (free_port(), free_port()), flags)
         yield {"namespaces": options.namespaces, "members": MEMBERS, **await _measure(client, operator, options, say)}
 
 

@@ -1,6 +1,6 @@
-"""Shards: three active operators; each one's share, start and idle cost, what a hop costs, and one killed by kill -9.
+"""Shards: several active operators; each one's share, start and idle cost, what a hop costs, and one killed by kill -9.
 
-The objects are those of `scale`. An answer by a hop is one that the asked replica has from the owner over mutual TLS.
+`--replicas` says how many. The objects are those of `scale`. An answer by a hop is one that the asked replica has from the owner over mutual TLS.
 """
 
 import asyncio
@@ -25,8 +25,6 @@ from tests.bench.lab.processes import LOOPBACK, free_port, until
 from tests.bench.lab.stand import NAMESPACE, Stand, build_stand_on, start_cluster, start_operator
 from tests.bench.serve import QUESTION, direct
 
-COUNT = 3
-FLAGS = ("--leader-elect=true", f"--shards={COUNT}", "--enable-cert-rotation=true")
 SETTLE_SECONDS = 10
 CLIENTS = (1, 16)
 OBJECTS = 'keda_py_shards_objects{type="scaledobject"}'
@@ -36,7 +34,7 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """A row for each phase."""
     size: Row = {"objects": options.objects, "interval_s": options.interval}
     async with AsyncExitStack() as stack:
-        say("three operators")
+        say(f"{options.replicas} operators")
         crew = await _build_crew(stack, options)
         yield {"phase": "start", **size, **await _measure_start(crew, options, say)}
         yield {"phase": "idle", **size, **await _measure_idle(crew, options, say)}
@@ -48,16 +46,17 @@ async def _build_crew(stack: AsyncExitStack, options: Options) -> Sequence[Stand
     """One stand, as each of the operators sees it; they have agreed."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
     kubeconfig = await start_cluster(stack, folder)
-    first = await build_stand_on(stack, folder, options, kubeconfig, kubeconfig, FLAGS)
+    flags = ("--leader-elect=true", f"--shards={options.replicas}", "--enable-cert-rotation=true")
+    first = await build_stand_on(stack, folder, options, kubeconfig, kubeconfig, flags)
 
     async def another() -> Stand:
         port, metrics_port = free_port(), free_port()
         pid = await start_operator(
-            stack, folder, kubeconfig, port, metrics_port, (f"--webhook-port={free_port()}", *FLAGS)
+            stack, folder, kubeconfig, (port, metrics_port), (f"--webhook-port={free_port()}", *flags)
         )
         return replace(first, operator=pid, secure_port=port, metrics_port=metrics_port)
 
-    crew = (first, *await asyncio.gather(*(another() for _ in range(COUNT - 1))))
+    crew = (first, *await asyncio.gather(*(another() for _ in range(options.replicas - 1))))
     await until(lambda: _agreed(crew), "an agreement")
     return crew
 
@@ -116,7 +115,7 @@ async def _measure_idle(crew: Sequence[Stand], options: Options, say: Say) -> Ro
 async def _measure_hop(crew: Sequence[Stand], options: Options, say: Say) -> Row:
     """The same replica is asked for what it owns, and for what another one owns."""
     way, slot = await direct(crew[0]), int((await _page(crew[0]))["keda_py_shards_slot"])
-    view = frozenset(range(COUNT))
+    view = frozenset(range(options.replicas))
     asked: dict[str, list[str]] = {"own": [], "hop": []}
     for name, metric in await crew[0].metric_names():
         owner = owner_of(str(ObjectKey(SCALED_OBJECTS.kind, NAMESPACE, name)), view)

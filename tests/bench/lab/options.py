@@ -17,7 +17,8 @@ class Options:
 
     `kubeconfig` None: the embedded cluster. `profile`: a folder for flame graphs of the operator, one a phase.
     `pictures`: the folder of the charts. Of `environment`: how many `members`; an operator that is `running` there is
-    measured, else one of ours; `imitate_kubelet` where no node runs pods. `namespaces` of `policy`.
+    measured, else one of ours; `imitate_kubelet` where no node runs pods. `namespaces` of `policy`. `replicas` of
+    `shards`.
     """
 
     objects: int = 500
@@ -34,6 +35,7 @@ class Options:
     running: bool = False
     imitate_kubelet: bool = False
     namespaces: int = 500
+    replicas: int = 3
 
 
 Bench = Callable[[Options, Say], AsyncGenerator[Row, None]]

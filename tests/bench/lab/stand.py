@@ -19,7 +19,7 @@ from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, NAMESPACES, SCALED_OBJECTS, Obj
 from tests.bench.lab.options import Options
-from tests.bench.lab.processes import LOOPBACK, free_port, keda_py, said, start_process, until
+from tests.bench.lab.processes import LOOPBACK, START_SECONDS, free_port, keda_py, said, start_process, until
 from tests.builders import a_namespace, bare_scaled_object, deployment
 
 NAMESPACE = "bench"
@@ -118,7 +118,7 @@ async def build_stand_on(
     if options.kubeconfig:
         stack.push_async_callback(_forget_namespace, client)
     operator = await start_operator(
-        stack, folder, operators, secure_port, metrics_port, (f"--webhook-port={webhook_port}", *more)
+        stack, folder, operators, (secure_port, metrics_port), (f"--webhook-port={webhook_port}", *more)
     )
     return Stand(
         client=client,
@@ -141,9 +141,18 @@ async def start_cluster(stack: AsyncExitStack, folder: Path) -> Path:
 
 
 async def start_operator(
-    stack: AsyncExitStack, folder: Path, kubeconfig: Path, port: int, metrics_port: int, more: Sequence[str] = ()
+    stack: AsyncExitStack,
+    folder: Path,
+    kubeconfig: Path,
+    ports: tuple[int, int],
+    more: Sequence[str] = (),
+    seconds: float = START_SECONDS,
 ) -> int:
-    """`keda-py operator` on that cluster, with `more` flags, its caches synced; its pid."""
+    """`keda-py operator` on that cluster, with `more` flags, its caches synced; its pid.
+
+    `ports` are the one of its API and the one of its metrics. Raises RuntimeError if it takes longer than `seconds`.
+    """
+    port, metrics_port = ports
     log = folder / f"operator-{port}.log"
     flags = [
         f"--kubeconfig={kubeconfig}",
@@ -156,7 +165,7 @@ async def start_operator(
         *more,
     ]
     pid = await start_process(stack, log, *keda_py("operator", *flags))
-    await until(lambda: said(log, "operator started"), "the operator")
+    await until(lambda: said(log, "operator started"), "the operator", seconds)
     return pid
 
 
