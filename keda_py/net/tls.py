@@ -25,13 +25,17 @@ _MOST_AUTHORITIES, _MOST_IN_CHAIN = 256, 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
-    """PEM texts and switches of one trigger. All empty: the system's authorities, no client certificate."""
+    """PEM texts and switches of one trigger. All empty: the system's authorities, no client certificate.
+
+    `http2`: the server is offered HTTP/2 and nothing else.
+    """
 
     ca: str = field(default="", repr=False)
     cert: str = field(default="", repr=False)
     key: str = field(default="", repr=False)
     key_password: str = field(default="", repr=False)
     unsafe: bool = False
+    http2: bool = False
 
     @property
     def credential(self) -> tuple[str, str, str]:
@@ -73,7 +77,7 @@ class TlsContexts:
     def get(self, settings: TlsSettings, tenant: str) -> ssl.SSLContext:
         """Return the context for these settings. Raises ConfigError for a malformed PEM text."""
         # The client certificate is part of the key: connections are shared by context, and must not be across tenants.
-        key = sharing_key(tenant, ("tls", settings.ca, settings.unsafe), *settings.credential)
+        key = sharing_key(tenant, ("tls", settings.ca, settings.unsafe, settings.http2), *settings.credential)
         context = self._contexts.get(key)
         if context is None:
             context = self._contexts[key] = self._build(settings)
@@ -126,6 +130,8 @@ class TlsContexts:
             _present(context, settings)
         else:
             _WITHOUT_CERTIFICATE.add(context)
+        if settings.http2:
+            context.set_alpn_protocols(["h2"])
         if settings.unsafe:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

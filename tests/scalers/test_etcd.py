@@ -173,6 +173,34 @@ async def test_tls_with_a_client_certificate(bench: Any, tmp_path: Path) -> None
                 await refused.read()
 
 
+async def test_an_etcd_that_starts_again_is_read_again_at_once(bench: Any, tmp_path: Path) -> None:
+    with etcd(tmp_path) as url:
+        await put(url, "load", "7")
+        scaler = await bench.opened("etcd", on(url))
+        assert (await scaler.read()).value == 7
+    with pytest.raises(ScalerError, match="Range: UNAVAILABLE: Connection refused"):
+        await scaler.read()
+    with etcd(tmp_path, port=int(url.rpartition(":")[2])):
+        assert (await scaler.read()).value == 7
+
+
+async def test_a_value_that_is_too_long_is_an_error_of_its_key_alone(bench: Any, url: str) -> None:
+    await put(url, "long", "7" * 70_000)
+    await put(url, "load", "4")
+    long, load = [await bench.opened("etcd", on(url, key)) for key in ("long", "load")]
+    with pytest.raises(ScalerError, match="RESOURCE_EXHAUSTED: the answer is longer than 65536 bytes"):
+        await long.read()
+    assert (await load.read()).value == 4
+
+
+async def test_many_keys_are_read_at_once(bench: Any, url: str) -> None:
+    for number in range(150):
+        await put(url, f"key-{number}", str(number))
+    scalers = [await bench.opened("etcd", on(url, f"key-{number}")) for number in range(150)]
+    readings = await asyncio.gather(*(scaler.read() for scaler in scalers))
+    assert [one.value for one in readings] == list(range(150))
+
+
 async def test_the_contract_is_kept(bench: Any, url: str) -> None:
     await put(url, "load", "1")
     context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)

@@ -6,11 +6,12 @@ import sys
 OPTIONAL = (
     "aiokafka",
     "aiomysql",
-    "aiormq",
     "asyncpg",
     "azure",
     "google.protobuf",
     "grpc",
+    "hpack",
+    "pamqp",
     "pymongo",
     "pytds",
     "redis",

@@ -41,7 +41,7 @@ def read_float(text: str) -> float:
 
 def parse_float(text: str) -> float:
     """A finite number as a source may write it, "+7", ".5" and "5." too."""
-    if not _DECIMAL.fullmatch(text):
+    if not _are_digits(text) and not _DECIMAL.fullmatch(text):
         raise ValueError("is not a number: write digits with a decimal point, such as 5 or 0.25")
     value = float(text)
     if abs(value) == float("inf"):

@@ -15,7 +15,8 @@ from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing
 from keda_py.sdk.messages import parse
 from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.grpc import etcd_api as api
-from scalers.shared.grpc.connection import GrpcConnection, GrpcError, GrpcServer, Metadata, host_and_port
+from scalers.shared.grpc.connection import GrpcError, GrpcServer, Metadata, host_and_port
+from scalers.shared.grpc.polled import PolledConnection
 
 # Streams of changes for one user at a time; the other keys are polled alone.
 _MOST_STREAMS = 20
@@ -63,7 +64,7 @@ class Etcd:
 
     def __init__(self, user: EtcdUser, context: ScalerContext) -> None:
         self._user, self._context = user, context
-        self.servers: list[GrpcConnection] = []
+        self.servers: list[PolledConnection] = []
         """Servers in the order in which they are asked; connected by the first question."""
         self._token: str | None = None
         self._streams = asyncio.Semaphore(_MOST_STREAMS)
@@ -111,14 +112,14 @@ class Etcd:
             return answer
         raise failure
 
-    def _connections(self) -> list[GrpcConnection]:
+    def _connections(self) -> list[PolledConnection]:
         if not self.servers:
             servers = self._user.servers()
             seconds = self._user.timeout / max(1, len(servers))
-            self.servers = [GrpcConnection(server, self._context, timeout=seconds) for server in servers]
+            self.servers = [PolledConnection(server, self._context, timeout=seconds) for server in servers]
         return self.servers
 
-    async def _ask_as_user(self, server: GrpcConnection, path: str, question: bytes) -> bytes:
+    async def _ask_as_user(self, server: PolledConnection, path: str, question: bytes) -> bytes:
         if not self._user.username.get_secret_value():
             return await server.ask(path, question)
         if self._token is None:
@@ -131,7 +132,7 @@ class Etcd:
         await self._log_in(server)
         return await server.ask(path, question, self._proof())
 
-    async def _log_in(self, server: GrpcConnection) -> None:
+    async def _log_in(self, server: PolledConnection) -> None:
         """Log in; as in KEDA's client, a user is accepted where the server's authentication is off."""
         self._token = None
         name, password = self._user.username.get_secret_value(), self._user.password.get_secret_value()

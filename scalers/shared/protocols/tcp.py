@@ -45,28 +45,38 @@ def in_words(error: OSError) -> OSError:
 async def open_stream(
     host: str, port: int, longest: int, tls: ssl.SSLContext | None = None
 ) -> tuple[BoundedReader, asyncio.StreamWriter]:
-    """A connection to the first number of the name that takes one; asyncio's own look-up would wait for a thread.
+    """A connection that is read as a stream. To be given a time-out by who asks. Raises OSError."""
+    loop, reader = asyncio.get_running_loop(), BoundedReader(longest)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    transport = await open_connection(host, port, protocol, tls)
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
-    To be given a time-out by who asks. Raises OSError.
+
+async def open_connection(
+    host: str, port: int, protocol: asyncio.BaseProtocol, tls: ssl.SSLContext | None = None, server_name: str = ""
+) -> asyncio.Transport:
+    """Connect to the first number of the name that takes it; asyncio's own look-up would wait for a thread.
+
+    `server_name`: the name in the server's certificate, "" for `host`. To be given a time-out by who asks. Raises
+    OSError.
     """
+    name = (server_name or host) if tls else None
     *others, last = await addresses(host, port)
     for number in others:
         try:
-            return await _open(number, port, longest, tls, host)
+            return await _open(number, port, protocol, tls, name)
         except OSError:
             continue
-    return await _open(last, port, longest, tls, host)
+    return await _open(last, port, protocol, tls, name)
 
 
 async def _open(
-    number: str, port: int, longest: int, tls: ssl.SSLContext | None, name: str
-) -> tuple[BoundedReader, asyncio.StreamWriter]:
-    loop, reader = asyncio.get_running_loop(), BoundedReader(longest)
-    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    number: str, port: int, protocol: asyncio.BaseProtocol, tls: ssl.SSLContext | None, name: str | None
+) -> asyncio.Transport:
+    loop = asyncio.get_running_loop()
     try:
-        transport, _ = await loop.create_connection(
-            lambda: protocol, number, port, ssl=tls, server_hostname=name if tls else None
-        )
+        # A protocol hears of a connection only once it is open, TLS included: one serves for all tries.
+        transport, _ = await loop.create_connection(lambda: protocol, number, port, ssl=tls, server_hostname=name)
     except OSError as error:
         raise in_words(error) from None
-    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+    return transport

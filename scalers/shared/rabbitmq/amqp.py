@@ -1,32 +1,29 @@
 """Lengths of queues by AMQP 0-9-1: a passive declaration tells how many messages are ready.
 
-One connection with one channel for all triggers of a namespace on one vhost as one user; each is opened again when it
-was lost. The library aiormq is the extra `rabbitmq`, imported when the first connection is opened.
+One connection with one channel (`amqp_link.py`) for all triggers of a namespace on one vhost as one user; each is
+opened again when it was lost. The library pamqp is the extra `rabbitmq`, imported when the first connection is opened.
 """
 
 import asyncio
-import logging
 import ssl
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, lru_cache
+from typing import Any
 
 from pydantic import SecretStr
-from yarl import URL
 
 from keda_py.sdk.advanced import ScalerContext, SharingKey, TlsSettings, sharing_key
 from keda_py.sdk.scaler import ScalerError
 from scalers.shared.extras import needs_extra
-from scalers.shared.protocols.tcp import open_stream, reason_of
+from scalers.shared.protocols.tcp import open_connection, reason_of
 from scalers.shared.rabbitmq.address import RabbitAddress
+from scalers.shared.rabbitmq.amqp_link import AmqpLink, AmqpLogin, AmqpRefusal
 
-if TYPE_CHECKING:
-    from aiormq import Connection
-
-_LONGEST_FRAME = 16 * 1024
-"""Bytes; frames that we ask for hold a number or a line of text, and the first one what the server can do."""
+_MOST_DECLARATIONS = 1024
+_GUEST = "guest"
+"""User and password of an address without one, as in KEDA's client."""
 _LONGEST_TEXT = 200
 _LONGEST_NAME = 255
 _PORTS = {"amqp": 5672, "amqps": 5671}
@@ -53,21 +50,12 @@ class AmqpServer:
         what = ("amqp", *place, self.tls.ca, self.tls.unsafe)
         return sharing_key(tenant, what, self.username, self.password, *self.tls.credential)
 
-    def url(self) -> SecretStr:
-        external = {"auth": "external"} if self.tls.cert and not self.username.get_secret_value() else {}
-        return SecretStr(
-            str(
-                URL.build(
-                    scheme=self.address.scheme,
-                    host=self.address.host,
-                    port=self.port,
-                    user=self.username.get_secret_value() or None,
-                    password=self.password.get_secret_value() or None,
-                    path=f"/{self.address.vhost}",
-                    query=external,
-                )
-            )
-        )
+    def login(self, name: str) -> AmqpLogin:
+        """Who logs in, and as which connection the broker lists it."""
+        user, password = self.username.get_secret_value(), self.password.get_secret_value()
+        if not user and not self.tls.cert:
+            user, password = _GUEST, password or _GUEST
+        return AmqpLogin(user=user, password=password, vhost=self.address.vhost, name=name)
 
 
 class AmqpQueues:
@@ -79,8 +67,7 @@ class AmqpQueues:
         if server.address.scheme == "amqps":
             self._tls = context.tls_context(server.tls)
         self._lock, self._held = asyncio.Lock(), AsyncExitStack()
-        self._connection: Connection | None = None
-        self._kept: Any = None
+        self._link: AmqpLink | None = None
 
     async def lengths(self, names: Sequence[str]) -> Sequence[int | ScalerError]:
         """Ready messages of each queue; a missing one is an error of its own. Raises ScalerError, and ConfigError."""
@@ -100,51 +87,38 @@ class AmqpQueues:
                 raise
 
     async def aclose(self) -> None:
-        connection, self._connection, self._kept = self._connection, None, None
+        link, self._link = self._link, None
         try:
-            if connection is not None:
-                with suppress(*_failures()):
-                    await connection.close(timeout=1)
+            if link is not None:
+                await link.aclose()
         finally:
             await self._held.aclose()
 
     async def _ask(self, names: Sequence[str]) -> list[int | ScalerError]:
-        return [await self._length(await self._channel(), name) for name in names]
+        return [await self._length(await self._open_link(), name) for name in names]
 
-    async def _length(self, channel: Any, name: str) -> int | ScalerError:
-        from aiormq.exceptions import AMQPChannelError
-
+    async def _length(self, link: AmqpLink, name: str) -> int | ScalerError:
         if len(name.encode()) > _LONGEST_NAME:
             return ScalerError(f"queueName: more than {_LONGEST_NAME} bytes, which AMQP does not allow")
         try:
-            declared = await channel.rpc(_declaration_type()(queue=name, passive=True))
-        except AMQPChannelError as error:
-            self._kept = None  # the server has closed it with its refusal
+            return await link.ready_messages(_declaration(name))
+        except AmqpRefusal as error:
             return ScalerError(f'queue "{name}": {str(error)[:_LONGEST_TEXT]}')
-        return getattr(declared, "message_count", None) or 0
 
-    async def _channel(self) -> Any:
-        """Return the open channel, or open one on the kept connection."""
-        if self._connection is None or not self._connection.is_opened:
+    async def _open_link(self) -> AmqpLink:
+        """Return the open connection, or connect again."""
+        if self._link is None or self._link.ended:
             await self.aclose()
             await self._connect()
-        assert self._connection is not None
-        channel = self._kept
-        if channel is None or channel.is_closed:
-            channel = self._kept = await self._connection.channel()
-        return channel
+        assert self._link is not None
+        return self._link
 
     async def _connect(self) -> None:
-        from aiormq import Connection
-
-        await self._held.enter_async_context(self._context.connection(self._server.address.server))
-        name = f"keda-{self._context.namespace}-{self._context.scaled_object}"
-        self._connection = Connection(
-            self._server.url().get_secret_value(),
-            transport_factory=_transport_factory(self._server, self._tls),
-            client_properties={"connection_name": name},
-        )
-        await self._connection.connect()
+        server = self._server
+        await self._held.enter_async_context(self._context.connection(server.address.server))
+        self._link = AmqpLink()
+        await open_connection(server.address.host, server.port, self._link, self._tls)
+        await self._link.log_in(server.login(f"keda-{self._context.namespace}-{self._context.scaled_object}"))
 
 
 async def amqp_queues(server: AmqpServer, context: ScalerContext) -> AmqpQueues:
@@ -161,9 +135,8 @@ async def amqp_queues(server: AmqpServer, context: ScalerContext) -> AmqpQueues:
 def _failures() -> tuple[type[Exception], ...]:
     """Exceptions of a connection. Raises ConfigError without the library."""
     with needs_extra("rabbitmq"):
-        from aiormq.exceptions import AMQPError
-    logging.getLogger("aiormq").setLevel(logging.CRITICAL)  # what it logs is in the error of the poll
-    return (AMQPError, OSError, asyncio.IncompleteReadError, RecursionError, ValueError)
+        from pamqp.exceptions import PAMQPException
+    return (PAMQPException, OSError, ValueError)
 
 
 @cache
@@ -178,11 +151,9 @@ def _declaration_type() -> Any:
     return Declare
 
 
-def _transport_factory(server: AmqpServer, tls: ssl.SSLContext | None) -> Any:
-    from aiormq.connection import TransportFactory
+@lru_cache(_MOST_DECLARATIONS)
+def _declaration(name: str) -> bytes:
+    """A passive declaration as it goes to the wire."""
+    from pamqp.frame import marshal
 
-    class Bounded(TransportFactory):
-        async def create(self, url: URL, **_: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-            return await open_stream(server.address.host, server.port, _LONGEST_FRAME, tls)
-
-    return Bounded()
+    return marshal(_declaration_type()(queue=name, passive=True), 1)

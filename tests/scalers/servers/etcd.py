@@ -9,9 +9,9 @@ from tests.servers import LOOPBACK, binary, free_port, running
 
 
 @contextmanager
-def etcd(folder: Path, authority: Authority | None = None) -> Iterator[str]:
-    """Its URL; with an authority it wants a client certificate."""
-    port, peers = free_port(), free_port()
+def etcd(folder: Path, authority: Authority | None = None, port: int | None = None) -> Iterator[str]:
+    """Its URL; with an authority it wants a client certificate. A folder keeps what it holds."""
+    port, peers = port or free_port(), free_port()
     scheme, files = ("https", _files(folder, authority)) if authority else ("http", [])
     url, among = f"{scheme}://{LOOPBACK}:{port}", f"http://{LOOPBACK}:{peers}"
     command = [binary("etcd", "etcd-server"), "--data-dir", str(folder / "data"), *files]
