@@ -18,6 +18,8 @@ PART_OF_DESCRIPTORS = 8
 """Divisor: one namespace gets at most this fraction of the descriptors of the process."""
 # Places of a ledger for each place that a single tenant can take: it must leave as much as twice its own.
 _ALONE = 3
+_MOST_KEPT = 256
+"""Hosts whose ledger is kept while no connection to them is held."""
 # Waiting requests; effectively unbounded, because each belongs to an object that is in memory anyway.
 _MANY = 1_000_000
 
@@ -75,7 +77,8 @@ class Connections:
         while taken:
             taken.pop().give_back(namespace, 1)
         ledger = self._hosts.get(host)
-        if ledger is not None and not ledger.held:
+        # The hosts of polls are asked again and again, and a ledger takes 5 us to make.
+        if ledger is not None and not ledger.held and len(self._hosts) > _MOST_KEPT:
             del self._hosts[host]
 
 

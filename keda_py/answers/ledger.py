@@ -55,7 +55,7 @@ class ByteBudget:
         """Take `size` more bytes if there is room, and return whether there was; `growing`: the answer holds some
         already.
         """
-        return not self._line.waiting_of(tenant) and self._admit(tenant, _Room(size, growing))
+        return not self._line.waiting_of(tenant) and self._take_if_it_fits(tenant, size, growing=growing)
 
     async def take(self, tenant: str, size: int, *, growing: bool = False) -> None:
         """Wait until `try_take` succeeds; the caller bounds the time, and gives back what it took.
@@ -88,17 +88,17 @@ class ByteBudget:
             self.give_back(tenant, size)
 
     def _admit(self, tenant: str, room: _Room) -> bool:
-        fits = self._fits(tenant, room.size, growing=room.growing)
-        if fits:
-            self._add(tenant, room.size)
-        return fits
+        return self._take_if_it_fits(tenant, room.size, growing=room.growing)
 
-    def _fits(self, tenant: str, size: int, *, growing: bool) -> bool:
+    def _take_if_it_fits(self, tenant: str, size: int, *, growing: bool) -> bool:
         # A tenant may hold what it leaves free for the next one. A new answer needs twice that (half the rate), so that
         # growing ones always find room to finish: otherwise answers of one tenant could wait for each other, each half
         # read.
-        left = self._free - size
-        return self._held.get(tenant, 0) + size <= (left if growing else left // 2)
+        left, held = self._free - size, self._held.get(tenant, 0) + size
+        if held > (left if growing else left // 2):
+            return False
+        self._free, self._held[tenant] = left, held
+        return True
 
     def _add(self, tenant: str, size: int) -> None:
         self._held[tenant] = self._held.get(tenant, 0) + size

@@ -1,8 +1,7 @@
 """Questions of scalers that ask by HTTP: the shared client, and errors that tell what failed and no secret."""
 
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -39,14 +38,14 @@ async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
     Raises ScalerError without one, or AnswerTooLong.
     """
     timeout = question.timeout.total_seconds() if question.timeout else context.http_timeout
-    with _as_scaler_error(question, timeout):
+    try:
         url = address_of(question.url)
         if question.parameters:
             url = url.copy_merge_params(dict(question.parameters))
         extensions: dict[str, object] = {"redirects": question.redirects}
         if question.tls is not None:
             extensions["ssl"] = question.tls
-        return await context.http.request(
+        request = context.http.build_request(
             question.method,
             url,
             headers=question.headers,
@@ -54,6 +53,10 @@ async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
             timeout=timeout,
             extensions=extensions,
         )
+        return await context.http.send(request)
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        what = question_of(question.method, question.shown or shown(question.url))
+        raise http_failure(error, what, timeout) from None
 
 
 async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
@@ -65,12 +68,3 @@ async def post(context: ScalerContext, question: HttpQuestion, json: object) -> 
     """Send a POST with a body of JSON, as `ask` does."""
     headers = {"Content-Type": "application/json", **question.headers}
     return await ask(context, replace(question, method="POST", headers=headers, content=orjson.dumps(json)))
-
-
-@contextmanager
-def _as_scaler_error(question: HttpQuestion, timeout: float) -> Iterator[None]:
-    try:
-        yield
-    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-        what = question_of(question.method, question.shown or shown(question.url))
-        raise http_failure(error, what, timeout) from None

