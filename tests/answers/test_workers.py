@@ -53,9 +53,14 @@ def is_running(process: object) -> bool:
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"abc", "abc", "žluť", b"x" * 5_000_000], ids=["none", "bytes", "text", "utf-8", "long"]
+    ("text", "times"),
+    [(b"", 1), (b"abc", 1), ("abc", 1), ("žluť", 1), (b"x", 5_000_000)],
+    ids=["none", "bytes", "text", "utf-8", "long"],
 )
-async def test_the_text_and_the_arguments_arrive_and_the_value_comes_back(workers: Workers, text: bytes | str) -> None:
+async def test_the_text_and_the_arguments_arrive_and_the_value_comes_back(
+    workers: Workers, text: bytes | str, times: int
+) -> None:
+    text = text * times
     value = await workers.ask("shop", question(texts.length, text, "a", 2.5, None), SOON)
     assert value == [len(text), type(text).__name__, "a", 2.5, None]
 

@@ -172,7 +172,7 @@ async def test_what_no_adapter_answers_is_a_503_and_never_an_empty_list(adapter,
 
 
 async def test_a_compressed_answer_is_not_unpacked(adapter):
-    adapter.says(gzip.compress(b" " * 2**26, 1), **{"Content-Encoding": "gzip"})
+    adapter.says(gzip.compress(b" " * 2 * LARGEST_ANSWER, 1), **{"Content-Encoding": "gzip"})
     assert (await adapter.refusal()).code == 503
 
 

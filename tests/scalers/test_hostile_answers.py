@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 import pytest
@@ -33,56 +33,56 @@ def lines(line: bytes, size: int = MIB) -> bytes:
 
 
 LAUGHS = b'<!DOCTYPE a [<!ENTITY b "cccc"><!ENTITY d "&b;&b;&b;">]><a>&d;</a>'
-TEXTS: dict[str, tuple[str, bytes, str, str]] = {
-    # format, text, where, words of the error
-    "brackets": ("yaml", b"[" * 120_000, "a", "YAML with more than 100 levels of nesting"),
-    "brackets that close": ("yaml", b"[" * 60_000 + b"]" * 60_000, "a", "more than 100 levels"),
-    "mappings": ("yaml", b"{a: " * 30_000, "a", "more than 100 levels"),
-    "dashes": ("yaml", b"- " * 60_000, "a", "more than 100 levels"),
-    "merge keys": ("yaml", merge_bomb(), "a8.k1", '"k1" not found'),
-    "an alias of itself": ("yaml", b"a: &a [*a]", "a.0", "not YAML that is read here: an alias of nothing"),
-    "sexagesimal": ("yaml", b"a: 1" + b":1" * 60_000, "a", "got String"),
-    "a long whole number": ("yaml", b"a: " + b"9" * 100_000, "a", "a number of more than 400 characters"),
-    "a long fraction": ("yaml", b"a: 0." + b"9" * 100_000, "a", "a number of more than 400 characters"),
-    "a number beyond floats": ("yaml", b"a: " + b"9" * 399, "a", "(out of range|does not hold a float64)"),
-    "infinity": ("yaml", b"a: .inf", "a", "got String"),
-    "many scalars": ("yaml", many(b"a", MIB // 4), "a", '"a" not found'),
-    "a date": ("yaml", b"a: 2026-01-01", "a", "got String"),
-    "python": ("yaml", b"a: !!python/name:os.system {}", "a", "a tag that is not read"),
-    "utf-16": ("yaml", ("[" * 60_000).encode("utf-16"), "a", "more than 100 levels"),
-    "no utf-8": ("yaml", b"a: \xff\xfe\xff", "a", "not YAML"),
-    "a condition for each item": ("json", b'{"a":' + many(b"{}") + b"}", "a.#(b==1).c", "got Null"),
-    "deep JSON": ("json", b"[" * 500_000, "a", "not JSON"),
-    "deep JSON that closes": ("json", many(b"[" * 900 + b"]" * 900), "#.#.#.#.#.#.#.#", "got JSON"),
-    "a large number": ("json", b'{"a":' + b"9" * 5000 + b"}", "a", "not JSON"),
-    "no unicode": ("json", b'{"a":"\xff"}', "a", "not JSON"),
-    "a long name for a pattern": ("json", b'{"' + b"a" * 1_000_000 + b'":1}', "a*" * 400 + "b", "steps"),
-    "nested conditions": ("json", many(b'{"a":[{"b":[{}]}]}'), "#(a.#(b.#(c==1)#)#)#.x", "got JSON"),
-    "conditions in conditions in": ("json", b"[]", "#(" * 300 + "a" + ")" * 300, "is not supported"),
-    "a long path": ("json", b"[]", "a." * 100_000, "a path of more than 1000 characters"),
-    "deep XML": ("xml", b"<a>" * 100_000 + b"</a>" * 100_000, "a", "XML with more than 100 levels"),
-    "many elements": ("xml", b"<r>" + lines(b"<a/>", MIB - 10) + b"</r>", "r.b", '"b" not found'),
-    "entities": ("xml", LAUGHS, "a", "declares entities"),
-    "entities in utf-16": ("xml", LAUGHS.decode().encode("utf-16"), "a", "declares entities"),
+TEXTS: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
+    # format, maker of the text, where, words of the error
+    "brackets": ("yaml", lambda: b"[" * 120_000, "a", "YAML with more than 100 levels of nesting"),
+    "brackets that close": ("yaml", lambda: b"[" * 60_000 + b"]" * 60_000, "a", "more than 100 levels"),
+    "mappings": ("yaml", lambda: b"{a: " * 30_000, "a", "more than 100 levels"),
+    "dashes": ("yaml", lambda: b"- " * 60_000, "a", "more than 100 levels"),
+    "merge keys": ("yaml", merge_bomb, "a8.k1", '"k1" not found'),
+    "an alias of itself": ("yaml", lambda: b"a: &a [*a]", "a.0", "not YAML that is read here: an alias of nothing"),
+    "sexagesimal": ("yaml", lambda: b"a: 1" + b":1" * 60_000, "a", "got String"),
+    "a long whole number": ("yaml", lambda: b"a: " + b"9" * 100_000, "a", "a number of more than 400 characters"),
+    "a long fraction": ("yaml", lambda: b"a: 0." + b"9" * 100_000, "a", "a number of more than 400 characters"),
+    "a number beyond floats": ("yaml", lambda: b"a: " + b"9" * 399, "a", "(out of range|does not hold a float64)"),
+    "infinity": ("yaml", lambda: b"a: .inf", "a", "got String"),
+    "many scalars": ("yaml", lambda: many(b"a", MIB // 4), "a", '"a" not found'),
+    "a date": ("yaml", lambda: b"a: 2026-01-01", "a", "got String"),
+    "python": ("yaml", lambda: b"a: !!python/name:os.system {}", "a", "a tag that is not read"),
+    "utf-16": ("yaml", lambda: ("[" * 60_000).encode("utf-16"), "a", "more than 100 levels"),
+    "no utf-8": ("yaml", lambda: b"a: \xff\xfe\xff", "a", "not YAML"),
+    "a condition for each item": ("json", lambda: b'{"a":' + many(b"{}") + b"}", "a.#(b==1).c", "got Null"),
+    "deep JSON": ("json", lambda: b"[" * 500_000, "a", "not JSON"),
+    "deep JSON that closes": ("json", lambda: many(b"[" * 900 + b"]" * 900), "#.#.#.#.#.#.#.#", "got JSON"),
+    "a large number": ("json", lambda: b'{"a":' + b"9" * 5000 + b"}", "a", "not JSON"),
+    "no unicode": ("json", lambda: b'{"a":"\xff"}', "a", "not JSON"),
+    "a long name for a pattern": ("json", lambda: b'{"' + b"a" * 1_000_000 + b'":1}', "a*" * 400 + "b", "steps"),
+    "nested conditions": ("json", lambda: many(b'{"a":[{"b":[{}]}]}'), "#(a.#(b.#(c==1)#)#)#.x", "got JSON"),
+    "conditions in conditions in": ("json", lambda: b"[]", "#(" * 300 + "a" + ")" * 300, "is not supported"),
+    "a long path": ("json", lambda: b"[]", "a." * 100_000, "a path of more than 1000 characters"),
+    "deep XML": ("xml", lambda: b"<a>" * 100_000 + b"</a>" * 100_000, "a", "XML with more than 100 levels"),
+    "many elements": ("xml", lambda: b"<r>" + lines(b"<a/>", MIB - 10) + b"</r>", "r.b", '"b" not found'),
+    "entities": ("xml", lambda: LAUGHS, "a", "declares entities"),
+    "entities in utf-16": ("xml", lambda: LAUGHS.decode().encode("utf-16"), "a", "declares entities"),
     "default attributes": (
         "xml",
-        b"<!DOCTYPE a [" + b"".join(b"<!ATTLIST a b%d CDATA 'c'>" % i for i in range(20_000)) + b"]><a/>",
+        lambda: b"<!DOCTYPE a [" + b"".join(b"<!ATTLIST a b%d CDATA 'c'>" % i for i in range(20_000)) + b"]><a/>",
         "a",
         "declares entities or types",
     ),
-    "a large number in XML": ("xml", b"<a>" + b"9" * 1_000_000 + b"</a>", "a", "got String"),
-    "samples that do not fit": ("prometheus", lines(b"a 1\n", MIB // 4), 'a{b="c"}', "value a.* not found"),
-    "many types": ("prometheus", lines(b"# TYPE a gauge\n"), "a", "value a not found"),
+    "a large number in XML": ("xml", lambda: b"<a>" + b"9" * 1_000_000 + b"</a>", "a", "got String"),
+    "samples that do not fit": ("prometheus", lambda: lines(b"a 1\n", MIB // 4), 'a{b="c"}', "value a.* not found"),
+    "many types": ("prometheus", lambda: lines(b"# TYPE a gauge\n"), "a", "value a not found"),
     "many labels on a line": (
         "prometheus",
-        b"a{" + b",".join(b'l%d="x"' % i for i in range(20_000)) + b"} 1",
+        lambda: b"a{" + b",".join(b'l%d="x"' % i for i in range(20_000)) + b"} 1",
         'a{b="c"}',
         "value a.* not found",
     ),
-    "a label twice": ("prometheus", b'a{b="c",b="d"} 1', "a", "not in the text format"),
-    "a long escape": ("prometheus", b'a{b="' + b'\\"' * 500_000 + b'"} 1', 'a{b="c"}', "value a.* not found"),
-    "a long value": ("prometheus", b"a " + b"9" * 1_000_000, "a", "not in the text format"),
-    "a long selector": ("prometheus", b"a 1", "a{" + 'b="c",' * 100_000 + "}", "a selector of more than 1000"),
+    "a label twice": ("prometheus", lambda: b'a{b="c",b="d"} 1', "a", "not in the text format"),
+    "a long escape": ("prometheus", lambda: b'a{b="' + b'\\"' * 500_000 + b'"} 1', 'a{b="c"}', "value a.* not found"),
+    "a long value": ("prometheus", lambda: b"a " + b"9" * 1_000_000, "a", "not in the text format"),
+    "a long selector": ("prometheus", lambda: b"a 1", "a{" + 'b="c",' * 100_000 + "}", "a selector of more than 1000"),
 }
 
 
@@ -93,10 +93,12 @@ def little_of_the_loop() -> Iterator[None]:
     assert time.thread_time() - began < LOOP_SECONDS
 
 
-@pytest.mark.parametrize(("format", "text", "where", "words"), list(TEXTS.values()), ids=list(TEXTS))
+@pytest.mark.parametrize(("format", "make", "where", "words"), list(TEXTS.values()), ids=list(TEXTS))
 async def test_an_answer_that_is_written_to_hurt_is_an_error_soon(
-    format: str, text: bytes, where: str, words: str
+    format: str, make: Callable[[], bytes], where: str, words: str
 ) -> None:
+    text = make()
+
     async def answer(request: web.Request) -> web.Response:
         return web.Response(body=text)
 
@@ -110,17 +112,20 @@ async def test_an_answer_that_is_written_to_hurt_is_an_error_soon(
         await bench.aclose()
 
 
-def of_objects() -> dict[str, tuple[str, str, str]]:
+def of_objects() -> dict[str, tuple[str, Callable[[], bytes], str]]:
     """Select the texts that fit in a ConfigMap, which holds less than 1 MiB."""
     known = {}
-    for name, (format, text, where, _) in TEXTS.items():
+    for name, (format, make, where, _) in TEXTS.items():
         if format in ("json", "yaml") and not name.startswith(("no u", "utf-16")):
-            known[name] = (format, text.decode(), where)
+            known[name] = (format, make, where)
     return known
 
 
-@pytest.mark.parametrize(("format", "text", "where"), list(of_objects().values()), ids=list(of_objects()))
-async def test_an_object_that_is_written_to_hurt_is_an_error_soon(format: str, text: str, where: str) -> None:
+@pytest.mark.parametrize(("format", "make", "where"), list(of_objects().values()), ids=list(of_objects()))
+async def test_an_object_that_is_written_to_hurt_is_an_error_soon(
+    format: str, make: Callable[[], bytes], where: str
+) -> None:
+    text = make().decode()
     metadata = {"resourceKind": "ConfigMap", "resourceName": "texts", "key": "it", "format": format}
     async with shared_context(kube=Objects(configmaps=[config_map("texts", {"it": text})])) as lent:
         bench = Bench(lent)
@@ -133,21 +138,25 @@ async def test_an_object_that_is_written_to_hurt_is_an_error_soon(format: str, t
 
 
 VECTORS = {
-    "many series": (b'{"data":{"result":' + many(b"{}", MIB - 1000) + b"}}", "returned multiple elements"),
-    "many values": (b'{"data":{"result":[{"value":' + many(b"1", MIB - 1000) + b"}]}}", "not text"),
+    "many series": (lambda: b'{"data":{"result":' + many(b"{}", MIB - 1000) + b"}}", "returned multiple elements"),
+    "many values": (lambda: b'{"data":{"result":[{"value":' + many(b"1", MIB - 1000) + b"}]}}", "not text"),
     "a long number": (
-        b'{"data":{"result":[{"value":[1,"' + b"9" * 1_000_000 + b'"]}]}}',
+        lambda: b'{"data":{"result":[{"value":[1,"' + b"9" * 1_000_000 + b'"]}]}}',
         "something else than a vector",
     ),
-    "deep": (b'{"data":' * 100_000, "something else than a vector"),
-    "a number": (b"9" * 5000, "something else than a vector"),
-    "a matrix": (b'{"data":{"resultType":"matrix","result":[]}}', "something else than a vector"),
-    "no text": (b"\xff\xfe", "something else than a vector"),
+    "deep": (lambda: b'{"data":' * 100_000, "something else than a vector"),
+    "a number": (lambda: b"9" * 5000, "something else than a vector"),
+    "a matrix": (lambda: b'{"data":{"resultType":"matrix","result":[]}}', "something else than a vector"),
+    "no text": (lambda: b"\xff\xfe", "something else than a vector"),
 }
 
 
-@pytest.mark.parametrize(("text", "words"), list(VECTORS.values()), ids=list(VECTORS))
-async def test_an_answer_of_prometheus_that_is_written_to_hurt_is_an_error_soon(text: bytes, words: str) -> None:
+@pytest.mark.parametrize(("make", "words"), list(VECTORS.values()), ids=list(VECTORS))
+async def test_an_answer_of_prometheus_that_is_written_to_hurt_is_an_error_soon(
+    make: Callable[[], bytes], words: str
+) -> None:
+    text = make()
+
     async def answer(request: web.Request) -> web.Response:
         return web.Response(body=text)
 
@@ -162,22 +171,24 @@ async def test_an_answer_of_prometheus_that_is_written_to_hurt_is_an_error_soon(
 
 
 REPLIES = {
-    "a long text": (b"$500000000\r\n" + b"x" * MIB, "the answer is not Redis'"),
-    "a negative length": (b"$-5\r\n", "the answer is not Redis'"),
-    "lists in lists": (b"*1\r\n" * 5000, "the answer is not Redis'"),
-    "a long list": (b"*100000000\r\n" + b":1\r\n" * 100_000, "the answer is not Redis'"),
-    "a long number": (b":" + b"9" * 5000 + b"\r\n", "the answer is not Redis'"),
-    "no number": (b":x\r\n", "the answer is not Redis'"),
-    "a long line": (b"+" + b"x" * MIB, "the answer is not Redis'"),
-    "a long error": (b"-ERR " + b"x" * 60_000 + b"\r\n", "the answer is not Redis'"),
-    "what Redis never says": (b"HTTP/1.1 200 OK\r\n\r\n", "the answer is not Redis'"),
-    "a text where a number is due": (b"+ASIA is the key\r\n", "the answer is not Redis'"),
-    "an error in Redis' words": (b"-LOADING Redis is loading\r\n", "LOADING|is loading"),
+    "a long text": (lambda: b"$500000000\r\n" + b"x" * MIB, "the answer is not Redis'"),
+    "a negative length": (lambda: b"$-5\r\n", "the answer is not Redis'"),
+    "lists in lists": (lambda: b"*1\r\n" * 5000, "the answer is not Redis'"),
+    "a long list": (lambda: b"*100000000\r\n" + b":1\r\n" * 100_000, "the answer is not Redis'"),
+    "a long number": (lambda: b":" + b"9" * 5000 + b"\r\n", "the answer is not Redis'"),
+    "no number": (lambda: b":x\r\n", "the answer is not Redis'"),
+    "a long line": (lambda: b"+" + b"x" * MIB, "the answer is not Redis'"),
+    "a long error": (lambda: b"-ERR " + b"x" * 60_000 + b"\r\n", "the answer is not Redis'"),
+    "what Redis never says": (lambda: b"HTTP/1.1 200 OK\r\n\r\n", "the answer is not Redis'"),
+    "a text where a number is due": (lambda: b"+ASIA is the key\r\n", "the answer is not Redis'"),
+    "an error in Redis' words": (lambda: b"-LOADING Redis is loading\r\n", "LOADING|is loading"),
 }
 
 
-@pytest.mark.parametrize(("reply", "words"), list(REPLIES.values()), ids=list(REPLIES))
-async def test_a_server_that_is_no_redis_is_an_error_soon(reply: bytes, words: str) -> None:
+@pytest.mark.parametrize(("make", "words"), list(REPLIES.values()), ids=list(REPLIES))
+async def test_a_server_that_is_no_redis_is_an_error_soon(make: Callable[[], bytes], words: str) -> None:
+    reply = make()
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer):
             while line := await reader.readline():

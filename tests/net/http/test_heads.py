@@ -51,7 +51,10 @@ def sends(data: bytes) -> Behaviour:
 
 
 def flood(head: bytes, beginning: bytes = b"") -> Behaviour:
-    return sends(beginning + head * (FLOOD // len(head)))
+    async def behave(writer: asyncio.StreamWriter) -> None:
+        await sends(beginning + head * (FLOOD // len(head)))(writer)
+
+    return behave
 
 
 HEADERS = b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 7000) for n in range(11)) + b"\r\n"

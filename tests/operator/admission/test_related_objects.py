@@ -52,7 +52,8 @@ class Full:
         containers = [{"name": "c" * 1000, "resources": {"requests": {"cpu": "100m", **waste}}, **waste}] * 10_000
         meta = {"name": "other", "annotations": waste, "ownerReferences": [waste] * 1000}
         self.scaled_objects = Everything(*[{"metadata": meta, "spec": target}] * 1000)
-        hpa = keep_hpa({"metadata": meta, "spec": {"scaleTargetRef": {"name": "web"}}}, Pool())
+        stored = {**meta, "ownerReferences": [waste] * 10}  # kept as JSON: a megabyte, the most that etcd stores
+        hpa = keep_hpa({"metadata": stored, "spec": {"scaleTargetRef": {"name": "web"}}}, Pool())
         self.hpas = Everything(*[hpa] * 1000)
         self.limit_ranges = Everything(*[{"metadata": meta, "spec": {"limits": limits}}] * 1000)
         pod = {"template": {"spec": {"containers": containers}}}
