@@ -111,9 +111,12 @@ def test_the_chart_lets_the_operator_watch_the_kinds_of_the_table(kind: KindRow)
 def test_no_other_file_lists_the_kinds() -> None:
     lists = {}
     for path in KEDA_PY.rglob("*.py"):
+        code = path.read_text(encoding="utf-8")
+        if sum(kind.singular in code.lower() for kind in KINDS) <= 5:
+            continue  # to parse all takes a second of CPU
         texts = {
             node.value.lower()
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in ast.walk(ast.parse(code))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         named = [kind.name for kind in KINDS if {kind.singular, kind.plural} & texts]

@@ -61,11 +61,13 @@ def test_a_status_has_no_part_in_the_spec_whatever_it_holds(status: object) -> N
 
 
 def test_no_other_file_makes_a_spec() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in KEDA_PY.rglob("*.py")}
     found = {
         f"{path.relative_to(KEDA_PY)}:{node.lineno}"
-        for path in KEDA_PY.rglob("*.py")
+        for path, text in texts.items()
         if str(path.relative_to(KEDA_PY)) not in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if any(maker in text for maker in MAKERS)  # to parse all takes a second of CPU
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS
     }
     assert found == set()
