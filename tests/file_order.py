@@ -36,19 +36,25 @@ LONG: Final = {
 }  # fmt: skip
 """Seconds of CPU and seconds of waiting, of the files that take longest on 2 cores: a measure, not a limit."""
 
-OF_ONE_SERVER: Final = (
-    "tests/scalers/aws/",
-    "tests/scalers/test_aws_sqs_queue.py",
-    "tests/scalers/test_operator_identity.py",
-)
-"""Files that ask moto's server, which takes seconds of CPU to start: one worker runs them all."""
+TOGETHER: Final = {
+    "moto": ("scalers/aws/", "scalers/test_aws_sqs_queue.py", "scalers/test_operator_identity.py"),
+    "first e2e": ("e2e/test_cron", "e2e/test_polling", "e2e/test_activation", "e2e/test_status", "e2e/test_targets"),
+    "second e2e": ("e2e/",),
+}
+"""Files that share something dear for a session, by the beginnings of their names; one worker runs all of a row.
+
+moto's server takes seconds of CPU to start. A cluster and an operator as processes take three seconds and 110 MB, so two
+workers have them and not six; half of what these files wait for is in each row.
+"""
 
 
 class Files(LoadFileScheduling):
-    """Each file is run by one worker, and by the same one the files of a server that is dear to start."""
+    """Each file is run by one worker, and files that go together by the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return OF_ONE_SERVER[0] if nodeid.startswith(OF_ONE_SERVER) else str(super()._split_scope(nodeid))
+        name = nodeid.removeprefix("tests/")
+        rows = (row for row, beginnings in TOGETHER.items() if name.startswith(beginnings))
+        return next(rows, str(super()._split_scope(nodeid)))
 
 
 def places(files: Iterable[Path], root: Path) -> dict[Path, int]:
