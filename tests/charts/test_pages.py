@@ -58,7 +58,7 @@ async def test_all_that_the_page_deletes_before_an_uninstall_goes_while_the_oper
     ]
     assert deletes
     assert all(shlex.join(words) in section for words in deletes)
-    async with installed(tmp_path) as here:
+    async with installed(tmp_path, with_webhook=True) as here:
         window = cron("0 8 * * *", "0 20 * * *")
         await here.scene.client.create(SCALED_JOBS, scaled_job(window, name="work", namespace=SHOP))
         await here.scene.create(deployment(), scaled_object(window))
