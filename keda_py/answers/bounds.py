@@ -18,19 +18,19 @@ T = TypeVar("T")
 
 MAX_BYTES = MIB
 SETTING = "KEDA_HTTP_MAX_RESPONSE_BYTES"
-_CPU_SECONDS = 2.0
+CPU_SECONDS = 2.0
 _OWN_MEMORY = 112 * MIB
 # Longest answers that the room holds; also the largest ratio of a parsed value's memory to its text.
 _TIMES = 16
 
 
 class AnswerBounds:
-    """Bounds of one operator; `max_bytes` is for one answer after decompression. Leaving it ends its workers."""
+    """Bounds of one operator; both are for one answer, its bytes after decompression. Leaving it ends its workers."""
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_BYTES, cpu_seconds: float = CPU_SECONDS) -> None:
         self.max_bytes = max_bytes
         self.ledger = ByteBudget(max(ROOM, _TIMES * max_bytes))
-        self._workers = Workers(ParseLimits(cpu_seconds=_CPU_SECONDS, memory=_OWN_MEMORY + _TIMES * max_bytes))
+        self._workers = Workers(ParseLimits(cpu_seconds=cpu_seconds, memory=_OWN_MEMORY + _TIMES * max_bytes))
 
     async def __aenter__(self) -> Self:
         return self

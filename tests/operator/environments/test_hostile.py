@@ -31,6 +31,7 @@ from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.override_kind import LOOKED_AT_ONCE
 from keda_py.operator.environments.state import EnvironmentMemory
 from tests.builders import calendar, deployment, environment, override, scaling_schedule
+from tests.costs import slowness, within
 from tests.operator.environments.builders import LUNCH, status, until
 from tests.worlds.world import World
 
@@ -96,7 +97,7 @@ async def test_thousands_of_overrides_that_have_ended_cost_little_until_they_go(
         before = time.process_time()
         await overriding.of_namespace("shop")
         costs.append(time.process_time() - before)
-    assert min(costs) < 0.01
+    assert min(costs) < 0.01 * slowness()
 
 
 def test_what_cannot_be_parsed_is_not_tried_again_before_it_changes() -> None:
@@ -224,19 +225,21 @@ async def test_a_file_that_is_hard_to_read_costs_the_loop_nothing(files: Files) 
     await files.holidays("shop", ICS, TODAY, "UTC", "a")  # starts the process
     text = ics_of(100, "RRULE:FREQ=DAILY;COUNT=4000;BYMONTHDAY=31;BYDAY=MO,TU,WE,TH,FR,SA,SU")
     text = text.replace(b"DATE:20261124", b"DATE:20170131")
-    before = time.thread_time()
-    found = await files.holidays("shop", text, TODAY, "UTC", "a")
+    with within(0.1, time.thread_time):  # reading it takes five times as long
+        found = await files.holidays("shop", text, TODAY, "UTC", "a")
     assert date(2027, 8, 31) in found
-    assert time.thread_time() - before < 0.1  # reading it takes five times as long
 
 
-async def test_a_file_that_takes_too_long_is_refused_and_not_read_again(files: Files) -> None:
-    text = ics_of(1000, *["A:b"] * 180)
-    for _ in range(2):
-        with pytest.raises(
-            ConfigError, match=r"^spec\.x: the file is too costly to read \(the answer took more than 2 s"
-        ) as refused:
-            await files.holidays("shop", text, TODAY, "UTC", "spec.x")
+async def test_a_file_that_takes_too_long_is_refused_and_not_read_again() -> None:
+    text, words = (
+        ics_of(1000, *["A:b"] * 180),
+        r"^spec\.x: the file is too costly to read \(the answer took more than 0.3 s",
+    )
+    async with AnswerBounds(cpu_seconds=0.3) as answers:
+        files = Files(SteppedClock(datetime(2026, 11, 20, tzinfo=UTC)), answers)
+        for _ in range(2):
+            with pytest.raises(ConfigError, match=words) as refused:
+                await files.holidays("shop", text, TODAY, "UTC", "spec.x")
     assert refused.value.field == "spec.x"
 
 
