@@ -87,7 +87,7 @@ def running(
             yield
         finally:
             process.send_signal(end)
-            process.wait(10)
+            process.wait(60)
 
 
 def wait_ready(url: str) -> None:

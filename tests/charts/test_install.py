@@ -121,7 +121,7 @@ async def test_kubectl_applies_a_render_and_finds_nothing_to_change_the_second_t
     await kubectl.run("apply", "--server-side", "--dry-run=server", "-f", str(file))
     await kubectl.run("apply", "--server-side", "-f", str(file))
     name = "keda-py-shadow" if way == "shadow" else "keda-operator"
-    await kubectl.run("-n", "keda", "rollout", "status", f"deployment/{name}", "--timeout=20s")
+    await kubectl.run("-n", "keda", "rollout", "status", f"deployment/{name}", "--timeout=120s")
     assert await kubectl.run("diff", "--server-side", "-f", str(file)) == ""
 
 

@@ -67,6 +67,6 @@ async def test_all_that_the_page_deletes_before_an_uninstall_goes_while_the_oper
         await here.scene.condition("Ready", "True")
         kubectl = Kubectl(kubeconfig=tmp_path / "admin", cache=tmp_path / "cache")
         for words in deletes:
-            await kubectl.run(*words, "--timeout=60s")
+            await kubectl.run(*words, "--timeout=120s")
         for resource in (SCALED_OBJECTS, SCALED_JOBS, TRIGGER_AUTHENTICATIONS):
             assert await here.scene.client.list(resource) == []

@@ -28,7 +28,7 @@ async def offered(line: str, folder: Path) -> list[str]:
         "COMP_POINT": str(len(line)),
     }
     process = await asyncio.create_subprocess_exec(*PROGRAM, env={**os.environ, **asking})
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         await process.wait()
     return answer.read_text(encoding="utf-8").split()
 
@@ -74,7 +74,7 @@ def test_each_shell_takes_the_script_and_completes_by_it(shell: str, script: str
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m keda_py "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": os.getcwd(), "HOME": str(tmp_path)}
-    done = subprocess.run([shell, "-c", script], env=env, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([shell, "-c", script], env=env, capture_output=True, text=True, check=True, timeout=240)
     assert "validate" in done.stdout.split()
 
 
@@ -108,5 +108,5 @@ def test_nothing_of_completion_is_imported_until_a_shell_asks() -> None:
     code = (
         "import sys, keda_py.cli; keda_py.cli.main([]); print('argcomplete' in sys.modules, 'argparse' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240)
     assert done.stdout.splitlines()[-1] == "False False"

@@ -172,7 +172,7 @@ async def test_the_browser_is_told_the_address_by_a_file_and_not_by_its_command_
         env={**os.environ, "BROWSER": f"{script} %s"}, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         address = (await process.stdout.readline()).decode().strip()
         await eventually(seen.exists)
         page = Path(seen.read_text().strip().removeprefix("file://"))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.servers import LOOPBACK, free_port
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 STARTED = "operator started"
 
 
@@ -60,7 +60,7 @@ class Process:
         """Go on where it was."""
         self._popen.send_signal(signal.SIGCONT)
 
-    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 15.0) -> int:
+    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 60.0) -> int:
         """Send the signal and wait; the exit code."""
         if self.alive:
             self._popen.send_signal(number)

@@ -22,7 +22,7 @@ async def explain(scene: Scene, *flags: str) -> str:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         out, _ = await process.communicate()
     assert process.returncode == 0, out.decode()
     return out.decode()

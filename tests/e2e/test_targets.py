@@ -54,7 +54,7 @@ async def test_a_custom_resource_wakes_and_sleeps(scene: Scene, source: Source) 
 
 async def _create(scene: Scene, group: str, box: dict[str, object]) -> None:
     """An API server may take a moment to serve an established kind."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(240):
         while True:
             try:
                 await scene.client.create(boxen(group), box)

@@ -205,7 +205,7 @@ async def run(*arguments: str, env: dict[str, str] | None = None) -> bytes:
     command = (sys.executable, "-m", "keda_py", *arguments)
     env = {**os.environ, **(env or {})}
     process = await asyncio.create_subprocess_exec(*command, env=env, stdout=asyncio.subprocess.PIPE)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         out, _ = await process.communicate()
     return out
 

@@ -42,7 +42,7 @@ async def piped(world: World, *arguments: str) -> tuple[int, str, str]:
     process = await asyncio.create_subprocess_exec(
         *command, env={**os.environ, "TZ": "UTC"}, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         out, err = await process.communicate()
     return process.returncode or 0, out.decode(), err.decode()
 

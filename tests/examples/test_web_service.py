@@ -27,7 +27,9 @@ async def pods() -> AsyncIterator[HttpServer]:
 @pytest.fixture
 async def prometheus(tmp_path: Path, pods: HttpServer) -> AsyncIterator[str]:
     port = free_port()
-    config = f"{{job_name: web, scrape_interval: 100ms, scrape_timeout: 100ms, static_configs: [{{targets: ['{pods.url[7:]}']}}]}}"
+    config = (
+        f"{{job_name: web, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{{targets: ['{pods.url[7:]}']}}]}}"
+    )
     (tmp_path / "prometheus.yml").write_text(f"scrape_configs: [{config}]\n")
     with running([*prometheus_command(port, tmp_path), "--query.lookback-delta=1h"], port, tmp_path / "prometheus.log"):
         wait_ready(f"http://127.0.0.1:{port}/-/ready")
@@ -37,7 +39,7 @@ async def prometheus(tmp_path: Path, pods: HttpServer) -> AsyncIterator[str]:
 async def in_flight(requests: int, pods: HttpServer, prometheus: str) -> None:
     """The pods are asked so much; return once Prometheus knows it."""
     pods.answers["/metrics"] = f'http_requests_in_flight{{app="web"}} {requests}\n'
-    async with httpx.AsyncClient(base_url=prometheus) as client, asyncio.timeout(30):
+    async with httpx.AsyncClient(base_url=prometheus) as client, asyncio.timeout(120):
         while True:
             found = (await client.get("/api/v1/query", params={"query": QUERY})).json()["data"]["result"]
             if found and float(found[0]["value"][1]) == requests:

@@ -29,7 +29,7 @@ class Kubectl:
     cache: Path
     namespace: str = ""
     """The namespace of every command; "" leaves it to arguments, manifests and the kubeconfig."""
-    timeout: float = 30
+    timeout: float = 240
 
     async def try_run(self, *words: str, stdin: Any = None) -> KubectlResult:
         async with self.started(*words, stdin=stdin) as process, asyncio.timeout(self.timeout):

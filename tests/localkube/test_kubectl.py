@@ -252,7 +252,7 @@ async def test_describe_shows_status_and_events(kubectl: Kubectl, web: None) -> 
 
 async def test_scale_sets_replicas_once_the_count_is_as_expected(kubectl: Kubectl, web: None) -> None:
     assert await kubectl.run("scale", "deployment/web", "--replicas=0") == "deployment.apps/web scaled\n"
-    await kubectl.run("wait", "--for=jsonpath={.status.observedGeneration}=2", "deployment/web", "--timeout=20s")
+    await kubectl.run("wait", "--for=jsonpath={.status.observedGeneration}=2", "deployment/web", "--timeout=120s")
     outcome = await kubectl.try_run("scale", "deployment/web", "--current-replicas=7", "--replicas=1")
     assert "Expected replicas to be 7, was 0" in outcome.err
 
@@ -299,7 +299,7 @@ async def test_label_and_annotate_add_and_remove(kubectl: Kubectl, web: None) ->
 
 
 async def test_delete_waits_until_the_object_and_its_pods_are_gone(kubectl: Kubectl, web: None) -> None:
-    gone = await kubectl.run("delete", "deployment", "web", "--cascade=foreground", "--timeout=20s")
+    gone = await kubectl.run("delete", "deployment", "web", "--cascade=foreground", "--timeout=120s")
     assert gone == 'deployment.apps "web" deleted\n'
     assert await kubectl.run("get", "pods", "-o", "name") == ""
     assert await kubectl.run("delete", "so", "--all") == 'scaledobject.keda.sh "web" deleted\n'
@@ -313,20 +313,20 @@ async def test_a_finalizer_holds_an_object_until_it_is_removed(kubectl: Kubectl)
     await kubectl.run("delete", "so", "web", "--wait=false")
     assert (await kubectl.json("get", "so", "web"))["metadata"]["deletionTimestamp"]
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(kubectl.run("wait", "so/web", "--for=delete", "--timeout=20s"))
+        tasks.create_task(kubectl.run("wait", "so/web", "--for=delete", "--timeout=120s"))
         tasks.create_task(kubectl.run("patch", "so", "web", "--type=merge", "-p", '{"metadata":{"finalizers":null}}'))
 
 
 async def test_a_namespace_goes_with_everything_in_it(kubectl: Kubectl) -> None:
     await kubectl.run("create", "namespace", "left")
     await kubectl.run("create", "-f", "-", "-n", "left", stdin=DEPLOYMENT)
-    assert await kubectl.run("delete", "namespace", "left", "--timeout=20s") == 'namespace "left" deleted\n'
+    assert await kubectl.run("delete", "namespace", "left", "--timeout=120s") == 'namespace "left" deleted\n'
     assert await kubectl.run("get", "deployment", "-n", "left", "-o", "name") == ""
 
 
 async def test_wait_ends_with_a_condition_a_value_or_the_time(kubectl: Kubectl, web: None) -> None:
-    await kubectl.run("wait", "pod", "-l", "app=web", "--for=condition=Ready", "--timeout=20s")
-    await kubectl.run("wait", "deploy/web", "--for=jsonpath={.status.readyReplicas}=2", "--timeout=20s")
+    await kubectl.run("wait", "pod", "-l", "app=web", "--for=condition=Ready", "--timeout=120s")
+    await kubectl.run("wait", "deploy/web", "--for=jsonpath={.status.readyReplicas}=2", "--timeout=120s")
     late = await kubectl.try_run("wait", "deploy/web", "--for=jsonpath={.status.readyReplicas}=9", "--timeout=1s")
     assert "timed out waiting for the condition" in late.err
 
@@ -354,7 +354,7 @@ async def test_top_shows_the_declared_usage(kubectl: Kubectl, web: None) -> None
 
 async def test_rollout_follows_a_new_image(kubectl: Kubectl, web: None) -> None:
     await kubectl.run("set", "image", "deployment/web", "c=nginx:1.28")
-    assert "successfully rolled out" in await kubectl.run("rollout", "status", "deployment/web", "--timeout=20s")
+    assert "successfully rolled out" in await kubectl.run("rollout", "status", "deployment/web", "--timeout=120s")
     assert "nginx:1.28" in await kubectl.run("get", "pods", "-o", "jsonpath={.items[*].spec.containers[*].image}")
 
 

@@ -34,7 +34,7 @@ async def poll_all(readings, keys):
 @pytest.fixture
 async def readings(lent):
     source = ScalerSource(
-        shared_context=replace(lent, http_timeout=1.0), build=registry.build, resolver=NothingResolved()
+        shared_context=replace(lent, http_timeout=20.0), build=registry.build, resolver=NothingResolved()
     )
     async with asyncio.TaskGroup() as tasks:
         readings = Readings(scalers=source, tasks=tasks, on_reading=lambda key: None)

@@ -2,14 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 
 import pytest
 from aiohttp import web
 
 from keda_py.errors import ScalerError
 from keda_py.testing import Objects, config_map, shared_context
+from tests.costs import within
 from tests.http_server import http_server
 from tests.scalers.conftest import Bench
 
@@ -86,11 +87,8 @@ TEXTS: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
 }
 
 
-@contextmanager
-def little_of_the_loop() -> Iterator[None]:
-    began = time.thread_time()
-    yield
-    assert time.thread_time() - began < LOOP_SECONDS
+def little_of_the_loop() -> AbstractContextManager[None]:
+    return within(LOOP_SECONDS, time.thread_time)
 
 
 @pytest.mark.parametrize(("format", "make", "where", "words"), list(TEXTS.values()), ids=list(TEXTS))

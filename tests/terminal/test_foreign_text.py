@@ -136,7 +136,7 @@ async def told_by(*words: str) -> str:
     pipe = asyncio.subprocess.PIPE
     command = (sys.executable, "-m", "keda_py", *words)
     process = await asyncio.create_subprocess_exec(*command, env={**os.environ}, stdout=pipe, stderr=pipe)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         out, errors = await process.communicate()
     return (out + errors).decode()
 

@@ -66,7 +66,7 @@ pytestmark = pytest.mark.skipif(not SMAPS.exists(), reason="/proc/self/smaps: of
 @pytest.fixture(scope="module")
 def life() -> dict[str, int]:
     """What a process of its own saw: KiB of files in memory, and whether it works on."""
-    done = subprocess.run([sys.executable, "-c", LIFE], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", LIFE], capture_output=True, text=True, check=True, timeout=240)
     return dict(json.loads(done.stdout))
 
 
@@ -104,7 +104,7 @@ def test_only_pages_that_the_file_still_has_may_leave(head: str, anonymous: int,
 
 def test_a_library_that_is_being_loaded_is_not_touched_until_it_has_looked_the_same_twice() -> None:
     """The first look at a mapping only remembers it: in between, the loader may have written to a part of it."""
-    done = subprocess.run([sys.executable, "-c", LOADED_LATER], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", LOADED_LATER], capture_output=True, text=True, check=True, timeout=240)
     first, second = json.loads(done.stdout)
     assert first > 0
     assert second == 0

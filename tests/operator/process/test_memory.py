@@ -27,7 +27,7 @@ print(json.dumps({"operator": operator, "redis": redis, "afterwards": MeterProvi
 @pytest.fixture(scope="module")
 def life() -> dict[str, list[str]]:
     """What a process of its own has imported, first as an operator, then for a trigger; and what it keeps."""
-    done = subprocess.run([sys.executable, "-c", LIFE], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", LIFE], capture_output=True, text=True, check=True, timeout=240)
     return dict(json.loads(done.stdout))
 
 

@@ -29,7 +29,7 @@ def redis_cluster(folder: Path, *more: str) -> Iterator[list[int]]:
         nodes = [f"{LOOPBACK}:{port}" for port in ports]
         program = binary("redis-cli", "redis-tools")
         create = [program, "-a", PASSWORD, "--cluster", "create", *nodes, "--cluster-yes"]
-        subprocess.run(create, check=True, capture_output=True, timeout=60)
+        subprocess.run(create, check=True, capture_output=True, timeout=240)
         yield ports
 
 
