@@ -1,15 +1,16 @@
 """`wake`, `sleep`, `hold` and `end` of several targets: what will happen is listed, one question is asked, then done."""
 
 import asyncio
-import os
-import sys
+import io
 from collections.abc import AsyncIterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from keda_py.cli import main
 from keda_py.clock import FakeClock
 from keda_py.kube.resources import OVERRIDES, Obj
 from tests.builders import a_namespace, environment, override
@@ -36,15 +37,20 @@ async def teams(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def piped(world: World, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command that has no terminal."""
-    command = (sys.executable, "-m", "keda_py", *arguments, "--kubeconfig", str(world.kubeconfig))
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        *command, env={**os.environ, "TZ": "UTC"}, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
-    )
-    async with asyncio.timeout(240):
-        out, err = await process.communicate()
-    return process.returncode or 0, out.decode(), err.decode()
+    """Exit code, stdout and stderr of a command that has no terminal; `typed` starts the program itself."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setenv("TZ", "UTC")
+        code = await asyncio.to_thread(_run, [*arguments, "--kubeconfig", str(world.kubeconfig)])
+    told = (stream.detach().getvalue().decode() for stream in (out, err))
+    return code, *told
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        return main(arguments)
+    except SystemExit as left:  # argparse refuses
+        return int(left.code or 0)
 
 
 async def typed(world: World, folder: Path, answer: bytes, *arguments: str) -> tuple[int, str]:
