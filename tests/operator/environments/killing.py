@@ -57,7 +57,7 @@ class Kills:
 
     async def __call__(self, before: Act, during: Act, after: Act, options: ClusterOptions | None = None) -> int:
         """Before, the part to die in, and what must be true all the same: once for each write; how many there were."""
-        for number in steps(5):
+        for number in steps(7):
             folder = self._folder / str(number)
             folder.mkdir()
             async with open_world(folder, self._server, self.tasks, options, tls=True) as world:
