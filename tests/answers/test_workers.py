@@ -16,7 +16,7 @@ from tests.answers import texts
 LIMITS = ParseLimits(cpu_seconds=10.0, memory=96 * texts.MIB)
 """Of the CPU more than anything but a loop takes, on a busy machine, too."""
 BRIEF = ParseLimits(cpu_seconds=0.3, memory=96 * texts.MIB)
-SOON = 20.0
+SOON = 200.0
 
 
 @pytest.fixture
