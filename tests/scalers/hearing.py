@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.waiting import eventually
 
-SECONDS = 20
+SECONDS = 120.0
 
 
 class Heard:
