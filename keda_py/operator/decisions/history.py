@@ -19,9 +19,9 @@ from typing import Any
 import orjson
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
-from keda_py.apis.squeezed import LONG
+from keda_py.apis.squeezed import LONG, pack, unpack
 from keda_py.core.values.times import write_time
-from keda_py.kube.status import list_in, pack, unpack
+from keda_py.kube.status import list_in
 from keda_py.operator.decisions.record import Entry, TriggerNote
 
 HISTORY = "kedaPyHistory"
