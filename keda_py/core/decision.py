@@ -105,19 +105,9 @@ def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
     return _decide_inactive(spec, seen, seen.replicas, now)
 
 
-def wakes(decision: Decision, replicas: int | None) -> bool:
-    """Whether the decision raises a count of 0, which takes a turn in the cluster's budget of activations."""
-    return replicas == 0 and isinstance(decision.action, ScaleTo) and decision.action.replicas > 0
-
-
 def lasts(decision: Decision) -> bool:
     """Whether the decision stays the same as time passes: there is nothing to do, and no cooldown is under way."""
     return decision.reason is Reason.INACTIVE
-
-
-def await_turn(decision: Decision) -> Decision:
-    """Replace a decision that wakes while the budget is spent: nothing is done until its turn comes."""
-    return replace(decision, action=Keep(), reason=Reason.AWAITING_TURN)
 
 
 def _decide_active(spec: ScalingSpec, seen: Observation, replicas: int, now: datetime) -> Decision:

@@ -7,22 +7,21 @@ fails and writing stops at once, serving goes on for --shutdown-delay.
 
 import asyncio
 import logging
-import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.operator.assembly import Assembly, assemble, shut_down
-from keda_py.operator.controller.component import Package, Part
+from keda_py.operator.controller.component import Package, Part, one_by_one, together
 from keda_py.operator.object_counts import show_counts, show_shards
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
 from keda_py.operator.process.memory import allocate_sparingly, collect_seldom, give_back
-from keda_py.operator.process.operator_process import OwnProcess, own_journal
+from keda_py.operator.process.operator_process import OwnProcess, own_journal, stop_on_signals
 from keda_py.operator.process.watchdog import Watchdog, last_net
 from keda_py.operator.standby.rights import Work
 from keda_py.readings.journal import Journal
@@ -39,10 +38,7 @@ async def run(settings: Settings) -> None:
     """`keda-py operator`: until SIGTERM or SIGINT."""
     allocate_sparingly()
     raise_descriptor_limit()
-    stopping, clock = asyncio.Event(), SystemClock()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+    stopping, clock = stop_on_signals(), SystemClock()
     limit = settings.leadership.lease_duration.total_seconds()
     with own_journal(settings, clock) as journal, last_net(limit) as rearm:
         hang = Hang(journal, limit, times_of(threading.main_thread()))
@@ -103,8 +99,8 @@ async def _work(assembly: Assembly, started: Started) -> None:
     await assembly.environments.caches.tried()
     assembly.serving.ready = True
     work = Work(
-        prepare=partial(_one_by_one, [run for component in assembly.components for run in component.prepare]),
-        announce=partial(_one_by_one, [run for component in assembly.components for run in component.announce]),
+        prepare=partial(one_by_one, [run for component in assembly.components for run in component.prepare]),
+        announce=partial(one_by_one, [run for component in assembly.components for run in component.announce]),
         follow=partial(_follow, assembly),
         lead=partial(_lead, assembly),
         share=partial(_share, assembly, started),
@@ -119,7 +115,7 @@ async def _follow(assembly: Assembly) -> None:
     """Keep what every active replica has to know, until cancelled."""
     on_steps = [tell for component in assembly.components for tell in component.on_clock_step]
     clock = partial(watch_clock, assembly.parts.shared.clock, on_steps)
-    await _together((clock, *(run for component in assembly.components for run in component.follow)))
+    await together((clock, *(run for component in assembly.components for run in component.follow)))
 
 
 async def _lead(assembly: Assembly) -> None:
@@ -128,7 +124,7 @@ async def _lead(assembly: Assembly) -> None:
         for tell in component.on_lead:
             tell()
     try:
-        await _together(run for component in assembly.components for run in component.lead)
+        await together(run for component in assembly.components for run in component.lead)
     finally:
         for component in assembly.components:
             for tell in component.after_lead:
@@ -142,15 +138,4 @@ async def _share(assembly: Assembly, started: Started) -> None:
             tell()
     log.info("operator started", extra={"version": __version__})
     started(assembly)
-    await _together(run for component in assembly.components for run in component.share)
-
-
-async def _one_by_one(parts: Iterable[Part]) -> None:
-    for run in parts:
-        await run()
-
-
-async def _together(parts: Iterable[Part]) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        for run in parts:
-            tasks.create_task(run())
+    await together(run for component in assembly.components for run in component.share)

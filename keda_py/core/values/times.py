@@ -32,3 +32,15 @@ def parse_time(text: str, *, field: str) -> datetime:
 def parse_optional_time(text: str, *, field: str) -> datetime | None:
     """Read an instant; None for an empty text. Raises ConfigError."""
     return parse_time(text, field=field) if text else None
+
+
+def parse_creation(text: str) -> datetime:
+    """Read a `metadata.creationTimestamp`; an object without one has always been there. Raises ConfigError."""
+    if not text:
+        return datetime.fromtimestamp(0, UTC)
+    field = "metadata.creationTimestamp"
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f'{field}: "{text}" is not a time; leave it out', field=field) from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from keda_py.answers.fairness import TenantPlaces
-from keda_py.core.decision import Decision, Reason, ScaleTo, wakes
+from keda_py.core.decision import Decision, Reason, ScaleTo
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
 from keda_py.core.round import Judgement, Outcome, conclude
@@ -139,7 +139,7 @@ class ScaleLoop(Snapshots):
     def _in_turn(self, state: ObjectState, judgement: Judgement) -> Judgement:
         """Postpone a decision that wakes a workload until it has a turn in the cluster's budget."""
         activations = self._shared.activations
-        if not wakes(judgement.decision, judgement.seen.replicas):
+        if not judgement.wakes:
             activations.withdraw(state.key)
             return judgement
         if activations.ask(Ticket(state.key), read_priority(judgement.spec.annotations)):
