@@ -12,12 +12,13 @@ from typing import Literal
 
 from keda_py.core.activity import ActivityState, last_active_before, note_activity
 from keda_py.core.conditions import ConditionValue
-from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, WakersWait, decide
+from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, decide
 from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import FallbackState
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Round
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.waking.slices import WakersWait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

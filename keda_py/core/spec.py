@@ -6,7 +6,7 @@ found by `spec_rules.py`. Behaviour reference: sections 1.2 (annotations) and 2.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTargetRef, ScaleTrigger, ScalingModifiers
@@ -15,7 +15,7 @@ from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.own_annotations import GROUP, NO_SCALING, read_bounded_pause, read_scaling
 from keda_py.core.values.pause import PauseSpec, parse_bool_annotation, read_pause
-from keda_py.core.values.times import parse_creation
+from keda_py.errors import ConfigError
 
 FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation"
 EXCLUDED_LABELS = "scaledobject.keda.sh/hpa-excluded-labels"
@@ -126,7 +126,7 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
         name=meta.name,
         uid=meta.uid,
         generation=meta.generation,
-        created=parse_creation(meta.creation_timestamp),
+        created=_parse_time(meta.creation_timestamp),
         labels=meta.labels,
         annotations=meta.annotations,
         target=_target_of(spec.scale_target_ref),
@@ -170,6 +170,17 @@ def without_ended_pause(spec: ScalingSpec, now: datetime) -> ScalingSpec:
 
 def _or(value: int | None, default: int) -> int:
     return default if value is None else value
+
+
+def _parse_time(text: str) -> datetime:
+    if not text:
+        return datetime.fromtimestamp(0, UTC)
+    field = "metadata.creationTimestamp"
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f'{field}: "{text}" is not a time; leave it out', field=field) from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 AS_WRITTEN = SpecSource(model=ScaledObject, build=build_spec)

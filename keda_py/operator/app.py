@@ -7,7 +7,6 @@ fails and writing stops at once, serving goes on for --shutdown-delay.
 
 import asyncio
 import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
@@ -15,14 +14,13 @@ from functools import partial
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.operator.assembly import Assembly, assemble, shut_down
-from keda_py.operator.controller.component import Package, Part, one_by_one, together
+from keda_py.operator.controller.component import Package, Part, notify, one_by_one, together
 from keda_py.operator.object_counts import show_counts, show_shards
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
-from keda_py.operator.process.hang import Hang, times_of
 from keda_py.operator.process.memory import allocate_sparingly, collect_seldom, give_back
-from keda_py.operator.process.operator_process import OwnProcess, own_journal, stop_on_signals
-from keda_py.operator.process.watchdog import Watchdog, last_net
+from keda_py.operator.process.operator_process import OwnProcess, stop_on_signals
+from keda_py.operator.process.watchdog import Watchdog, watched_process
 from keda_py.operator.standby.rights import Work
 from keda_py.readings.journal import Journal
 from keda_py.sdk.registry import trigger_types_by_module
@@ -39,10 +37,7 @@ async def run(settings: Settings) -> None:
     allocate_sparingly()
     raise_descriptor_limit()
     stopping, clock = stop_on_signals(), SystemClock()
-    limit = settings.leadership.lease_duration.total_seconds()
-    with own_journal(settings, clock) as journal, last_net(limit) as rearm:
-        hang = Hang(journal, limit, times_of(threading.main_thread()))
-        process = OwnProcess(journal=journal, hang=hang, rearm=rearm)
+    with watched_process(settings, clock) as process:
         await run_operator(settings, clock, stopping, lambda _: collect_seldom(), process)
 
 
@@ -120,22 +115,16 @@ async def _follow(assembly: Assembly) -> None:
 
 async def _lead(assembly: Assembly) -> None:
     """Run the work that is done once for the cluster, until cancelled."""
-    for component in assembly.components:
-        for tell in component.on_lead:
-            tell()
+    notify(component.on_lead for component in assembly.components)
     try:
         await together(run for component in assembly.components for run in component.lead)
     finally:
-        for component in assembly.components:
-            for tell in component.after_lead:
-                tell()
+        notify(component.after_lead for component in assembly.components)
 
 
 async def _share(assembly: Assembly, started: Started) -> None:
     """Work on the objects of this replica, until cancelled."""
-    for component in assembly.components:
-        for tell in component.on_share:
-            tell()
+    notify(component.on_share for component in assembly.components)
     log.info("operator started", extra={"version": __version__})
     started(assembly)
     await together(run for component in assembly.components for run in component.share)

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY, ConditionValue
-from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, WakersWait, decide, lasts
+from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, decide, lasts
 from keda_py.core.round import Outcome, settle
 from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.waking.slices import WakersWait
 
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=3)

@@ -34,13 +34,6 @@ def parse_optional_time(text: str, *, field: str) -> datetime | None:
     return parse_time(text, field=field) if text else None
 
 
-def parse_creation(text: str) -> datetime:
-    """Read a `metadata.creationTimestamp`; an object without one has always been there. Raises ConfigError."""
-    if not text:
-        return datetime.fromtimestamp(0, UTC)
-    field = "metadata.creationTimestamp"
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(f'{field}: "{text}" is not a time; leave it out', field=field) from None
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+def earliest(*times: datetime | None) -> datetime | None:
+    """Return the earliest of the times that are known, None if none is."""
+    return min((time for time in times if time is not None), default=None)

@@ -55,3 +55,10 @@ async def together(parts: Iterable[Part]) -> None:
     async with asyncio.TaskGroup() as tasks:
         for run in parts:
             tasks.create_task(run())
+
+
+def notify(listeners: Iterable[Iterable[Callable[[], None]]]) -> None:
+    """Call the listeners of all components, in the order of the components."""
+    for of_component in listeners:
+        for tell in of_component:
+            tell()

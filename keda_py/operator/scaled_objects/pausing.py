@@ -14,7 +14,7 @@ from keda_py.operator.controller.after_look import note_decision
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
-from keda_py.operator.scaled_objects.record_entry import entry_paused
+from keda_py.operator.scaled_objects.reporting import entry_paused
 from keda_py.operator.scaled_objects.savings import account_pause, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_paused, savings_of
