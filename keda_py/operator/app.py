@@ -91,7 +91,7 @@ async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedel
 async def _work(assembly: Assembly, started: Started) -> None:
     """Run everything that writes, after every cache has synced, while this replica may write."""
     await assembly.parts.caches.synced()
-    await assembly.environments.caches.tried()
+    await assembly.environments.dependencies.caches.tried()
     assembly.serving.ready = True
     work = Work(
         prepare=partial(one_by_one, [run for component in assembly.components for run in component.prepare]),
