@@ -252,6 +252,8 @@ class Environments(Kind[EnvironmentMemory]):
         self._report_held_up(state, live, held_up(decision.status))
         for kind, reason, note in events if live is not None else ():
             self._shared.events.record(live or {}, kind, reason, note)
+        # Argo CD is told after the status is stored, and before counts change. Earlier, a crash would leave lines in
+        # its Application that no status knows of; later, Argo CD could put the counts back at once.
         await self._parts.truces.keep(state.uid)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
