@@ -238,7 +238,7 @@ def test_a_manifest_that_cannot_be_read_is_a_usage_error(tmp_path: Path, capsys:
 
 def test_an_operator_without_a_cluster_says_what_to_do(tmp_path: Path) -> None:
     command = [*PROCESS, "operator", "--kubeconfig", str(tmp_path / "missing")]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "does not exist; correct --kubeconfig" in done.stderr
     assert "Traceback" not in done.stderr
