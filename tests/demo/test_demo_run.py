@@ -10,7 +10,7 @@ import re2
 def run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     common = ["--plain", "--picture", "days.svg", "--kubeconfig", "kubeconfig"]
     command = [sys.executable, "-m", "keda_py", "demo", *arguments, *common]
-    return subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 def test_a_day_of_the_demo_wakes_and_sleeps_on_time_and_leaves_a_picture(tmp_path: Path) -> None:
