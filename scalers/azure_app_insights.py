@@ -1,6 +1,5 @@
 """Scale on a metric of Application Insights."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import httpx
@@ -21,6 +20,8 @@ _ALL = sources(META, AUTH, ENV)
 class AzureAppInsightsMetadata(PrincipalMetadata):
     """Keys of `azure-app-insights`."""
 
+    principal_fields = ("tenant_id", "active_directory_client_id", "active_directory_client_password")
+
     target_value: Annotated[float, Target()] = 0.0
     activation_target_value: Annotated[float, Activation()] = 0.0
     metric_id: str
@@ -40,14 +41,6 @@ class AzureAppInsightsMetadata(PrincipalMetadata):
         if text.count(":") != 1:
             raise ValueError("metricAggregationTimespan must be hh:mm")
         return text
-
-    def principal(self) -> Mapping[str, str | SecretStr]:
-        """Tenant, client and secret."""
-        return {
-            "tenantId": self.tenant_id,
-            "activeDirectoryClientId": self.active_directory_client_id,
-            "activeDirectoryClientPassword": self.active_directory_client_password,
-        }
 
 
 class AzureAppInsightsScaler(PrincipalScaler[AzureAppInsightsMetadata]):

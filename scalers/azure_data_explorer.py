@@ -1,6 +1,5 @@
 """Scale on the number that a KQL query in an Azure Data Explorer cluster answers."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import httpx
@@ -33,10 +32,6 @@ class AzureDataExplorerMetadata(PrincipalMetadata):
         if not is_http_url(text):
             raise ValueError("endpoint must be the https:// address of the cluster")
         return text
-
-    def principal(self) -> Mapping[str, str | SecretStr]:
-        """Tenant, client and secret."""
-        return {"tenantId": self.tenant_id, "clientId": self.client_id, "clientSecret": self.client_secret}
 
 
 class AzureDataExplorerScaler(PrincipalScaler[AzureDataExplorerMetadata]):

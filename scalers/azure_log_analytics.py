@@ -1,6 +1,5 @@
 """Scale on the number that a KQL query in a Log Analytics workspace answers."""
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated
 
@@ -31,10 +30,6 @@ class AzureLogAnalyticsMetadata(PrincipalMetadata):
     log_analytics_resource_url: Annotated[str, named("logAnalyticsResourceURL")] = ""
     unsafe_ssl: bool = False
     timeout: timedelta | None = None
-
-    def principal(self) -> Mapping[str, str | SecretStr]:
-        """Tenant, client and secret."""
-        return {"tenantId": self.tenant_id, "clientId": self.client_id, "clientSecret": self.client_secret}
 
 
 class AzureLogAnalyticsScaler(PrincipalScaler[AzureLogAnalyticsMetadata]):

@@ -1,6 +1,5 @@
 """Scale on a metric of Azure Monitor."""
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Final, Literal
 
@@ -22,6 +21,8 @@ _USUAL: Final = timedelta(minutes=5)
 
 class AzureMonitorMetadata(PrincipalMetadata):
     """Keys of `azure-monitor`."""
+
+    principal_fields = ("tenant_id", "active_directory_client_id", "active_directory_client_password")
 
     target_value: Annotated[float, Target()]
     activation_target_value: Annotated[float, Activation()] = 0.0
@@ -51,14 +52,6 @@ class AzureMonitorMetadata(PrincipalMetadata):
         if text and text.count(":") != 2:
             raise ValueError("metricAggregationInterval must be hh:mm:ss")
         return text
-
-    def principal(self) -> Mapping[str, str | SecretStr]:
-        """Tenant, client and secret."""
-        return {
-            "tenantId": self.tenant_id,
-            "activeDirectoryClientId": self.active_directory_client_id,
-            "activeDirectoryClientPassword": self.active_directory_client_password,
-        }
 
 
 class AzureMonitorScaler(PrincipalScaler[AzureMonitorMetadata]):

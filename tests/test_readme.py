@@ -30,6 +30,7 @@ SEVEN_FILES = (
     "keda_py/external_metrics/query.py",
     "keda_py/operator/app.py",
 )
+MOST_LINES = 1200
 OURS = "ours alone"
 """The facts of a trigger type that KEDA has not begin so."""
 PAIRS = list(pairwise(SEVEN_FILES))
@@ -156,6 +157,10 @@ def test_the_table_of_our_own_metrics_is_complete() -> None:
 def test_the_readme_lists_the_seven_files_in_the_order_in_which_they_name_each_other() -> None:
     listed = re.findall(r"^\d\. \[`([^`]+)`\]", README, re.MULTILINE)
     assert tuple(listed) == SEVEN_FILES
+
+
+def test_the_seven_files_are_read_in_one_sitting() -> None:
+    assert sum(len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in SEVEN_FILES) <= MOST_LINES
 
 
 @pytest.mark.parametrize(("path", "following"), PAIRS)

@@ -4,6 +4,7 @@ Compression is used for the changes of each object, in its status (`kube/status.
 """
 
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -33,3 +34,17 @@ def expand(kept: bytes) -> bytes:
 def compact_json(value: Any) -> bytes:
     """Write JSON to be kept in memory; orjson's own result keeps its write buffer, 4 KiB for 80 bytes."""
     return bytes(memoryview(orjson.dumps(value)))
+
+
+def pack(values: Iterable[Any]) -> bytes:
+    """Write a list as JSON with sorted keys, so that equal values give equal bytes; compress long ones.
+
+    Raises TypeError for values nested too deeply.
+    """
+    return squeeze(orjson.dumps(list(values), option=orjson.OPT_SORT_KEYS))
+
+
+def unpack(written: bytes) -> list[Any]:
+    """Return the values that `pack` has written."""
+    found: list[Any] = orjson.loads(expand(written))
+    return found

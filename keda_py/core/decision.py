@@ -13,6 +13,8 @@ from enum import StrEnum
 from keda_py.core.activity import SCALING_IN
 from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY, ConditionValue
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.times import earliest
+from keda_py.core.waking.slices import WakersWait
 
 
 class Reason(StrEnum):
@@ -35,14 +37,6 @@ class Reason(StrEnum):
     DEACTIVATED = "Deactivated"
     RAISED_TO_MIN = "RaisedToMin"
     INACTIVE = "Inactive"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WakersWait:
-    """Why the workload may not be scaled to 0 yet; `until` is when the wait ends if nothing else happens, if known."""
-
-    because: str
-    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,19 +99,9 @@ def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
     return _decide_inactive(spec, seen, seen.replicas, now)
 
 
-def wakes(decision: Decision, replicas: int | None) -> bool:
-    """Whether the decision raises a count of 0, which takes a turn in the cluster's budget of activations."""
-    return replicas == 0 and isinstance(decision.action, ScaleTo) and decision.action.replicas > 0
-
-
 def lasts(decision: Decision) -> bool:
     """Whether the decision stays the same as time passes: there is nothing to do, and no cooldown is under way."""
     return decision.reason is Reason.INACTIVE
-
-
-def await_turn(decision: Decision) -> Decision:
-    """Replace a decision that wakes while the budget is spent: nothing is done until its turn comes."""
-    return replace(decision, action=Keep(), reason=Reason.AWAITING_TURN)
 
 
 def _decide_active(spec: ScalingSpec, seen: Observation, replicas: int, now: datetime) -> Decision:
@@ -166,12 +150,8 @@ def _deactivate(spec: ScalingSpec, seen: Observation, replicas: int, now: dateti
         # Last of all: the slices are made for an object that has nothing else to wait for.
         pending = ConditionValue("False", Reason.WAKERS_PENDING.value, f"Scaling to 0 waits: {seen.wakers.because}")
         waits = _keep(Reason.WAKERS_PENDING, seen, active=pending)
-        return replace(waits, look_again_at=_first(seen.wakers.until, seen.changes_at))
+        return replace(waits, look_again_at=earliest(seen.wakers.until, seen.changes_at))
     return replace(_keep(Reason.DEACTIVATED, seen, active=NOT_ACTIVE), action=lower)
-
-
-def _first(*times: datetime | None) -> datetime | None:
-    return min((one for one in times if one is not None), default=None)
 
 
 def _keep(

@@ -12,12 +12,13 @@ from typing import Literal
 
 from keda_py.core.activity import ActivityState, last_active_before, note_activity
 from keda_py.core.conditions import ConditionValue
-from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, WakersWait, await_turn, decide
+from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, decide
 from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import FallbackState
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Round
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.waking.slices import WakersWait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +117,15 @@ class Judgement:
     seen: Observation
     decision: Decision
 
+    @property
+    def wakes(self) -> bool:
+        """Whether the decision raises a count of 0, which takes a turn in the cluster's budget of activations."""
+        action = self.decision.action
+        return self.seen.replicas == 0 and isinstance(action, ScaleTo) and action.replicas > 0
+
     def postponed(self) -> "Judgement":
-        """Return the judgement without its action, which waits for its turn."""
-        return replace(self, decision=await_turn(self.decision))
+        """Return the judgement without its action: nothing is done until its turn in that budget comes."""
+        return replace(self, decision=replace(self.decision, action=Keep(), reason=Reason.AWAITING_TURN))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ _DOING = {"Waking": "wakes", "FallingAsleep": "falls asleep"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class WatchedPhase:
     """Phase from one instant to another; `note` names what is out of the ordinary."""
 
     at: datetime
@@ -35,13 +35,13 @@ class Phases:
     def __init__(self, store: Store, clock: Clock, name: str) -> None:
         self._clock, self._name = clock, name
         self._status: Obj = {}
-        self._phases: list[Phase] = []
+        self._phases: list[WatchedPhase] = []
         self._late: list[str] = []
         self._announcements: list[Announcement] = []
         if name:
             store.listen(self._on_event)
 
-    def until(self, end: datetime) -> list[Phase]:
+    def until(self, end: datetime) -> list[WatchedPhase]:
         """Return the phases without gaps, from the first one to `end`."""
         ends = [phase.at for phase in self._phases[1:]] + [end]
         return [replace(phase, until=at) for phase, at in zip(self._phases, ends, strict=True) if at > phase.at]
@@ -65,7 +65,7 @@ class Phases:
         self._status = map_at(event.object, "status")
         name, because = text_at(self._status, "phase"), text_at(self._status, "because")
         now = self._clock.now()
-        phase = Phase(at=now, until=now, name=name, because=because, note=_note(self._status, self._name))
+        phase = WatchedPhase(at=now, until=now, name=name, because=because, note=_note(self._status, self._name))
         last = self._phases[-1] if self._phases else None
         if name and (last is None or (last.name, last.note) != (phase.name, phase.note)):
             self._phases.append(phase)
@@ -132,13 +132,13 @@ COLOURS = {"Asleep": "#8c959f", "Waking": "#d4a72c", "Awake": "#4a9d6e", "Fallin
 NOTES = {"override": "kept up by an Override", "contested": "a count was put back"}
 
 
-def draw_environment(timeline: Timeline, phases: Sequence[Phase], play: Play) -> str:
+def draw_environment(timeline: Timeline, phases: Sequence[WatchedPhase], play: Play) -> str:
     """Draw the picture as SVG text."""
     together = timeline.together(play.environment)
     return draw(together, [play.environment], play.zone, title=play.title, strips=list(_strips(phases)))
 
 
-def _strips(phases: Sequence[Phase]) -> Iterator[Strip]:
+def _strips(phases: Sequence[WatchedPhase]) -> Iterator[Strip]:
     last_note = ""
     for phase in phases:
         text = NOTES.get(phase.note, phase.because) if phase.note and phase.note != last_note else ""

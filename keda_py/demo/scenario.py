@@ -12,7 +12,6 @@ from keda_py.demo.play import Expected, Manifest
 
 SEOUL = ZoneInfo("Asia/Seoul")
 NAMESPACE = "demo"
-DAYS = 4
 WAKE, SLEEP = time(8, 30), time(19, 30)
 COOLDOWN = timedelta(seconds=300)
 POLLING = timedelta(seconds=60)

@@ -12,10 +12,7 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from keda_py.core.evaluation import Evaluation, MetricValue, evaluate
-from keda_py.core.fallback import (
-    needs_ready_pods,
-    needs_replicas,
-)
+from keda_py.core.fallback import needs_ready_pods, needs_replicas
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec

@@ -24,6 +24,7 @@ from keda_py import __version__
 from keda_py.errors import KedaPyError
 from keda_py.external_metrics.authorised_request import JSON, ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import GROUP_VERSION, ROOT
+from keda_py.kube.transport import read_body
 from keda_py.serving.statuses import bad_request, unavailable
 
 log = logging.getLogger(__name__)
@@ -145,12 +146,9 @@ class Delegation:
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
-    body = bytearray()
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > LARGEST_ANSWER:
-            raise UpstreamError(f"answers with more than {LARGEST_ANSWER >> 20} MiB")
-    return bytes(body)
+    if (body := await read_body(response, LARGEST_ANSWER)) is None:
+        raise UpstreamError(f"answers with more than {LARGEST_ANSWER >> 20} MiB")
+    return body
 
 
 def _passed_on(response: aiohttp.ClientResponse, body: bytes) -> ApiResponse:

@@ -26,7 +26,7 @@ from keda_py.clock import Clock
 from keda_py.errors import NotLeading, ReadOnly, TooManyRequests, Unauthorized, Unavailable
 from keda_py.kube.refusals import error_from_answer
 from keda_py.kube.resources import EVERYTHING, Obj, ObjectPath, Resource, Selection
-from keda_py.kube.transport import CONNECT_SECONDS, Request, Transport
+from keda_py.kube.transport import CONNECT_SECONDS, Request, Transport, read_body
 
 REQUEST_SECONDS = 30.0
 PAGE_SIZE = 500
@@ -317,9 +317,6 @@ async def _bounded(request: Request, seconds: float) -> AsyncIterator[None]:
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
-    body = bytearray()
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > BODY_LIMIT:
-            raise Unavailable(f"{response.method} {response.url.path}: the answer is over {BODY_LIMIT} bytes")
-    return bytes(body)
+    if (body := await read_body(response, BODY_LIMIT)) is None:
+        raise Unavailable(f"{response.method} {response.url.path}: the answer is over {BODY_LIMIT} bytes")
+    return body

@@ -4,13 +4,11 @@ Writers of different fields do not conflict. The uid in the patch keeps the stat
 of the same name. Caches keep a long list in a status packed, as bytes; JSON from the API server never has bytes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from keda_py.apis.foreign import list_at
-from keda_py.apis.squeezed import expand, squeeze
+from keda_py.apis.squeezed import pack, unpack
 from keda_py.errors import Conflict, Invalid
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import Obj, Resource
@@ -50,20 +48,6 @@ async def patch_status(
             raise
         # A wrong uid is a Conflict for built-in kinds, and "field is immutable" (422) for custom resources.
         raise Conflict(str(error), status=409, reason="Conflict") from error
-
-
-def pack(values: Iterable[Any]) -> bytes:
-    """Write a list as JSON with sorted keys, so that equal values give equal bytes; compress long ones.
-
-    Raises TypeError for values nested too deeply.
-    """
-    return squeeze(orjson.dumps(list(values), option=orjson.OPT_SORT_KEYS))
-
-
-def unpack(written: bytes) -> list[Any]:
-    """Return the values that `pack` has written."""
-    found: list[Any] = orjson.loads(expand(written))
-    return found
 
 
 def packed(obj: Obj, field: str) -> Obj:

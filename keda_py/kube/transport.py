@@ -170,3 +170,13 @@ def _describe(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes | None:
+    """Read a whole body; None for one of over `most` bytes, of which no more is read."""
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > most:
+            return None
+    return bytes(body)

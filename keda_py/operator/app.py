@@ -7,23 +7,20 @@ fails and writing stops at once, serving goes on for --shutdown-delay.
 
 import asyncio
 import logging
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.operator.assembly import Assembly, assemble, shut_down
-from keda_py.operator.controller.component import Package, Part
+from keda_py.operator.controller.component import Package, Part, notify, one_by_one, together
 from keda_py.operator.object_counts import show_counts, show_shards
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
-from keda_py.operator.process.hang import Hang, times_of
 from keda_py.operator.process.memory import allocate_sparingly, collect_seldom, give_back
-from keda_py.operator.process.operator_process import OwnProcess, own_journal
-from keda_py.operator.process.watchdog import Watchdog, last_net
+from keda_py.operator.process.operator_process import OwnProcess, stop_on_signals
+from keda_py.operator.process.watchdog import Watchdog, watched_process
 from keda_py.operator.standby.rights import Work
 from keda_py.readings.journal import Journal
 from keda_py.sdk.registry import trigger_types_by_module
@@ -39,14 +36,8 @@ async def run(settings: Settings) -> None:
     """`keda-py operator`: until SIGTERM or SIGINT."""
     allocate_sparingly()
     raise_descriptor_limit()
-    stopping, clock = asyncio.Event(), SystemClock()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
-    limit = settings.leadership.lease_duration.total_seconds()
-    with own_journal(settings, clock) as journal, last_net(limit) as rearm:
-        hang = Hang(journal, limit, times_of(threading.main_thread()))
-        process = OwnProcess(journal=journal, hang=hang, rearm=rearm)
+    stopping, clock = stop_on_signals(), SystemClock()
+    with watched_process(settings, clock) as process:
         await run_operator(settings, clock, stopping, lambda _: collect_seldom(), process)
 
 
@@ -100,11 +91,11 @@ async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedel
 async def _work(assembly: Assembly, started: Started) -> None:
     """Run everything that writes, after every cache has synced, while this replica may write."""
     await assembly.parts.caches.synced()
-    await assembly.environments.caches.tried()
+    await assembly.environments.dependencies.caches.tried()
     assembly.serving.ready = True
     work = Work(
-        prepare=partial(_one_by_one, [run for component in assembly.components for run in component.prepare]),
-        announce=partial(_one_by_one, [run for component in assembly.components for run in component.announce]),
+        prepare=partial(one_by_one, [run for component in assembly.components for run in component.prepare]),
+        announce=partial(one_by_one, [run for component in assembly.components for run in component.announce]),
         follow=partial(_follow, assembly),
         lead=partial(_lead, assembly),
         share=partial(_share, assembly, started),
@@ -119,38 +110,21 @@ async def _follow(assembly: Assembly) -> None:
     """Keep what every active replica has to know, until cancelled."""
     on_steps = [tell for component in assembly.components for tell in component.on_clock_step]
     clock = partial(watch_clock, assembly.parts.shared.clock, on_steps)
-    await _together((clock, *(run for component in assembly.components for run in component.follow)))
+    await together((clock, *(run for component in assembly.components for run in component.follow)))
 
 
 async def _lead(assembly: Assembly) -> None:
     """Run the work that is done once for the cluster, until cancelled."""
-    for component in assembly.components:
-        for tell in component.on_lead:
-            tell()
+    notify(component.on_lead for component in assembly.components)
     try:
-        await _together(run for component in assembly.components for run in component.lead)
+        await together(run for component in assembly.components for run in component.lead)
     finally:
-        for component in assembly.components:
-            for tell in component.after_lead:
-                tell()
+        notify(component.after_lead for component in assembly.components)
 
 
 async def _share(assembly: Assembly, started: Started) -> None:
     """Work on the objects of this replica, until cancelled."""
-    for component in assembly.components:
-        for tell in component.on_share:
-            tell()
+    notify(component.on_share for component in assembly.components)
     log.info("operator started", extra={"version": __version__})
     started(assembly)
-    await _together(run for component in assembly.components for run in component.share)
-
-
-async def _one_by_one(parts: Iterable[Part]) -> None:
-    for run in parts:
-        await run()
-
-
-async def _together(parts: Iterable[Part]) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        for run in parts:
-            tasks.create_task(run())
+    await together(run for component in assembly.components for run in component.share)

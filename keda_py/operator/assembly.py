@@ -8,7 +8,7 @@ its `Component` says what runs and when. Another package is one more function fr
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,7 +36,12 @@ from keda_py.operator.opening import OperatorInputs, identity, lease_of
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.scaled_jobs.parts import ScaledJobParts, assemble_jobs
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.parts import ScaledObjectParts, assemble_scaled_objects, scaled_object_parts_of
+from keda_py.operator.scaled_objects.parts import (
+    ScaledObjectParts,
+    Specs,
+    assemble_scaled_objects,
+    scaled_object_parts_of,
+)
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.sharding.tenures import may_write, sending
@@ -113,8 +118,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
 
     readings, overlays = readings_of(around, sources, rights.owns, on_reading), SpecOverlays()
     shared, specs = _shared(around, sources, readings, rights), overlays.over(AS_WRITTEN, around.clock.now)
-    parts = scaled_object_parts_of(shared, sources.caches, sources.discovery, sources.reader, specs)
-    parts = replace(parts, requests=sources.requests)
+    parts = _parts(shared, sources, specs)
     objects = assemble_scaled_objects(parts, settings.scaling.scaled_object_workers, rights.shares)
     overlays.subscribe(objects.controller.on_overlay)
     jobs, standby_reader = assemble_jobs(shared, settings, rights.shares), StandbyReader(parts, rights.owns)
@@ -130,7 +134,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
         rights=rights,
         standby_reader=standby_reader,
-        wakes=environments.requests,
+        wakes=environments.dependencies.requests,
     )
     return Assembly(
         objects=objects,
@@ -145,6 +149,12 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         serving=Serving(settings, around.clock, around.client, answers),
         rights=rights,
         standby_reader=standby_reader,
+    )
+
+
+def _parts(shared: Dependencies, sources: Sources, specs: Specs) -> ScaledObjectDependencies:
+    return scaled_object_parts_of(
+        shared, sources.caches, sources.discovery, sources.reader, specs, requests=sources.requests
     )
 
 

@@ -130,6 +130,7 @@ class MeterBatch:
         try:
             answers = await self._engine.journal.run([meter.scalers.work for meter in meters], asking)
         except (ScalerError, ConfigError) as error:
+            # One wrong query fails the request for all of them: each is read alone once, within its own time-out.
             self._failing, self._last_error = True, str(error)
             self._read_alone(meters)
             return
@@ -152,6 +153,8 @@ class MeterBatch:
         self._widen()
 
     def _widen(self) -> None:
+        # A source that fails gets one request at a time, so that its time-outs do not occupy connections that other
+        # sources need; it is polled as often as before, since failureThreshold counts polls.
         while self._lane and self._workers < (1 if self._failing else LANE_WIDTH):
             self._workers += 1
             self._engine.spawn(self._work(*self._lane.popleft()))

@@ -78,6 +78,8 @@ class Journal:
         return cls(memoryview(bytearray(SIZE)))
 
     def _begin_anew(self) -> None:
+        # What the process before left is in `inherited` by now. A death between here and the last `keep` forgets the
+        # holds: then it takes one more death until such an object is known again.
         self._memory[HEADER:] = bytes(SIZE - HEADER)
         self._cells[ON_CPU] = 0
         self._memory[: len(MAGIC)] = MAGIC
@@ -89,6 +91,7 @@ class Journal:
     @coroutine
     def run(self, works: Sequence[Work], work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
         """Drive `work` and return its result; it is under way for each of `works`, and on the CPU for all of them."""
+        # Never 0, which says that no step is on the CPU. The number wraps within the 32 bits of its cell.
         self._group = group = self._group % (_GROUPS - 1) + 1
         self._running[group] = written = [(self._write(item, group), item) for item in works]
         if not all(slot for slot, _ in written):
@@ -148,6 +151,9 @@ class Journal:
 
     def accuse(self) -> None:
         """Mark the running step as hanging, for the next process; called by the watchdog's thread."""
+        # Without a lock, since the thread that hangs might hold it. If the step ends at this very moment, its object is
+        # held back although it was only slow: it did block the loop for as long as a Lease is valid, and the process
+        # ends next in any case.
         group = self._cells[ON_CPU]
         for slot in (*(slot for slot, _ in self._running.get(group, ())), *self._lent_slots.get(group, ())):
             if slot:
@@ -202,6 +208,7 @@ class Journal:
 
     def _release(self, slot: int, namespace: str) -> None:
         if slot:
+            # The mark alone: an entry without one counts as free, and is written whole before it is marked again.
             self._memory[slot] = 0
             self._free.append(slot)
             self._used[namespace] -= 1

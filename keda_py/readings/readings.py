@@ -212,11 +212,13 @@ class Readings:
 
     async def aclose(self) -> None:
         """Cancel every read and close every scaler."""
+        # First of all: a read that began from here on would outlive the group that its task belongs to.
         self._begin_read = self._abandon
         running = tuple(self._running)
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+        # A cancelled task never resolves its flight, for which a look or a question of the HPA may be waiting.
         for key in self._objects:
             for meter in self._get(key).meters:
                 self._abandon(meter)
@@ -297,6 +299,8 @@ class Readings:
         now = self._clock.monotonic()
         reading = meter.complete(outcome, self._clock.now(), now)
         _log_reading(meter, reading, now, failed_before=failed_before)
+        # Its callers have the reading. It counts for nothing else, since other scalers may have taken its place
+        # meanwhile.
         if meter.retired:
             return
         self._observer.record_reading(meter.key, meter.scalers, reading)

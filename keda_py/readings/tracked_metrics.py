@@ -181,6 +181,7 @@ def begin_poll(
     """A poll begins: what it waits for, and the metrics whose sources have to be asked for that."""
     flights, reads = list[asyncio.Future[MetricReading]](), list[TrackedMetric]()
     for meter, last in zip(meters, known_to_poll(meters, now), strict=True):
+        # Also where nothing has to be read: `is_due` takes it as the sign that the engine still polls this object.
         meter.polled_at = now
         if last is not None:
             flights.append(landed(last))

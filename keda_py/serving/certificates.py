@@ -60,7 +60,7 @@ def make_authority(now: datetime) -> Authority:
         _builder(name, name, key.public_key(), now)
         .not_valid_after(now + AUTHORITY_VALID_FOR)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
+        .add_extension(key_usage(signs_certificates=True), critical=True)
         .sign(key, hashes.SHA256())
     )
     return Authority(certificate=certificate, key=key)
@@ -87,7 +87,7 @@ def _issue(
         # A leaf that outlives its issuer fails verification with errors that name neither.
         .not_valid_after(min(now + LEAF_VALID_FOR, issuer.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         .add_extension(x509.SubjectAlternativeName([_alternative(name) for name in names]), critical=False)
         .add_extension(_issuer_identifier(issuer), critical=False)
@@ -189,7 +189,8 @@ def _alternative(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    """Return the usage of an authority's key, which signs certificates, or of a server's or client's."""
     return x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=signs_certificates,

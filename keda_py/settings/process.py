@@ -1,12 +1,32 @@
-"""Settings of the process, its log and its shadow mode; part of `settings.py`."""
+"""Settings of the process, its log and its shadow mode, and those that every process has; part of `settings.py`."""
 
 from dataclasses import dataclass
 
 from keda_py.apis.go_values import parse_bool
 from keda_py.settings.options import option
-from keda_py.settings.parsers import Address, one_of, parse_log_level, parse_loopback
+from keda_py.settings.parsers import Address, one_of, parse_address, parse_log_level, parse_loopback
 
+_ON_8080: Address | None = Address(host="", port=8080)
+_ON_8081: Address | None = Address(host="", port=8081)
 _ON_8082 = Address(host="127.0.0.1", port=8082)
+
+
+def kubeconfig_option() -> str:
+    """Declare the kubeconfig, a setting of operator and waker."""
+    text = "kubeconfig of the cluster; default: $KUBECONFIG, in-cluster, ~/.kube/config"
+    return option("", str, text, flag="kubeconfig")
+
+
+def metrics_option() -> Address | None:
+    """Declare the address of the metrics page, a setting of operator and waker."""
+    text = "address of Prometheus /metrics; 0: off"
+    return option(_ON_8080, parse_address, text, flag="metrics-bind-address")
+
+
+def probes_option() -> Address | None:
+    """Declare the address of the kubelet's probes, a setting of operator and waker."""
+    text = "address of /healthz and /readyz; 0: off"
+    return option(_ON_8081, parse_address, text, flag="health-probe-bind-address")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,6 @@ from keda_py.settings.environments import EnvironmentSettings
 from keda_py.settings.options import Flags, option, read_options, repeatable
 from keda_py.settings.parsers import (
     Address,
-    parse_address,
     parse_cipher_names,
     parse_hosts,
     parse_http_timeout,
@@ -32,20 +31,22 @@ from keda_py.settings.parsers import (
     parse_url,
     parse_wait,
 )
-from keda_py.settings.process import LogSettings, ProcessSettings, ShadowSettings
+from keda_py.settings.process import (
+    LogSettings,
+    ProcessSettings,
+    ShadowSettings,
+    kubeconfig_option,
+    metrics_option,
+    probes_option,
+)
 from keda_py.settings.surroundings import service_account_namespace, with_service_tls
-
-_ON_8080: Address | None = Address(host="", port=8080)
-_ON_8081: Address | None = Address(host="", port=8081)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
     """Cluster, and the part of it that is watched."""
 
-    kubeconfig: str = option(
-        "", str, "kubeconfig of the cluster; default: $KUBECONFIG, in-cluster, ~/.kube/config", flag="kubeconfig"
-    )
+    kubeconfig: str = kubeconfig_option()
     watch_namespaces: tuple[str, ...] = option(
         (),
         parse_namespaces,
@@ -110,18 +111,8 @@ class ServingSettings:
     bind_address: str = option("", str, "address of the HTTPS ports; empty: every interface", flag="bind-address")
     secure_port: int = option(6443, parse_port, "HTTPS port of external.metrics.k8s.io", flag="secure-port")
     webhook_port: int = option(9443, parse_port, "HTTPS port of the admission webhook; 0: off", flag="webhook-port")
-    metrics: Address | None = option(
-        _ON_8080,
-        parse_address,
-        "address of Prometheus /metrics; 0: off",
-        flag="metrics-bind-address",
-    )
-    health: Address | None = option(
-        _ON_8081,
-        parse_address,
-        "address of /healthz and /readyz; 0: off",
-        flag="health-probe-bind-address",
-    )
+    metrics: Address | None = metrics_option()
+    health: Address | None = probes_option()
     prometheus: bool = option(True, parse_bool, "serve Prometheus metrics", flag="enable-prometheus-metrics")
     detailed_http_metrics: bool = option(
         False,

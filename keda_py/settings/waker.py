@@ -8,27 +8,15 @@ from typing import Any
 
 from keda_py.errors import ConfigError
 from keda_py.settings.options import Flags, option, read_options
-from keda_py.settings.parsers import (
-    Address,
-    parse_address,
-    parse_namespaces,
-    parse_origin,
-    parse_positive_int,
-    parse_wait,
-)
-from keda_py.settings.process import LogSettings
-
-_ON_8080: Address | None = Address(host="", port=8080)
-_ON_8081: Address | None = Address(host="", port=8081)
+from keda_py.settings.parsers import Address, parse_namespaces, parse_origin, parse_positive_int, parse_wait
+from keda_py.settings.process import LogSettings, kubeconfig_option, metrics_option, probes_option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WakerClusterSettings:
     """Cluster, and the operator that is called."""
 
-    kubeconfig: str = option(
-        "", str, "kubeconfig of the cluster; default: $KUBECONFIG, in-cluster, ~/.kube/config", flag="kubeconfig"
-    )
+    kubeconfig: str = kubeconfig_option()
     watch_namespaces: tuple[str, ...] = option(
         (),
         parse_namespaces,
@@ -62,12 +50,8 @@ class WakerServingSettings:
     bind_address: str = option(
         "", str, "address of the ports on which requests arrive; empty: every interface", flag="bind-address"
     )
-    metrics: Address | None = option(
-        _ON_8080, parse_address, "address of Prometheus /metrics; 0: off", flag="metrics-bind-address"
-    )
-    health: Address | None = option(
-        _ON_8081, parse_address, "address of /healthz and /readyz; 0: off", flag="health-probe-bind-address"
-    )
+    metrics: Address | None = metrics_option()
+    health: Address | None = probes_option()
     connections: int = option(
         20_000, parse_positive_int, "connections at once", flag="connections", env="KEDA_PY_WAKER_CONNECTIONS"
     )

@@ -10,20 +10,10 @@ from hypothesis import strategies as st
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY, ConditionValue
-from keda_py.core.decision import (
-    Decision,
-    Keep,
-    Observation,
-    Reason,
-    ScaleTo,
-    WakersWait,
-    await_turn,
-    decide,
-    lasts,
-    wakes,
-)
+from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, decide, lasts
 from keda_py.core.round import Outcome, settle
 from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.waking.slices import WakersWait
 
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=3)
@@ -110,18 +100,6 @@ def test_each_row_of_the_table_decides_as_stated(row: tuple[Any, ...]) -> None:
 
 def test_the_table_reaches_every_reason() -> None:
     assert {row[3] for row in ROWS} | {Reason.AWAITING_TURN} == set(Reason)
-
-
-@pytest.mark.parametrize(
-    ("spec", "replicas", "active", "waits"),
-    [({}, 0, True, True), ({"minReplicaCount": 2}, 0, False, True), ({}, 3, True, False), ({}, 3, False, False)],
-    ids=["from zero", "from zero to min", "up already", "going down"],
-)
-def test_only_what_wakes_waits_for_its_turn(spec: Any, replicas: int, active: bool, waits: bool) -> None:
-    decision = decide(spec_of(**spec), seen(replicas, active=active), NOW)
-    assert wakes(decision, replicas) is waits
-    waiting = await_turn(decision)
-    assert (waiting.action, waiting.reason, waiting.active) == (Keep(), Reason.AWAITING_TURN, decision.active)
 
 
 def test_unreadable_replicas_are_told_with_their_cause() -> None:

@@ -53,6 +53,19 @@ def test_work_lifts_a_workload_from_zero_and_the_activity_begins() -> None:
     assert conclusion.settled.event is not None
 
 
+@pytest.mark.parametrize(
+    ("spec", "replicas", "outcome", "waits"),
+    [({}, 0, BUSY, True), ({"minReplicaCount": 2}, 0, IDLE, True), ({}, 3, BUSY, False), ({}, 3, IDLE, False)],
+    ids=["from zero", "from zero to min", "up already", "going down"],
+)
+def test_only_what_wakes_waits_for_its_turn(spec: Any, replicas: int, outcome: Outcome, waits: bool) -> None:
+    known = spec_of(**spec)
+    judgement = judge(known, facts_of(outcome, replicas, known))
+    assert judgement.wakes is waits
+    decision, waiting = judgement.decision, judgement.postponed().decision
+    assert (waiting.action, waiting.reason, waiting.active) == (Keep(), Reason.AWAITING_TURN, decision.active)
+
+
 def test_a_scale_that_was_refused_begins_no_activity() -> None:
     conclusion = conclude(judge(SPEC, facts_of(BUSY, 0)), Applied(before=0, error="quota"))
     assert conclusion.activity == ActivityState(active=False)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from keda_py.demo.command import four_days
-from keda_py.demo.phases import Phase, draw_environment
+from keda_py.demo.phases import WatchedPhase, draw_environment
 from keda_py.demo.picture import draw
 from keda_py.demo.recorder import explain
 from keda_py.demo.scenario import NIGHTLY, QUEUE, SEOUL, WEEKDAYS, expected_changes, queue_length
@@ -171,9 +171,11 @@ def test_the_picture_of_an_environment_is_one_lane_with_its_phases_above() -> No
         for number, name in enumerate(NAMES, start=8)
     ]
     phases = [
-        Phase(at=MONDAY, until=MONDAY + 20 * hour, name="Awake", because="hours"),
-        Phase(at=MONDAY + 20 * hour, until=MONDAY + 22 * hour, name="Awake", because="release", note="override"),
-        Phase(at=MONDAY + 22 * hour, until=MONDAY + 48 * hour, name="Asleep", because="holiday: X", note="holiday"),
+        WatchedPhase(at=MONDAY, until=MONDAY + 20 * hour, name="Awake", because="hours"),
+        WatchedPhase(at=MONDAY + 20 * hour, until=MONDAY + 22 * hour, name="Awake", because="release", note="override"),
+        WatchedPhase(
+            at=MONDAY + 22 * hour, until=MONDAY + 48 * hour, name="Asleep", because="holiday: X", note="holiday"
+        ),
     ]
     timeline = Timeline(start=MONDAY, end=MONDAY + 48 * hour, changes=changes)
     root = ElementTree.fromstring(draw_environment(timeline, phases, play))

@@ -12,7 +12,7 @@ LEFT_ALONE = {
     "core/round.py",
     "core/conditions.py",
     "operator/scaled_objects/report.py",
-    "operator/scaled_objects/record_entry.py",
+    "operator/scaled_objects/reporting.py",
     "operator/scaled_objects/status.py",
     "kube/status.py",
 }

@@ -10,15 +10,14 @@ from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.lookup.pod_template import PodEnvironment
 from keda_py.auth.sources.aws_secret_manager import read_aws
 from keda_py.auth.sources.azure_key_vault import read_azure
-from keda_py.auth.sources.config_map import read_config_maps
 from keda_py.auth.sources.env import read_environment
 from keda_py.auth.sources.file_path import read_file
 from keda_py.auth.sources.gcp_secret_manager import read_gcp
 from keda_py.auth.sources.hashi_corp_vault import read_vault
 from keda_py.auth.sources.oauth2 import read_oauth2
 from keda_py.auth.sources.pod_identity import read_pod_identity
-from keda_py.auth.sources.secret import read_secrets
-from keda_py.auth.sources.service_account_token import read_bound_tokens
+from keda_py.auth.sources.service_account_tokens import read_bound_tokens
+from keda_py.auth.sources.target_refs import read_config_maps, read_secrets
 
 
 async def read_sources(

@@ -15,7 +15,7 @@ from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.lookup.pod_template import PodEnvironment
 from keda_py.auth.sources.pod_identity import read_pod_identity
-from keda_py.auth.sources.secret import read_secret_value
+from keda_py.auth.sources.target_refs import read_secret_value
 from keda_py.cloud import aws
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import EMPTY

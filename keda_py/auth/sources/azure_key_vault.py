@@ -15,7 +15,7 @@ from keda_py.apis.trigger_authentication import (
 )
 from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.secret import read_secret_value
+from keda_py.auth.sources.target_refs import read_secret_value
 from keda_py.cloud import azure
 from keda_py.cloud.azure_clouds import CLOUDS, scope_of
 from keda_py.cloud.http_calls import HttpCall, ask, bearer

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from keda_py.apis.trigger_authentication import GcpSecretManager, GcpSecretManagerSecret
 from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.secret import read_secret_value
+from keda_py.auth.sources.target_refs import read_secret_value
 from keda_py.cloud import gcp
 from keda_py.cloud.http_calls import HttpCall, ask, bearer
 from keda_py.core.values.urls import path_segment

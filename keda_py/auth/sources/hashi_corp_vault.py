@@ -15,8 +15,7 @@ from pydantic import SecretStr
 
 from keda_py.apis.trigger_authentication import HashiCorpVault, VaultPkiData, VaultSecret
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.service_account_file import read_service_account_file
-from keda_py.auth.sources.service_account_token import LIFE_USED, request_token
+from keda_py.auth.sources.service_account_tokens import LIFE_USED, read_service_account_file, request_token
 from keda_py.cloud.http_calls import HttpCall, HttpReply, Sent, ask
 from keda_py.core.values.urls import path_segments
 from keda_py.errors import ConfigError

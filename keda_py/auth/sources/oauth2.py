@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from keda_py.apis.trigger_authentication import OAuth2
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.secret import read_secret_value
+from keda_py.auth.sources.target_refs import read_secret_value
 from keda_py.net.secret_texts import EMPTY, as_secrets
 
 

@@ -50,8 +50,18 @@ SEVERAL = (
 )
 
 
-def override_options(command: str, description: str, examples: Examples, arguments: list[str]) -> argparse.Namespace:
-    """Parse the command line of `wake`, `sleep` or `hold`."""
+def run_override(command: str, description: str, examples: Examples, arguments: list[str]) -> int:
+    """Run `wake`, `sleep` or `hold`: create the Override and print what will happen."""
+    options = _override_options(command, description, examples, arguments)
+    from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
+    from keda_py.environments.multiple_targets import choice_of, printing_of
+    from keda_py.environments.overriding import override, wish_of
+
+    states = {"wake": OverrideState.AWAKE, "sleep": OverrideState.ASLEEP, "hold": OverrideState.HOLD}
+    return override(options.kubeconfig, wish_of(states[command], options), choice_of(options), printing_of(options))
+
+
+def _override_options(command: str, description: str, examples: Examples, arguments: list[str]) -> argparse.Namespace:
     usage = f"keda-py {command} [NAME ... | -A | -l LABELS] [--until TIME | --for 3h] [--reason TEXT]"
     parser = command_parser(command, description, examples, notes=f"{RIGHTS} {SEVERAL}", usage=usage)
     text = "Environments, or scaledobject/, deployment/, statefulset/NAME [the namespace's only one]"

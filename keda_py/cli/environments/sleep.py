@@ -1,6 +1,6 @@
 """`keda-py sleep [NAME ...]`: an Override that puts an Environment to sleep, or several; it ends by itself."""
 
-from keda_py.cli.environments.parsers import override_options
+from keda_py.cli.environments.parsers import run_override
 
 DESCRIPTION = (
     "Put an Environment to sleep, whatever its calendar says; tell what will happen and when. Times are those of your "
@@ -15,10 +15,4 @@ EXAMPLES = (
 
 def run(arguments: list[str]) -> int:
     """Create the Override and print what will happen."""
-    options = override_options("sleep", DESCRIPTION, EXAMPLES, arguments)
-    from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
-    from keda_py.environments.multiple_targets import choice_of, printing_of
-    from keda_py.environments.overriding import override, wish_of
-
-    wish = wish_of(OverrideState.ASLEEP, options)
-    return override(options.kubeconfig, wish, choice_of(options), printing_of(options))
+    return run_override("sleep", DESCRIPTION, EXAMPLES, arguments)

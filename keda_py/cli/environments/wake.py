@@ -1,6 +1,6 @@
 """`keda-py wake [NAME ...]`: an Override that keeps an Environment awake, or several; it ends by itself."""
 
-from keda_py.cli.environments.parsers import override_options
+from keda_py.cli.environments.parsers import run_override
 
 DESCRIPTION = (
     "Keep an Environment awake, whatever its calendar says, or wake it now; tell what will happen and when. Times are "
@@ -17,10 +17,4 @@ EXAMPLES = (
 
 def run(arguments: list[str]) -> int:
     """Create the Override and print what will happen."""
-    options = override_options("wake", DESCRIPTION, EXAMPLES, arguments)
-    from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
-    from keda_py.environments.multiple_targets import choice_of, printing_of
-    from keda_py.environments.overriding import override, wish_of
-
-    wish = wish_of(OverrideState.AWAKE, options)
-    return override(options.kubeconfig, wish, choice_of(options), printing_of(options))
+    return run_override("wake", DESCRIPTION, EXAMPLES, arguments)

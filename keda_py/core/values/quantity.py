@@ -150,7 +150,7 @@ def target_milli(target: int | float) -> int:
 
 
 def print_target(target: int | float) -> str:
-    """Write a target for an HPA: 2.01 is `2010m`."""
+    """Return a quantity in the API server's canonical form, so that it equals what is stored: 2.01 is `2010m`."""
     return print_milli(target_milli(target))
 
 

@@ -32,3 +32,8 @@ def parse_time(text: str, *, field: str) -> datetime:
 def parse_optional_time(text: str, *, field: str) -> datetime | None:
     """Read an instant; None for an empty text. Raises ConfigError."""
     return parse_time(text, field=field) if text else None
+
+
+def earliest(*times: datetime | None) -> datetime | None:
+    """Return the earliest of the times that are known, None if none is."""
+    return min((time for time in times if time is not None), default=None)

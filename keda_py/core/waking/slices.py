@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from keda_py.apis.foreign import map_at, maps_at, text_at, texts_at
@@ -73,6 +74,14 @@ class WakeWish:
 
     owner: WakeOwner
     rules: WakeRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WakersWait:
+    """Why the workload may not be scaled to 0 yet; `until` is when the wait ends if nothing else happens, if known."""
+
+    because: str
+    until: datetime | None = None
 
 
 def slice_name(service: str, family: str) -> str:

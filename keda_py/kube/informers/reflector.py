@@ -137,6 +137,8 @@ class Reflector:
         objects: list[Obj] = []
         while True:
             answer = await self.client.list_page(self.spec.resource, self.namespace, {**query, **start})
+            # Trimmed page by page, so that a list of thousands of objects takes the memory of one page beside the
+            # cache.
             objects.extend(filter(None, map(self.spec.ingest, items_of(answer, self.spec.resource))))
             version = version_of(answer)
             if not (page := answer["metadata"].get("continue")):
@@ -225,6 +227,8 @@ class Reflector:
     def _apply(self, event: dict[str, Any]) -> None:
         obj = event["object"]
         if event["type"] != "ERROR" and _is_before(version_of(obj), self._version):
+            # One of several API servers may be behind, or etcd was restored: an old state that is applied would undo a
+            # newer one, so that everything is listed anew.
             self._list_from = NEWEST
             raise Gone("the watch sent an older version than before", status=410)
         match event["type"]:

@@ -152,6 +152,8 @@ class Election:
         while self._is_mine():
             self._other_holder.clear()
             try:
+                # The deadline spans pause and request, so that no request that hangs prolongs the term: it ends before
+                # a standby, which counts a whole duration, may take the Lease.
                 async with asyncio.timeout_at(self._renewed_at + self._spec.renew_deadline):
                     await self._wait(self._spec.retry_period)
                     await self._try()
@@ -188,6 +190,8 @@ class Election:
     async def _renew(self) -> bool:
         """Write without reading first; False if another client changed the Lease in between."""
         try:
+            # The version of our last write tells whether another client was there since: one request a renewal, not
+            # two.
             return await self._write(self._lease)
         except (Conflict, NotFound):
             return False
@@ -196,6 +200,8 @@ class Election:
         lease = await self._read()
         if lease is not None:
             self._observe(lease)
+        # A candidate measures the duration itself, from when it first saw this version: times in a Lease are of another
+        # machine's clock.
         known = lease or self._lease  # a deleted Lease still has its holder, which creates it again
         if known is not None and not (self._is_mine() or self._expired(known)):
             return False

@@ -144,6 +144,8 @@ class Membership:
             lease, holder = leases[number], self._slots[number].holder
             if holder and holder != self._main.identity and not self._has_expired(number, lease):
                 continue
+            # The view is empty: until our first round has read all slots, no other replica can agree with us on a view,
+            # so that no object is taken over by one that we do not act on yet.
             body = held_slot(lease, self._specs[number], self._address, self._wall.now(), frozenset())
             if await self._write(lease, body):
                 self._renewed_at = started
@@ -155,6 +157,8 @@ class Membership:
         """Renew until the deadline passes without success, the slot is another replica's, or sharding has ended."""
         while True:
             try:
+                # From the last renewal, over the round and the pause: a request that hangs must not keep us a member,
+                # because another replica vacates our slot soon after that deadline.
                 async with asyncio.timeout_at(self._renewed_at + self._times.renew_deadline):
                     if not await self._round():
                         return
@@ -181,6 +185,8 @@ class Membership:
         share = self._share
         if leases is None or share is None or self._slots[share.me].holder != self._main.identity:
             return False
+        # Before the share is computed: the objects of a replica that has died get new owners in this round, and not in
+        # the next one.
         await self._vacate(leases, share.me)
         stored, share = self._slots[share.me].view, share.after(self._slots)
         # Adopted before it is written: what the new view gives to other replicas is given up before they can read of
@@ -229,6 +235,7 @@ class Membership:
         for number, lease in found.items():
             meta = (lease or {}).get("metadata") or {}
             version = (meta.get("uid"), meta.get("resourceVersion"))
+            # By uid and version: a Lease that was deleted and made again is another one, whose duration begins anew.
             if number not in self._seen or self._seen[number][0] != version:
                 self._seen[number] = (version, _now())
         self._slots = {number: read_slot(lease) for number, lease in found.items()}
@@ -261,6 +268,7 @@ class Membership:
                 answer = await self._send("PUT", LEASES.named(meta["namespace"], meta["name"]).path, meta["name"], body)
         except (AlreadyExists, Conflict, NotFound):
             return False
+        # Only what the API server says it has stored counts: an admission webhook may change what was sent.
         return holder_of(answer) == holder_of(body)
 
     async def _send(self, method: str, path: str, name: str, body: Obj | None) -> Obj:

@@ -79,9 +79,12 @@ class ConnectionPool:
         """Send, and wait for the head of the answer. Raises an aiohttp error, OSError, or ValueError for characters."""
         try:
             return await self._ask_once(request)
+        # No connection was made, so that none was found closed: to try again would only double the time-out.
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
             raise
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
+            # A server may close a kept connection at the moment at which we write to it, and may have worked on the
+            # request by then: once more, and only where that does no harm.
             if request.method not in _REPEATABLE:
                 raise
         return await self._ask_once(request)
@@ -102,6 +105,7 @@ class ConnectionPool:
         except TimeoutError:
             raise aiohttp.ConnectionTimeoutError("no connection in time") from None
         try:
+            # After the connection is there, because aiohttp adds the login of a proxy to the route as it connects.
             text = _text(request, route)
             protocol = connection.protocol
             if protocol is None or protocol.transport is None:
@@ -114,6 +118,8 @@ class ConnectionPool:
             protocol.transport.write(text)
             return WireAnswer(connection, *await _answer(protocol, request.timeout.sock_read))
         except BaseException:
+            # Closed and not given back, above all when cancelled: an answer that arrives later would be taken for that
+            # of the next request on this connection, which may be another tenant's.
             connection.close()
             raise
 

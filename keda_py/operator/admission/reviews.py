@@ -185,7 +185,8 @@ def assemble_admission(
     environments: EnvironmentParts,
 ) -> AdmissionServer:
     """Put it together; nothing runs yet."""
-    related = RelatedEnvironments(client, environments.caches, environments.owners)
+    known = environments.dependencies
+    related = RelatedEnvironments(client, known.caches, known.owners)
     neighbours = RelatedObjects(client, caches, related)
-    requesters = Requesters(client, environments.caches.overrides)
+    requesters = Requesters(client, known.caches.overrides)
     return AdmissionServer(settings, neighbours, events, instruments, requesters)

@@ -106,6 +106,8 @@ class ClusterEnvironments(Kind[PolicyMemory]):
         plans = await self._plan(state, spec)
         state.errors = {name: one for name, one in state.errors.items() if name in {plan.namespace for plan in plans}}
         due = [plan for plan in plans if plan.write and state.errors.get(plan.namespace, ("", 0.0))[1] <= state.looked]
+        # Environments are written before the status, so that a status never tells of a coverage that is not there.
+        # After a crash in between the next look finds what is written in the caches, and writes the status alone.
         for plan, error in await self._writes.write_all(spec, due, state.pruned):
             self._note(state, plan, error)
         groups = {plan.namespace: self._group(spec, plan) for plan in plans} if spec.order else {}
@@ -122,6 +124,8 @@ class ClusterEnvironments(Kind[PolicyMemory]):
         older = [one for one in specs if (one.created, one.uid) < (spec.created, spec.uid)]
         plans = []
         for number, live in enumerate(list(self._policies.every_namespace())):
+            # One look plans thousands of namespaces: between some of them the loop serves polls and the HPA's
+            # questions.
             if number % AT_A_TIME == AT_A_TIME - 1:
                 await asyncio.sleep(0)
             plan = plan_namespace(spec, older, self._seen(live), self._never)
@@ -188,6 +192,8 @@ class ClusterEnvironments(Kind[PolicyMemory]):
         now = self._shared.clock.monotonic()
         for state in controller.states.values():
             if state.spec is not None:
+                # Each look goes over all namespaces, and each phase of each Environment would cause one: a hundred of
+                # them that wake together cause one in a pause.
                 wait = max(state.looked + PAUSE_SECONDS - now, 0.0)
                 state.due.look_by(now + wait if wait else 0.0)
                 controller.queue.add(state.key, wait)

@@ -6,7 +6,8 @@ object is worked on, and by the leader `announce`, before anything else that it 
 objects that this replica owns. These three may end and begin again, as in a new process.
 """
 
-from collections.abc import Callable, Coroutine
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,3 +42,23 @@ class Component:
 Package = Callable[[Dependencies, Tenures], Component]
 """What a package of another kind has to give: of the parts that all kinds share, and the objects that are ours, what it
 runs. `run_operator` takes more of these."""
+
+
+async def one_by_one(parts: Iterable[Part]) -> None:
+    """Run parts, each once the one before it has ended."""
+    for run in parts:
+        await run()
+
+
+async def together(parts: Iterable[Part]) -> None:
+    """Run parts at the same time; the first that fails ends the others."""
+    async with asyncio.TaskGroup() as tasks:
+        for run in parts:
+            tasks.create_task(run())
+
+
+def notify(listeners: Iterable[Iterable[Callable[[], None]]]) -> None:
+    """Call the listeners of all components, in the order of the components."""
+    for of_component in listeners:
+        for tell in of_component:
+            tell()

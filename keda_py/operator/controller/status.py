@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 
 from keda_py.answers.work_context import working
 from keda_py.apis.foreign import map_at
+from keda_py.apis.squeezed import pack
 from keda_py.clock import Clock
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
-from keda_py.kube.status import merge_patch, pack, packed, patch_status
+from keda_py.kube.status import merge_patch, packed, patch_status
 from keda_py.operator.controller.state import NOTHING, Remembered, about, is_about
 from keda_py.operator.decisions.history import (
     HISTORY,

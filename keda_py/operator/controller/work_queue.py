@@ -107,6 +107,8 @@ class DueQueue:
                     for key in turn:
                         self._begin(key, tasks)
                     if self._ready:
+                        # The work that has begun sends its first requests during this pause, and `is_crowded` counts
+                        # them. Without it a namespace of thousands of objects would begin all of them at once.
                         await asyncio.sleep(0 if turn else CROWDED_SECONDS)
                     else:
                         self._any_ready.clear()
@@ -114,6 +116,8 @@ class DueQueue:
             self._stop()
 
     def _begin(self, key: ObjectKey, tasks: asyncio.TaskGroup) -> None:
+        # A ripe key comes a second time: its sources have answered, and are not asked again, whether or not what they
+        # said takes a whole look.
         if key not in self._ripe and (known := self._read_ahead(key)) is not None:
             known.add_done_callback(partial(self._ripen, key))
             return
@@ -168,6 +172,7 @@ class DueQueue:
 
     def _start(self, key: ObjectKey) -> None:
         if key in self._running:
+            # Once more when this work has ended: two works on one object would overwrite each other's status.
             self._again.add(key)
             return
         if not self._running:
@@ -195,6 +200,7 @@ class DueQueue:
             return
         if again is not None:
             self.add_at(key, *again)
+        # Last: virtual time must not pass before a key that is due again at once has begun.
         if not self._running:
             self._holds.close()
 

@@ -1,16 +1,19 @@
 """The changes of all objects within two bounds, one for each object and one for all; the oldest go first.
 
-Kept as lines of JSON, and compressed by up to thirty: 20 000 take 1 MB, not 8. Filled by `record.py`.
+Kept as packed lists (`apis/squeezed.py`) of up to thirty, as in the status: 20 000 take 1 MB, not 8. Filled by
+`record.py`.
 """
 
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from keda_py.apis.squeezed import expand, squeeze
+from keda_py.apis.squeezed import expand, squeeze, unpack
 from keda_py.core.values.object_key import ObjectKey
 
-# Bytes of lines that are compressed as one; to add one takes as long as to read them and to write them anew.
+# Bytes of a packed list; adding a change expands it and compresses it again, which takes 50 us for 8 KiB. A longer list
+# saves little room, and above 16 KiB it would not be compressed at all.
 BLOCK = 8192
 
 
@@ -19,40 +22,40 @@ class Changes:
 
     def __init__(self, each: int, most: int) -> None:
         self._each, self._most = each, most
-        self._of: dict[ObjectKey, _Lines] = {}
+        self._of: dict[ObjectKey, _Blocks] = {}
         self._order: deque[ObjectKey] = deque()
-        """The owners of the lines, oldest first; dropped lines included."""
+        """The owners of the changes, oldest first; dropped changes included."""
         self._gone: Counter[ObjectKey] = Counter()
-        """How many of the first entries in `_order` are of lines that have gone."""
+        """How many of the first entries in `_order` are of changes that have gone."""
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
-    def add(self, key: ObjectKey, line: bytes) -> None:
-        """The newest change of an object; no line break in it."""
-        lines = self._of.setdefault(key, _Lines())
-        lines.append(line)
+    def add(self, key: ObjectKey, change: bytes) -> None:
+        """Add the newest change of an object, as JSON."""
+        kept = self._of.setdefault(key, _Blocks())
+        kept.append(change)
         self._order.append(key)
         self._count += 1
-        if lines.count > self._each:
-            lines.drop()
+        if kept.count > self._each:
+            kept.drop()
             self._note_gone(key, 1)
         while self._count > self._most:
             self._drop_oldest()
         if len(self._order) > 2 * self._most:  # one object may change for ever while no other does
             self._order = deque(self._still_there())
 
-    def of(self, key: ObjectKey) -> list[bytes]:
-        """Oldest first."""
-        lines = self._of.get(key)
-        return lines.read() if lines is not None else []
+    def of(self, key: ObjectKey) -> list[dict[str, Any]]:
+        """Return the changes of an object, oldest first."""
+        kept = self._of.get(key)
+        return kept.read() if kept is not None else []
 
     def forget(self, key: ObjectKey) -> None:
-        """An object is gone."""
-        lines = self._of.pop(key, None)
-        if lines is not None:
-            self._note_gone(key, lines.count)
+        """Drop the changes of an object that is gone."""
+        kept = self._of.pop(key, None)
+        if kept is not None:
+            self._note_gone(key, kept.count)
 
     def _note_gone(self, key: ObjectKey, count: int) -> None:
         self._gone[key] += count
@@ -71,7 +74,7 @@ class Changes:
         return (key for key in self._order if not self._forget_first(key))
 
     def _forget_first(self, key: ObjectKey) -> bool:
-        """Note that the first entry of an object leaves `_order`; True if its line had been dropped before."""
+        """Note that the first entry of an object leaves `_order`; True if its change had been dropped before."""
         if key not in self._gone:
             return False
         self._gone[key] -= 1
@@ -81,30 +84,31 @@ class Changes:
 
 
 @dataclass(slots=True)
-class _Lines:
-    """Lines of one object, oldest first, in blocks (count, text); `dropped` counts those removed from the first."""
+class _Blocks:
+    """Changes of one object, oldest first, as (count, packed list); `dropped` counts those removed from the first."""
 
-    blocks: list[tuple[int, bytes]] = field(default_factory=list)
+    lists: list[tuple[int, bytes]] = field(default_factory=list)
     dropped: int = 0
     count: int = 0
 
-    def append(self, line: bytes) -> None:
+    def append(self, change: bytes) -> None:
         self.count += 1
-        if self.blocks:
-            number, kept = self.blocks[-1]
-            text = expand(kept)
-            if len(text) + len(line) < BLOCK:
-                self.blocks[-1] = number + 1, squeeze(text + b"\n" + line)
+        if self.lists:
+            number, packed = self.lists[-1]
+            text = expand(packed)
+            if len(text) + len(change) < BLOCK:
+                # Joined as text: to parse the list and write it anew would take 80 us more.
+                self.lists[-1] = number + 1, squeeze(text[:-1] + b"," + change + b"]")
                 return
-        self.blocks.append((1, squeeze(line)))
+        self.lists.append((1, squeeze(b"[" + change + b"]")))
 
     def drop(self) -> None:
-        """Remove the oldest line; its block goes when the last line of it does."""
+        """Remove the oldest change; its list goes when the last change of it does."""
         self.count -= 1
         self.dropped += 1
-        if self.dropped == self.blocks[0][0]:
-            del self.blocks[0]
+        if self.dropped == self.lists[0][0]:
+            del self.lists[0]
             self.dropped = 0
 
-    def read(self) -> list[bytes]:
-        return [line for _, kept in self.blocks for line in expand(kept).split(b"\n")][self.dropped :]
+    def read(self) -> list[dict[str, Any]]:
+        return [change for _, packed in self.lists for change in unpack(packed)][self.dropped :]

@@ -6,11 +6,12 @@ right and no object more, and almost no write: it goes along with what is writte
 object that changes all the time, and whatever writes nothing of its own, is written for it once in five minutes at
 most. The bytes are bounded for each object; what is stored is only ever told of the object in whose status it stands.
 
-The cache, and what is remembered of an object, keep its changes packed (`kube/status.py`): parsed they take forty
-times as much room, and few looks read them.
+A change has one form, the insight's (`record.py`), of which a few fields are stored. The cache, and what is remembered
+of an object, keep its changes packed (`apis/squeezed.py`): parsed they take forty times as much room, and few looks
+read them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isfinite
@@ -19,10 +20,10 @@ from typing import Any
 import orjson
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
-from keda_py.apis.squeezed import LONG
+from keda_py.apis.squeezed import LONG, pack, unpack
 from keda_py.core.values.times import write_time
-from keda_py.kube.status import list_in, pack, unpack
-from keda_py.operator.decisions.record import Entry, TriggerNote
+from keda_py.kube.status import list_in
+from keda_py.operator.decisions.record import Entry, describe
 
 HISTORY = "kedaPyHistory"
 """Of the status; beside `kedaPy`, which says what holds now and stays short."""
@@ -77,26 +78,9 @@ def is_same_history(history: DecisionHistory, stored: object) -> bool:
 def compact(entry: Entry) -> Change:
     """A change in the few fields that "why did it wake at three?" needs: triggers that were active or failed."""
     telling = [note for note in entry.triggers if note.active or note.error or note.in_fallback][:MOST_TRIGGERS]
-    change: dict[str, Any] = {"time": write_time(entry.at), "reason": entry.reason.value}
-    if telling:
-        change["triggers"] = [_trigger(note) for note in telling]
-    if entry.jobs is not None:
-        change["jobs"] = {"running": entry.jobs.running, "created": entry.jobs.created}
-    else:
-        counts = {"before": entry.before, "after": entry.after}
-        change["replicas"] = {name: count for name, count in counts.items() if count is not None}
-    if entry.ruled and entry.because:
-        change["notes"] = [entry.because[:MOST_CHARACTERS]]  # who put it to sleep, or woke it
-    return change | ({"error": entry.error[:MOST_CHARACTERS]} if entry.error else {})
-
-
-def _trigger(note: TriggerNote) -> Change:
-    document: dict[str, Any] = {"metric": note.metric[:MOST_CHARACTERS], "active": note.active}
-    if note.value is not None and isfinite(note.value):
-        document["value"] = note.value
-    if note.error:
-        document["error"] = note.error[:MOST_CHARACTERS]
-    return document | ({"fallback": True} if note.in_fallback else {})
+    # The one who put it to sleep, or woke it, is told; any other cause is told by the reason.
+    notes = [entry.because] if entry.ruled and entry.because else []
+    return _stored_form({**describe(replace(entry, triggers=tuple(telling))), "notes": notes}) or {}
 
 
 def _bounded(changes: list[Change]) -> list[Change]:
@@ -121,40 +105,37 @@ def is_lively(history: DecisionHistory, now: datetime) -> bool:
 
 def read_history(status: Mapping[str, Any]) -> tuple[Change, ...]:
     """The history in a status, oldest first. Any client may have written it: entries of another form are left out."""
-    listed = list_in(status, HISTORY)[-MOST_ENTRIES:]
-    return tuple(sorted(_readable(listed), key=lambda one: str(one["time"])))
+    forms = map(_stored_form, list_in(status, HISTORY)[-MOST_ENTRIES:])
+    return tuple(sorted((form for form in forms if form), key=lambda form: str(form["time"])))
 
 
-def _readable(listed: Sequence[Any]) -> Iterator[Change]:
-    for one in listed:
-        reason = text_at(one, "reason")[:MOST_CHARACTERS]
-        if (at := _instant(text_at(one, "time"))) is None or not reason:
-            continue
-        change: dict[str, Any] = {"time": at, "reason": reason}
-        if triggers := list(_read_triggers(one)):
-            change["triggers"] = triggers
-        if isinstance(one.get("jobs"), dict):
-            change["jobs"] = {name: _count(one["jobs"].get(name)) or 0 for name in ("running", "created")}
-        else:
-            counts = ((name, _count(map_at(one, "replicas").get(name))) for name in ("before", "after"))
-            change["replicas"] = {name: count for name, count in counts if count is not None}
-        if notes := [note[:MOST_CHARACTERS] for note in list_at(one, "notes")[:1] if isinstance(note, str)]:
-            change["notes"] = notes
-        error = text_at(one, "error")[:MOST_CHARACTERS]
-        yield change | ({"error": error} if error else {})
+def _stored_form(change: Any) -> Change | None:
+    """Return the fields of a change that are stored, cut to their bounds; None if it has no time or no reason."""
+    reason = text_at(change, "reason")[:MOST_CHARACTERS]
+    if (at := _instant(text_at(change, "time"))) is None or not reason:
+        return None
+    form: dict[str, Any] = {"time": at, "reason": reason}
+    if triggers := list(_triggers_of(change)):
+        form["triggers"] = triggers
+    if isinstance(change.get("jobs"), dict):
+        form["jobs"] = {name: _count(change["jobs"].get(name)) or 0 for name in ("running", "created")}
+    else:
+        counts = ((name, _count(map_at(change, "replicas").get(name))) for name in ("before", "after"))
+        form["replicas"] = {name: count for name, count in counts if count is not None}
+    if notes := [note[:MOST_CHARACTERS] for note in list_at(change, "notes")[:1] if isinstance(note, str)]:
+        form["notes"] = notes
+    error = text_at(change, "error")[:MOST_CHARACTERS]
+    return form | ({"error": error} if error else {})
 
 
-def _read_triggers(change: Any) -> Iterator[Change]:
+def _triggers_of(change: Any) -> Iterator[Change]:
     for _, one in zip(range(MOST_TRIGGERS), maps_at(change, "triggers"), strict=False):
-        document: dict[str, Any] = {
-            "metric": text_at(one, "metric")[:MOST_CHARACTERS],
-            "active": one.get("active") is True,
-        }
+        form: dict[str, Any] = {"metric": text_at(one, "metric")[:MOST_CHARACTERS], "active": one.get("active") is True}
         value, error = one.get("value"), text_at(one, "error")[:MOST_CHARACTERS]
         if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-            document["value"] = value
-        document |= {"error": error} if error else {}
-        yield document | ({"fallback": True} if one.get("fallback") is True else {})
+            form["value"] = value
+        form |= {"error": error} if error else {}
+        yield form | ({"fallback": True} if one.get("fallback") is True else {})
 
 
 def in_full(change: Change) -> dict[str, Any]:

@@ -5,7 +5,7 @@ what was noted. Kept are the last changes of reason of each object, as they are 
 Nothing here is needed for scaling: after a restart it begins anew, and what was before is told from `history.py`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isfinite
@@ -109,9 +109,9 @@ class DecisionRecord:
         last, at = self._last.get(key), self._confirmed.get(key)
         return last if last is None or at is None else replace(last, at=at)
 
-    def changes(self, key: ObjectKey) -> list[Fields]:
+    def changes(self, key: ObjectKey) -> Sequence[Fields]:
         """Changes of reason, and everything that scaled, oldest first."""
-        return [orjson.loads(line) for line in self._changes.of(key)]
+        return self._changes.of(key)
 
     def forget(self, key: ObjectKey) -> None:
         """An object is gone."""

@@ -94,6 +94,7 @@ async def _apply(client: KubeClient, state: EnvironmentMemory, decision: MemberD
         case SetReplicas(replicas=count):
             target = live.get(TARGET) or _TARGETS[live["kind"]]
             scale = await write_scale(client, target, namespace, name, count, version)
+            # Until the cache shows this version: a look on the old count would decide the same, and write it once more.
             state.written[key] = CountWrite(int(scale.resource_version or 0), scale.replicas)
         case Suspend() | Resume():
             suspend = isinstance(decision.action, Suspend)

@@ -18,7 +18,7 @@ from functools import partial
 
 from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
-from keda_py.apis.foreign import map_at, namespace_of, texts_at
+from keda_py.apis.foreign import map_at, texts_at
 from keda_py.apis.parsing import parse_manifest
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
@@ -45,7 +45,12 @@ from keda_py.operator.environments.actions import Writes
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events
 from keda_py.operator.environments.job_warnings import REASON, running_jobs
-from keda_py.operator.environments.known.changes import DueEnvironments, change_of, change_of_member
+from keda_py.operator.environments.known.changes import (
+    DueEnvironments,
+    change_of,
+    change_of_environment,
+    change_of_member,
+)
 from keda_py.operator.environments.known.further_kinds import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
 from keda_py.operator.environments.known.native_hpas import NativeHpas, change_of_mark
 from keda_py.operator.environments.members import Members
@@ -56,7 +61,6 @@ from keda_py.operator.environments.state import (
     EnvironmentMemory,
     ParsedEnvironment,
     releasing,
-    remembered_members,
     told_of,
 )
 from keda_py.operator.environments.waking.settling import EnvironmentWaking
@@ -252,6 +256,8 @@ class Environments(Kind[EnvironmentMemory]):
         self._report_held_up(state, live, held_up(decision.status))
         for kind, reason, note in events if live is not None else ():
             self._shared.events.record(live or {}, kind, reason, note)
+        # Argo CD is told after the status is stored, and before counts change. Earlier, a crash would leave lines in
+        # its Application that no status knows of; later, Argo CD could put the counts back at once.
         await self._parts.truces.keep(state.uid)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
@@ -346,28 +352,13 @@ class Environments(Kind[EnvironmentMemory]):
             (caches.further, of_member),
             (self._parts.cluster.hpas, change_of_mark),
             *((informer, change_of) for informer in (caches.calendars, caches.cluster_calendars, caches.overrides)),
-            (caches.environments, self._change_of_environment),
+            (caches.environments, partial(change_of_environment, self._parts.acts)),
         )
         for watched, read in kinds:
             yield watched.subscribe(partial(self._on_change, controller, read))
         yield self._waking.subscribe(partial(_on_services, controller))
         for informer in caches.members.values():
             yield informer.on_restore(partial(_on_restore, controller))
-
-    def _change_of_environment(self, old: Obj | None, new: Obj | None) -> DueEnvironments | None:
-        """A change of another Environment's spec, of the members that it remembers, or, on a follower, of any stored
-        status.
-        """
-        if (
-            old is None
-            or new is None
-            or old.get("spec") != new.get("spec")
-            or remembered_members(old) - remembered_members(new)
-        ):
-            return DueEnvironments(namespace_of(new or old))
-        if not self._parts.acts() and old.get("status") != new.get("status"):
-            return DueEnvironments(namespace_of(new))
-        return None
 
     def _on_change(
         self, controller: Controller[EnvironmentMemory], read: ReadChange, old: Obj | None, new: Obj | None

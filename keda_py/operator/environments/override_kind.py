@@ -31,7 +31,7 @@ from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.override_cache import CalendarAnswers
 from keda_py.operator.environments.overlays import Overlays, Removal, SpecLayer
-from keda_py.operator.environments.override_targets import Place, Places, Remembers
+from keda_py.operator.environments.override_targets import OverriddenTarget, OverrideTargets, Remembers
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
@@ -64,7 +64,7 @@ class OverrideObjects(Kind[OverrideMemory]):
     def __init__(self, parts: EnvironmentDependencies, direct: Overlays) -> None:
         self._parts, self.live, self._direct = parts, parts.caches.overrides, direct
         self._shared = parts.shared
-        self._places = Places(parts.caches, parts.cluster, parts.owners, parts.shared.clock)
+        self._places = OverrideTargets(parts.caches, parts.cluster, parts.owners, parts.shared.clock)
         self._due: Callable[[OverrideMemory], None] = lambda _: None
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
@@ -132,7 +132,12 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._wait(state, min(times, default=None), now)
 
     async def _write_phase(
-        self, state: OverrideMemory, live: Obj, spec: OverrideSpec, standing: OverridePhase, place: Place | None
+        self,
+        state: OverrideMemory,
+        live: Obj,
+        spec: OverrideSpec,
+        standing: OverridePhase,
+        place: OverriddenTarget | None,
     ) -> None:
         before = state.status.get("phase", "")
         status = OverrideStatus.model_validate(

@@ -25,7 +25,7 @@ _WORKLOADS = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SET
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OverriddenTarget:
     """`live` is the object for Events; `alone` is a ScaledObject that no Environment owns.
 
     `annotated`: annotations remember the count; they know only (original replicas, downscaled replicas).
@@ -36,7 +36,7 @@ class Place:
     annotated: bool = False
 
 
-class Places:
+class OverrideTargets:
     """Finds the targets of Overrides in caches."""
 
     def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners, clock: Clock) -> None:
@@ -47,10 +47,10 @@ class Places:
         """Accept workloads outside of Environments for which `remembers` is true."""
         self._remembers = remembers
 
-    def find(self, namespace: str, target: TargetKey) -> Place:
+    def find(self, namespace: str, target: TargetKey) -> OverriddenTarget:
         """Find the target. Raises ConfigError if an Override of it could have no effect."""
         if target.kind == ENVIRONMENTS.kind:
-            return Place(self._existing(target, self._caches.environments.get(namespace, target.name)))
+            return OverriddenTarget(self._existing(target, self._caches.environments.get(namespace, target.name)))
         if target.kind == SCALED_OBJECTS.kind:
             return self._scaled_object(target, self._cluster.scaled_objects.get(namespace, target.name))
         resource = _WORKLOADS[target.kind]
@@ -64,21 +64,21 @@ class Places:
         self._refuse_own(target, whole)
         if member is None or not self._owners.of(member):
             if self._remembers(namespace, target):
-                return Place(whole, annotated=True)
+                return OverriddenTarget(whole, annotated=True)
             raise _error(
                 f"{_named(target)} is in no Environment, and nothing else would remember its count; "
                 "create an Environment, or a ScaledObject for it"
             )
-        return Place(whole)
+        return OverriddenTarget(whole)
 
-    def _scaled_object(self, target: TargetKey, found: Obj | None) -> Place:
+    def _scaled_object(self, target: TargetKey, found: Obj | None) -> OverriddenTarget:
         live = self._existing(target, found)
         self._refuse_own(target, live)
         if self._owners.of(live):
-            return Place(live)
+            return OverriddenTarget(live)
         if paused_by_owner(live, self._clock.now()):
             raise _error(f"ScaledObject {name_of(live)!r} is paused by its own annotation; take that off")
-        return Place(live, ObjectKey.of(SCALED_OBJECTS.kind, live))
+        return OverriddenTarget(live, ObjectKey.of(SCALED_OBJECTS.kind, live))
 
     def _refuse_own(self, target: TargetKey, live: Obj) -> None:
         if self._owners.is_own(live):

@@ -22,7 +22,7 @@ from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.own_pod import own_pod
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.known.policies import Policies
-from keda_py.operator.environments.overlays import Overlays, SpecOverlays
+from keda_py.operator.environments.overlays import SpecOverlays
 from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
 from keda_py.operator.environments.state import EnvironmentMemory
@@ -45,18 +45,12 @@ class EnvironmentParts:
     the statuses of calendars.
     """
 
-    caches: EnvironmentCaches
-    owners: Owners
-    overriding: Overriding
     environments: Controller[EnvironmentMemory]
     overrides: Controller[OverrideMemory]
     calendars: tuple[Controller[CalendarMemory], ...]
     schedules: Controller[ScheduleMemory]
     schedule_kind: ScheduleObjects
     override_kind: OverrideObjects
-    overlays: Overlays
-    waking: Waking | None
-    requests: WakeRequests | None
     wakes: ScaledObjectWakes | None
     dependencies: EnvironmentDependencies
     policies: Policies | None
@@ -66,17 +60,19 @@ class EnvironmentParts:
         """Restore all overlays, before any ScaledObject is reconciled."""
         await self.schedule_kind.restore()
         await self.override_kind.restore()
-        self.overlays.restore(self.caches.environments.objects())
+        parts = self.dependencies
+        parts.overlays.restore(parts.caches.environments.objects())
 
     @property
     def component(self) -> Component:
         """The tasks to run, and when."""
         followed: tuple[Controller[Any], ...] = (self.environments, self.overrides, self.schedules)
         looked_at_again = tuple(controller.look_at_all for controller in followed)
-        waking = () if self.waking is None else (self.waking,)
+        parts = self.dependencies
+        waking = () if parts.waking is None else (parts.waking,)
         wakes = () if self.wakes is None else (self.wakes.run,)
         return Component(
-            background=(self.caches.run, *(one.caches.run for one in waking)),
+            background=(parts.caches.run, *(one.caches.run for one in waking)),
             prepare=(self.restore,),
             follow=tuple(controller.run for controller in followed),
             lead=(*(calendars.run for calendars in self.calendars), *(one.run for one in waking), *wakes),
@@ -108,9 +104,7 @@ def assemble_environments(
     overriding = Overriding(clock, caches, calendars)
     waking = _waking(objects, caches)
     wakes = _scaled_object_wakes(objects, waking)
-    requests = _requests(objects, waking, caches, overriding, tenures.is_live) if waking is not None else None
-    if requests is not None and wakes is not None:
-        requests.take_scaled_object = wakes.take
+    requests = _requests(objects, waking, wakes, caches, overriding, tenures.is_live)
     status = LeadersStatus(objects.shared.client, clock, settings.scaling.decision_history, tenures.is_live)
     shared = replace(objects.shared, status=status)
     parts = EnvironmentDependencies(
@@ -132,18 +126,12 @@ def assemble_environments(
     environments = Controller(shared, Environments(parts), WORKERS, tenures)
     shared.activations.subscribe(environments.kind, environments.on_turn)
     return EnvironmentParts(
-        caches=caches,
-        owners=parts.owners,
-        overriding=parts.overriding,
         environments=environments,
         overrides=Controller(shared, overrides, WORKERS, tenures),
         calendars=_calendar_controllers(parts, tenures),
         schedules=Controller(shared, schedules, WORKERS, tenures),
         schedule_kind=schedules,
         override_kind=overrides,
-        overlays=overlays.by_environments,
-        waking=waking,
-        requests=requests,
         wakes=wakes,
         dependencies=parts,
         policies=policies,
@@ -186,12 +174,15 @@ def _waking(objects: ScaledObjectDependencies, caches: EnvironmentCaches) -> Wak
 
 def _requests(
     objects: ScaledObjectDependencies,
-    waking: Waking,
+    waking: Waking | None,
+    wakes: ScaledObjectWakes | None,
     caches: EnvironmentCaches,
     overriding: Overriding,
     leads: Callable[[], bool],
-) -> WakeRequests:
-    """Make what answers wakers, also those that ask by an annotation."""
+) -> WakeRequests | None:
+    """Make what answers wakers, also those that ask by an annotation; None without wakers."""
+    if waking is None:
+        return None
     requests = WakeRequests(
         client=objects.shared.client,
         events=objects.shared.events,
@@ -201,4 +192,6 @@ def _requests(
         leads=leads,
     )
     waking.on_report = requests.take_report
+    if wakes is not None:
+        requests.take_scaled_object = wakes.take
     return requests

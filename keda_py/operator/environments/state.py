@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from keda_py.apis.environments.environment import Environment
-from keda_py.apis.foreign import map_at
 from keda_py.apis.parsing import parse_manifest
 from keda_py.core.environment.decision.stored import StoredState
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
@@ -69,11 +68,6 @@ class EnvironmentMemory(Remembered):
         """Drop our writes of deleted members: names come and go without bound."""
         for key in [key for key in self.written if key not in members]:
             del self.written[key]
-
-
-def remembered_members(live: Obj) -> set[str]:
-    """Return the keys of members whose counts a stored status remembers."""
-    return set(map_at(live, "status", "members"))
 
 
 def told_of(stored: StoredState) -> str:

@@ -1,5 +1,7 @@
 """The process of an operator: a journal that outlives it, and permission to end it when the loop hangs."""
 
+import asyncio
+import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -30,6 +32,14 @@ class OwnProcess:
     def alone(self) -> bool:
         """Whether the operator has the process to itself."""
         return self.hang is not None
+
+
+def stop_on_signals() -> asyncio.Event:
+    """Return an event that SIGTERM and SIGINT set from now on, in place of ending the process."""
+    stopping, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    return stopping
 
 
 def own_journal(settings: Settings, clock: Clock) -> AbstractContextManager[Journal]:

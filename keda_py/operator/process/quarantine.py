@@ -145,6 +145,8 @@ class Quarantine:
             return await self._try(held, work, attempt)
         done = await self.journal.run((work,), attempt(held))
         if held is None:
+            # The process has lived through work on this edition, so that later work on it passes `review` at its first
+            # line: that is what each poll of each object pays for the quarantine.
             self._proven[work.key] = work.edition
             if work.key in self._cleared:
                 self._outlive(work.key)

@@ -20,8 +20,10 @@ from contextlib import contextmanager
 from inspect import CO_COROUTINE
 from types import FrameType
 
-from keda_py.operator.process.hang import TICK_SECONDS
-from keda_py.operator.process.operator_process import OwnProcess
+from keda_py.clock import Clock
+from keda_py.operator.process.hang import TICK_SECONDS, Hang, times_of
+from keda_py.operator.process.operator_process import OwnProcess, own_journal
+from keda_py.settings.settings import Settings
 from keda_py.telemetry.process_metrics import ProcessMetrics
 
 BEAT_SECONDS = 1.0
@@ -108,6 +110,14 @@ class Watchdog:
                 looked = True
                 self._caught = _name_culprit(frame, self._scalers) if frame is not None else ""
         self._going.release()
+
+
+@contextmanager
+def watched_process(settings: Settings, clock: Clock) -> Iterator[OwnProcess]:
+    """Yield a process of our own, which is ended when its loop hangs for as long as the Lease is valid."""
+    limit = settings.leadership.lease_duration.total_seconds()
+    with own_journal(settings, clock) as journal, last_net(limit) as rearm:
+        yield OwnProcess(journal=journal, hang=Hang(journal, limit, times_of(threading.main_thread())), rearm=rearm)
 
 
 def _resting_frame(frame: FrameType | None) -> FrameType | None:

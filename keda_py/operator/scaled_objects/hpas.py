@@ -4,6 +4,7 @@ Compared with the cache, written only where it differs. Behaviour reference, sec
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,9 +103,9 @@ class Hpas:
             if not is_owned(hpa, uid) and texts_at(hpa, "metadata", "annotations").get(NOT_OURS) != "false"
         )
 
-    def status(self, namespace: str, name: str) -> dict[str, Any]:
-        """The cached status of that HPA, empty if missing."""
-        live = self._cache.get(namespace, name)
+    def status_in(self, namespace: str, status: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the cached status of the HPA that the status of a ScaledObject names, empty if it is missing."""
+        live = self._cache.get(namespace, status.get("hpaName", ""))
         return dict(live.get("status") or {}) if live else {}
 
 

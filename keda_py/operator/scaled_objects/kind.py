@@ -67,7 +67,8 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
 
     async def refresh(self, state: ObjectState) -> None:
         """Pass a change of the HPA's ScalingActive on. Raises KubeError."""
-        hpa = hpa_active(self.hpa_status(state, state.status)) if state.hpa_changed else None
+        hpas, namespace = self._parts.hpas, state.key.namespace
+        hpa = hpa_active(hpas.status_in(namespace, state.status)) if state.hpa_changed else None
         if hpa is not None and state.spec is not None:
             listed = with_condition(state.status.get("conditions") or INITIAL, "HPAActive", hpa)
             await self._parts.shared.status.write(state, {"conditions": listed})

@@ -3,32 +3,29 @@
 Fifth of the seven files (before: `operator/controller/controller.py`, next: `external_metrics/query.py`). A look
 happens at every poll, at a schedule's boundary, at the end of a cooldown, and whenever another caller's question
 produced a new reading. It reads caches and scalers, never the API server (`observing.py`). What it comes to is one
-value (`report.py`); status, Events, log lines and record entry are pure functions of it; only changes are written.
-Nearly every look finds all as it was, and is passed over.
+value (`report.py`); status, Events, log lines and record entry are pure functions of it (`reporting.py` tells them);
+only changes are written. Nearly every look finds all as it was, and is passed over.
 """
 
 import logging
-from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from keda_py.answers.fairness import TenantPlaces
-from keda_py.core.decision import Decision, Reason, ScaleTo, wakes
+from keda_py.core.decision import Decision, Reason, ScaleTo
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
 from keda_py.core.round import Judgement, Outcome, conclude
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.client import SHARE
-from keda_py.kube.resources import Obj
 from keda_py.operator.controller.activations import Ticket
-from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
+from keda_py.operator.controller.after_look import schedule_next
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Snapshots, observe
-from keda_py.operator.scaled_objects.record_entry import entry_of
-from keda_py.operator.scaled_objects.report import Look, before_of, events_of, log_lines_of, look_of
+from keda_py.operator.scaled_objects.report import Look, before_of, log_lines_of, look_of
+from keda_py.operator.scaled_objects.reporting import report
 from keda_py.operator.scaled_objects.savings import account_look, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_of, status_of
@@ -101,7 +98,9 @@ class ScaleLoop(Snapshots):
         if look.decision.reason is Reason.AWAITING_TURN and self._shared.activations.is_short:
             return look.decision.look_again_at
         state.ledger = account_look(state, look)
-        self._report(state, look)
+        report(self._parts, state, look)
+        for level, message, extra in log_lines_of(look):
+            log.log(level, message, extra=about(state) | extra)
         self._shared.readings.note_idle(state.key, idle=look.idle)
         self._remember(state, look)
         fields = status_of(look, state.reason_fields, state.ledger)
@@ -132,14 +131,14 @@ class ScaleLoop(Snapshots):
             outcome,
             conclusion,
             metric_names=state.metrics.external_names if state.metrics else (),
-            hpa_status=self.hpa_status(state, status),
+            hpa_status=self._parts.hpas.status_in(state.key.namespace, status),
             before=before_of(state, status),
         )
 
     def _in_turn(self, state: ObjectState, judgement: Judgement) -> Judgement:
         """Postpone a decision that wakes a workload until it has a turn in the cluster's budget."""
         activations = self._shared.activations
-        if not wakes(judgement.decision, judgement.seen.replicas):
+        if not judgement.wakes:
             activations.withdraw(state.key)
             return judgement
         if activations.ask(Ticket(state.key), read_priority(judgement.spec.annotations)):
@@ -168,29 +167,8 @@ class ScaleLoop(Snapshots):
             return Outcome(before=count.replicas, error=str(error))
         return Outcome(before=count.replicas)
 
-    def _report(self, state: ObjectState, look: Look) -> None:
-        """Record, metrics, log and Events."""
-        instruments = self._shared.instruments
-        instruments.process.record_decision(look.decision.reason.value)
-        if state.ledger is not None:
-            used, saved = state.ledger.total_replicas, state.ledger.total_saved
-            instruments.record_savings(state.key, used=used, saved=saved)
-        instruments.record_evaluation(state.key, look.evaluation)
-        if look.spec.fallback is not None:
-            instruments.record_fallback(state.key, active=look.in_fallback)
-        if look.awake is not None:
-            instruments.record_awake(state.key, awake=look.awake)
-        note_decision(self._shared, state, entry_of(look))
-        for level, message, extra in log_lines_of(look):
-            log.log(level, message, extra=about(state) | extra)
-        record_events(self._shared, state, self._parts.caches.scaled_objects, events_of(look))
-
     def _remember(self, state: ObjectState, look: Look) -> None:
         """What the next look begins with."""
         state.activity = look.activity
         state.reason_fields, state.failures = reason_of(look), look.failures
         state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
-
-    def hpa_status(self, state: ObjectState, status: Mapping[str, Any]) -> Obj:
-        """The status of the HPA that a status names, as cached."""
-        return self._parts.hpas.status(state.key.namespace, status.get("hpaName", ""))

@@ -32,6 +32,7 @@ from keda_py.operator.scaled_objects.kind import ScaledObjects
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Targets
 from keda_py.operator.sharding.tenures import Tenures
+from keda_py.operator.waking.request_triggers import RequestTriggers
 
 Specs = SpecSource[ScaledObject, ScalingSpec]
 
@@ -100,9 +101,14 @@ def assemble_scaled_objects(parts: ScaledObjectDependencies, workers: int, tenur
 
 
 def scaled_object_parts_of(
-    shared: Dependencies, caches: Caches, discovery: Discovery, reader: ClusterReader, specs: Specs
+    shared: Dependencies,
+    caches: Caches,
+    discovery: Discovery,
+    reader: ClusterReader,
+    specs: Specs,
+    requests: RequestTriggers | None = None,
 ) -> ScaledObjectDependencies:
-    """What all kinds share, and what ScaledObjects need beside it; for a shadow, too."""
+    """Put together what all kinds share, and what ScaledObjects need beside it; for a shadow, too."""
     return ScaledObjectDependencies(
         shared=shared,
         caches=caches,
@@ -111,6 +117,7 @@ def scaled_object_parts_of(
         hpas=Hpas(shared.client, caches.hpas),
         specs=specs,
         reader=reader,
+        requests=requests,
     )
 
 

@@ -14,7 +14,7 @@ from keda_py.operator.controller.after_look import note_decision
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
-from keda_py.operator.scaled_objects.record_entry import entry_paused
+from keda_py.operator.scaled_objects.reporting import entry_paused
 from keda_py.operator.scaled_objects.savings import account_pause, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_paused, savings_of
@@ -23,11 +23,14 @@ from keda_py.operator.scaled_objects.targets import Count
 
 async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
     """Stop all scaling; with paused-replicas bring the target to that count. Raises ConfigError, KubeError."""
+    # The condition comes first: if this process ends before the HPA is gone, the status says why nothing scales, and
+    # the next reconcile does the rest.
     marked_before = await _mark_paused(parts, state, spec, live)
     if state.spec is not None:
         parts.shared.events.record(live, *WATCH_STOPPED)
     state.stop()
     await parts.shared.readings.forget(state.key)
+    # Before the count is written: an HPA that is still there would scale the workload back.
     await _take_hpa_away(parts, state, spec, certain=not marked_before)
     wanted, before = spec.pause.replica_count(), None
     if wanted is not None:

@@ -1,6 +1,6 @@
 """A look as one value, with the Events and log lines that follow from it.
 
-Made by `look.py`; the status is `status.py`, the decision record's entry `record_entry.py`. All three are pure
+Made by `look.py`; the status is `status.py`, the decision record's entry `reporting.py`. All three are pure
 functions of the value.
 """
 

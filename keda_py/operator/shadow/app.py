@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from keda_py.operator.controller.status import StatusWriter
 from keda_py.operator.decisions.record import DecisionRecord, Entry
 from keda_py.operator.opening import OperatorInputs, identity, opened
 from keda_py.operator.process.clock_watch import watch_clock
+from keda_py.operator.process.operator_process import stop_on_signals
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.watchdog import Watchdog
 from keda_py.operator.scaled_jobs.caches import JobCaches
@@ -76,11 +76,7 @@ Started = Callable[[Shadow], None]
 async def run(settings: Settings) -> None:
     """Run `keda-py operator --shadow` until SIGTERM or SIGINT."""
     raise_descriptor_limit()
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
-    await run_shadow(settings, SystemClock(), stopping)
+    await run_shadow(settings, SystemClock(), stop_on_signals())
 
 
 async def run_shadow(

@@ -21,8 +21,8 @@ from keda_py.operator.cluster.caches import unpack_hpa
 from keda_py.operator.controller.scalers import build_scalers
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import observe
-from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Look, look_of
+from keda_py.operator.scaled_objects.reporting import entry_of
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.shadow.comparisons import SLACK, Comparisons
 from keda_py.operator.shadow.kind import ShadowedKind, ShadowLook

@@ -93,15 +93,21 @@ class Tenures:
 
     def end(self, tenure: Tenure) -> None:
         """Its object is gone, or not ours any more."""
+        # The tenure itself is marked, not only its entry removed: work that was begun under it asks `may_write` with
+        # this very tenure, also where a new one of the same object has begun meanwhile.
         tenure.ended = True
         if self._running.get(tenure.key) is tenure:
             del self._running[tenure.key]
+        # A write that is under way cannot be taken back. Until it has ended, the membership does not publish the view
+        # that gives the object to another replica.
         if tenure.sending:
             self._leaving.add(tenure)
 
     def review(self) -> None:
         """The share is another one: end what is not ours any more, then tell those that work."""
         self._epoch += 1
+        # All are ended before any listener is called: listeners begin tenures of what has been won, by the new share
+        # alone.
         for tenure in [tenure for tenure in self._running.values() if not self.owns(tenure.key)]:
             self.end(tenure)
         for listener in tuple(self._listeners):

@@ -106,6 +106,7 @@ class Forwarding:
                 data=asked.body or None,
                 ssl=tls,
                 server_hostname=self._peers.name,
+                # A replica never redirects, and the question of a caller goes nowhere else.
                 allow_redirects=False,
             ) as answer:
                 if answer.status in NOT_AN_ANSWER:
@@ -118,6 +119,8 @@ class Forwarding:
     def _give_up(self, address: str, trouble: str) -> None:
         now = asyncio.get_running_loop().time()
         self._silent = {other: until for other, until in self._silent.items() if until > now}
+        # Not asked for a while: otherwise each question of the HPAs would first wait for the time-out of a replica
+        # that is gone.
         self._silent[address] = now + SILENT_SECONDS
         self._note(address, trouble)
 

@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from keda_py.apis.foreign import map_at, text_at, texts_at
 from keda_py.clock import Clock
 from keda_py.core.conditions import read_condition
-from keda_py.core.decision import Reason, WakersWait
+from keda_py.core.decision import Reason
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.waking.requests import REQUESTED, read_requested
 from keda_py.core.waking.rules import WakeState, read_rules
 from keda_py.core.waking.services import WakeService
-from keda_py.core.waking.slices import SliceSeen, WakeOwner
+from keda_py.core.waking.slices import SliceSeen, WakeOwner, WakersWait
 from keda_py.core.waking.spec import WakeSpec
 from keda_py.core.waking.steps import THROUGH_SECONDS
 from keda_py.errors import ConfigError

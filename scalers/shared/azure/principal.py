@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Generic, TypeVar
 
 from pydantic import SecretStr
+from pydantic.alias_generators import to_camel
 
 from keda_py.cloud.azure import ClientSecret
 from keda_py.cloud.azure_clouds import scope_of
@@ -17,11 +18,13 @@ from scalers.shared.bearer_token import BearerToken, Signer
 class PrincipalMetadata(AzureCloudMetadata):
     """Keys of the block; those of the principal itself differ by type, in their names and sources."""
 
+    principal_fields: ClassVar[tuple[str, str, str]] = ("tenant_id", "client_id", "client_secret")
+
     active_directory_endpoint: str = ""
 
     def principal(self) -> Mapping[str, str | SecretStr]:
         """Tenant, client and secret, in this order, by their names on the wire."""
-        raise NotImplementedError
+        return {to_camel(name): getattr(self, name) for name in self.principal_fields}
 
     def login(self, private: str = "") -> str:
         """Return the login of the cloud; for Private, the one in the metadata, or `private`.

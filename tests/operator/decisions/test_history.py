@@ -8,6 +8,7 @@ import pytest
 
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.decisions.history import (
     MOST_BYTES,
     MOST_ENTRIES,
@@ -17,7 +18,7 @@ from keda_py.operator.decisions.history import (
     read_history,
     with_entry,
 )
-from keda_py.operator.decisions.record import Entry, JobCounts, TriggerNote
+from keda_py.operator.decisions.record import DecisionRecord, Entry, JobCounts, TriggerNote
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = timedelta(hours=24)
@@ -55,6 +56,21 @@ def test_a_change_tells_its_replicas_and_the_triggers_that_were_active_or_failed
         "replicas": {"before": 0, "after": 1},
     }
     assert read_history(status(woke)) == (woke,)
+
+
+def test_a_change_has_one_form_in_memory_and_in_the_status() -> None:
+    record, key = DecisionRecord(), ObjectKey("ScaledObject", "shop", "app")
+    triggers = (
+        TriggerNote(metric="s0-redis", value=3.5, active=True, failures=1),
+        TriggerNote(metric="s1-prometheus", error="no answer", in_fallback=True),
+    )
+    for one in (
+        entry(Reason.ACTIVATED, before=0, after=1, triggers=triggers, error="refused", formula=2.0),
+        Entry(at=NOON, reason=JobReason.CREATED, jobs=JobCounts(running=2, pending=1, created=3), notes=("capped",)),
+    ):
+        record.note(key, one)
+        in_memory = {**record.changes(key)[-1], "notes": []}
+        assert read_history(status(in_memory)) == (compact(one),)
 
 
 def test_a_scaled_job_tells_its_jobs() -> None:

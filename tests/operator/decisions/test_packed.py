@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from keda_py.apis.squeezed import LONG, SHORT
+from keda_py.apis.squeezed import LONG, SHORT, pack, unpack
 from keda_py.clock import SystemClock
 from keda_py.core.decision import Reason
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer_spec import Pool
-from keda_py.kube.status import list_in, pack, packed, unpack
+from keda_py.kube.status import list_in, packed
 from keda_py.operator.cluster.caches import keep_scaled_object
 from keda_py.operator.decisions.history import HISTORY, DecisionHistory, is_same_history, read_history, with_entry
 from keda_py.operator.decisions.record import Entry, TriggerNote

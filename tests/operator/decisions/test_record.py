@@ -12,8 +12,8 @@ from keda_py.core.round import Settlement
 from keda_py.core.spec import build_spec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.decisions.record import DecisionRecord, Entry, TriggerNote
-from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Look
+from keda_py.operator.scaled_objects.reporting import entry_of
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 BODY = {

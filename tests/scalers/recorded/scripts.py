@@ -19,7 +19,7 @@ _DEFAULT_PORT = {False: ":80", True: ":443"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class AskedServer:
     """Which of the servers was asked: the number of a plain one, 1 for the others; `proxied` stands for all hosts."""
 
     server: int = 1
@@ -31,7 +31,7 @@ class Place:
 class Asked:
     """A request as a server saw it. `host` is "" unless it came through the proxy; `at` is what the clock said."""
 
-    place: Place
+    place: AskedServer
     method: str
     path: str
     query: str
@@ -42,7 +42,7 @@ class Asked:
     at: datetime
 
     @classmethod
-    async def read(cls, request: web.BaseRequest, place: Place, at: datetime) -> "Asked":
+    async def read(cls, request: web.BaseRequest, place: AskedServer, at: datetime) -> "Asked":
         """The target may be a whole URL: that is how one asks a proxy."""
         target = request.raw_path
         if "://" in target.partition("?")[0]:

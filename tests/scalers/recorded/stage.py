@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from keda_py.clock import Clock
 from keda_py.net.tls import TlsContexts, TlsSettings
 from tests.certificates import Authority
-from tests.scalers.recorded.scripts import Asked, Place, Script
+from tests.scalers.recorded.scripts import Asked, AskedServer, Script
 from tests.scalers.recorded.websockets import converse
 
 _NAME = re.compile(r"\{\{(\w+)\}\}")
@@ -132,7 +132,7 @@ class Stage:
                 return papers.gcp_key
         return self._names.get(name, otherwise)
 
-    async def answer(self, place: Place, request: web.BaseRequest) -> web.StreamResponse:
+    async def answer(self, place: AskedServer, request: web.BaseRequest) -> web.StreamResponse:
         assert self._clock is not None, "no exchange has begun"
         asked = await Asked.read(request, place, self._clock.now())
         if asked.headers.get("upgrade") == "websocket":
@@ -157,11 +157,11 @@ async def open_stage(papers: Papers) -> AsyncIterator[Stage]:
     stage = Stage(papers)
     async with AsyncExitStack() as stack:
         for number, suffix in ((1, ""), (2, "2"), (3, "3")):
-            port = await stack.enter_async_context(_serving(stage, Place(server=number)))
+            port = await stack.enter_async_context(_serving(stage, AskedServer(server=number)))
             stage.place("", suffix, port)
-        stage.place("TLS", "", await stack.enter_async_context(_serving(stage, Place(tls=True), papers.server)))
-        plain = await stack.enter_async_context(_serving(stage, Place(proxied=True)))
-        tls = await stack.enter_async_context(_serving(stage, Place(tls=True, proxied=True), papers.any_host))
+        stage.place("TLS", "", await stack.enter_async_context(_serving(stage, AskedServer(tls=True), papers.server)))
+        plain = await stack.enter_async_context(_serving(stage, AskedServer(proxied=True)))
+        tls = await stack.enter_async_context(_serving(stage, AskedServer(tls=True, proxied=True), papers.any_host))
         stage.proxy = f"http://127.0.0.1:{await stack.enter_async_context(proxy(plain, tls))}"
         dead = stack.enter_context(socket.socket())
         dead.bind(("127.0.0.1", 0))  # and never listens
@@ -170,7 +170,7 @@ async def open_stage(papers: Papers) -> AsyncIterator[Stage]:
 
 
 @asynccontextmanager
-async def _serving(stage: Stage, place: Place, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+async def _serving(stage: Stage, place: AskedServer, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
     runner = web.ServerRunner(web.Server(partial(stage.answer, place)), shutdown_timeout=0.1)
     await runner.setup()
     try:

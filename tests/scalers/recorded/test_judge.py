@@ -21,13 +21,13 @@ from keda_py.testing import A_SATURDAY, shared_context
 from tests.scalers.recorded.comparison import unlike, unlike_requests
 from tests.scalers.recorded.http_cases import HttpCase, recorded_exchanges, while_time_passes
 from tests.scalers.recorded.likeness import Likeness
-from tests.scalers.recorded.scripts import Asked, Place, Script
+from tests.scalers.recorded.scripts import Asked, AskedServer, Script
 from tests.scalers.recorded.stage import Stage
 
 _NOW = re.compile(r"<now(?:([+-]\d+)([sm]))?(?: truncated to \d+s)?(?:\||, )([^<>]*)>")
 AT = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
 ASKED = Asked(
-    place=Place(), method="GET", path="/a%2Fb/(c)", query="x=1&y=%26", host="", headers={}, body=b"", client_cert="", at=AT
+    place=AskedServer(), method="GET", path="/a%2Fb/(c)", query="x=1&y=%26", host="", headers={}, body=b"", client_cert="", at=AT
 )  # fmt: skip
 RECORDED = {"m": "GET", "path": "/a%2Fb/%28c%29", "query": {"y": "&", "x": "1"}}
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from aiohttp import WSMsgType, web
 
-from tests.scalers.recorded.scripts import Asked, Place, Script
+from tests.scalers.recorded.scripts import Asked, AskedServer, Script
 
 _CHANNEL = b"@@@@CHANNEL@@@@@"
 """Stands for the channel's name in a binary frame, which is padded with zeros."""
@@ -32,7 +32,9 @@ async def converse(request: web.BaseRequest, asked: Asked, script: Script) -> we
 def _said(asked: Asked, said: dict[str, Any]) -> Asked:
     """As recordings have it: without a place, and with any channel."""
     body = {**said, "channel": "<channel>"} if "channel" in said else said
-    return replace(asked, place=Place(), method="WS", path=said["type"], host="", headers={}, body=orjson.dumps(body))
+    return replace(
+        asked, place=AskedServer(), method="WS", path=said["type"], host="", headers={}, body=orjson.dumps(body)
+    )
 
 
 async def _send(socket: web.WebSocketResponse, frame: Mapping[str, Any], channel: str) -> None:

@@ -14,6 +14,7 @@ from keda_py.core.environment.namespaces.order import NO_WAIT, NamespaceTurn
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
 from keda_py.core.values.durations import in_words
+from keda_py.core.values.times import earliest
 
 TOO_MANY = (
     f"there are more than {MOST_MEMBERS} members, which is the most of one Environment, so none is put to sleep; "
@@ -122,13 +123,13 @@ class Question:
         if (changes_at := moment.changes_at) is not None:
             begins = changes_at - (self.lead if moment.opens else timedelta(0))
             leads = moment.opens and begins <= at
-            looks_at = _earliest(override_at, begins if begins > at else changes_at)
+            looks_at = earliest(override_at, begins if begins > at else changes_at)
         if moment.open and self.idle_since is not None and self.spec.idle_after is not None:
             idle_at = self.idle_since + self.spec.idle_after
             if at >= idle_at:
                 because = f"not used for {in_words(self.spec.idle_after)}: no active trigger, Override or rollout"
                 return Goal(state=State.ASLEEP, reason=GoalReason.IDLE, because=because, looks_at=looks_at)
-            looks_at = _earliest(looks_at, idle_at)
+            looks_at = earliest(looks_at, idle_at)
         if moment.open:
             return Goal(state=State.AWAKE, reason=GoalReason.OPEN, because=moment.why, looks_at=looks_at)
         if leads:
@@ -155,7 +156,7 @@ class Question:
         if until <= at:
             return goal
         because = f"it waits for {wait.awaited}, until {until:%H:%M} UTC at most; {goal.because}"
-        looks_at = _earliest(goal.looks_at, until)
+        looks_at = earliest(goal.looks_at, until)
         return replace(goal, state=State.HOLD, reason=GoalReason.AWAITS_ORDER, because=because, looks_at=looks_at)
 
     def change_after(self, goal: Goal) -> NextChange | None:
@@ -177,7 +178,3 @@ _RULED = {
     OverrideState.HOLD: (State.HOLD, GoalReason.OVERRIDE_HOLD),
     OverrideState.EXACTLY: (State.HOLD, GoalReason.OVERRIDE_HOLD),
 }
-
-
-def _earliest(*times: datetime | None) -> datetime | None:
-    return min((time for time in times if time is not None), default=None)

@@ -7,10 +7,11 @@ limits them to a fifth of a CPU, however many Environments the namespace has. Lo
 In: watch events. Out: a `DueEnvironments`. Next: `kind.py`, which makes Environments due.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from keda_py.apis.foreign import name_of, namespace_of
+from keda_py.apis.foreign import map_at, name_of, namespace_of
 from keda_py.kube.resources import Obj
 from keda_py.operator.environments.known.caches import MEMBERS
 from keda_py.operator.environments.known.owners import Owners
@@ -61,6 +62,21 @@ def change_of_member(owners: Owners, old: Obj | None, new: Obj | None) -> DueEnv
     going = old["metadata"].get("deletionTimestamp") != new["metadata"].get("deletionTimestamp")
     counted = new["kind"] in _COUNTED and not going
     return DueEnvironments(namespace, f"{new['kind']}/{name_of(new)}" if counted else "")
+
+
+def change_of_environment(acts: Callable[[], bool], old: Obj | None, new: Obj | None) -> DueEnvironments | None:
+    """The change of another Environment's spec, of the members that it remembers, or, where this replica does not act
+    but follows, of any stored status.
+    """
+    is_other = old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new)
+    if is_other or (not acts() and map_at(old, "status") != map_at(new, "status")):
+        return DueEnvironments(namespace_of(new or old))
+    return None
+
+
+def _remembered(live: Obj) -> set[str]:
+    """The keys of members whose counts a stored status remembers."""
+    return set(map_at(live, "status", "members"))
 
 
 def _is_chosen_otherwise(owners: Owners, old: Obj, new: Obj) -> bool:

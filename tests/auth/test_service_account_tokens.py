@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.auth.sources.service_account_file import read_service_account_file
+from keda_py.auth.sources.service_account_tokens import read_service_account_file
 from keda_py.errors import ConfigError
 
 

@@ -1,4 +1,7 @@
-"""A look at a ScaledObject as an entry of the decision record: what every trigger said, and what came of it."""
+"""Report of a look at a ScaledObject: its entry in the decision record, our metrics, and Events.
+
+The entry says what every trigger said, and what came of it; which Events follow from a look is told by `report.py`.
+"""
 
 from datetime import datetime, timedelta
 
@@ -9,8 +12,27 @@ from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import MetricReading
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ScalerError
+from keda_py.operator.controller.after_look import note_decision, record_events
 from keda_py.operator.decisions.record import Entry, TriggerNote
-from keda_py.operator.scaled_objects.report import Look
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.operator.scaled_objects.report import Look, events_of
+from keda_py.operator.scaled_objects.state import ObjectState
+
+
+def report(parts: ScaledObjectDependencies, state: ObjectState, look: Look) -> None:
+    """Record a look in metrics, decision record and Events; status and log are the caller's."""
+    instruments = parts.shared.instruments
+    instruments.process.record_decision(look.decision.reason.value)
+    if state.ledger is not None:
+        used, saved = state.ledger.total_replicas, state.ledger.total_saved
+        instruments.record_savings(state.key, used=used, saved=saved)
+    instruments.record_evaluation(state.key, look.evaluation)
+    if look.spec.fallback is not None:
+        instruments.record_fallback(state.key, active=look.in_fallback)
+    if look.awake is not None:
+        instruments.record_awake(state.key, awake=look.awake)
+    note_decision(parts.shared, state, entry_of(look))
+    record_events(parts.shared, state, parts.caches.scaled_objects, events_of(look))
 
 
 def entry_of(look: Look) -> Entry:
