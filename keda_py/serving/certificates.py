@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from keda_py.net.key_usage import key_usage
+
 AUTHORITY_VALID_FOR = timedelta(days=3650)
 LEAF_VALID_FOR = timedelta(days=365)
 # Certificates begin this much earlier, because clients' clocks may be behind ours.
@@ -187,21 +189,6 @@ def _alternative(name: str) -> x509.GeneralName:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:
         return x509.DNSName(name)
-
-
-def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    """Return the usage of an authority's key, which signs certificates, or of a server's or client's."""
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
 
 
 def _key_pem(key: SigningKey) -> bytes:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from keda_py.serving.certificates import key_usage
+from keda_py.net.key_usage import key_usage
 
 LIFETIME = timedelta(days=3650)
 
