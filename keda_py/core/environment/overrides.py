@@ -66,6 +66,18 @@ class OverrideSpec:
         """True at an instant at which it has begun and has not ended."""
         return self.starts <= at and (self.ends is None or at < self.ends)
 
+    def keeps_down(self, count: int | None) -> bool:
+        """Return whether it keeps a workload that has this count at 0."""
+        match self.state:
+            case OverrideState.ASLEEP:
+                return True
+            case OverrideState.EXACTLY:
+                return self.replicas == 0
+            case OverrideState.HOLD:
+                return count == 0
+            case _:
+                return False
+
     @property
     def summary(self) -> str:
         """`Awake until 2026-11-23T22:00:00Z`, `3 replicas`."""
