@@ -147,21 +147,23 @@ def week_times(name: str, *, up: bool) -> list[str]:
     return [f"{one.at:%a %H:%M:%S}" for one in sorted(found, key=lambda one: one.at)]
 
 
-def test_the_week_has_a_late_evening_and_a_holiday() -> None:
+def test_the_week_has_a_late_evening_with_a_visitor_and_a_holiday() -> None:
     assert week_times("cache", up=True) == [
         "Mon 08:30:00",
+        "Mon 22:10:00",
         "Tue 08:30:00",
         "Wed 08:30:00",
         "Fri 08:30:00",
         "Mon 08:30:00",
     ]
-    assert week_times("cache", up=False) == ["Mon 22:00:00", "Tue 19:30:00", "Wed 19:30:00", "Fri 19:30:00"]
+    asleep = ["Mon 22:00:00", "Tue 00:10:00", "Tue 19:30:00", "Wed 19:30:00", "Fri 19:30:00"]
+    assert week_times("cache", up=False) == asleep
     assert week_times("mail", up=True)[0] == "Mon 08:32:50"
 
 
 def test_what_another_controller_puts_back_once_goes_down_again_and_twice_stays() -> None:
-    assert week_times("web", up=True)[2:5] == ["Tue 19:40:00", "Tue 19:50:00", "Fri 08:32:50"]
-    assert week_times("web", up=False)[1:4] == ["Tue 19:30:00", "Tue 19:40:00", "Wed 19:30:00"]
+    assert week_times("web", up=True)[3:6] == ["Tue 19:40:00", "Tue 19:50:00", "Fri 08:32:50"]
+    assert week_times("web", up=False)[2:5] == ["Tue 19:30:00", "Tue 19:40:00", "Wed 19:30:00"]
 
 
 def test_the_picture_of_an_environment_is_one_lane_with_its_phases_above() -> None:

@@ -145,8 +145,8 @@ def request_of(override: Override) -> str:
     """Return the request that asked for it; "" of any other Override, and after an edit that has made another of it.
 
     The operator writes the request twice, and both must agree: a user who may create Overrides may not write statuses,
-    and one who may write statuses cannot turn a person's Override into one by a request. (With both rights they could: the
-    chart's policy of admission keeps all but the operator from `status.request`.)
+    and one who may write statuses cannot turn a person's Override into one by a request. A user with both rights
+    could: the chart's policy of admission keeps all but the operator from `status.request`.
     """
     target, request = override.spec.target, override.status.request
     wakes = override.spec.state == "Awake" and target is not None and target.kind == "Environment"
