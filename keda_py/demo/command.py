@@ -8,7 +8,7 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,6 +30,7 @@ from keda_py.demo.recorder import Recorder
 from keda_py.demo.screen import LiveScreen, PlainScreen, Screen
 from keda_py.demo.timeline import Announcement, Timeline, missed
 from keda_py.demo.week import week
+from keda_py.errors import KedaPyError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
@@ -70,8 +71,9 @@ async def run_demo(options: DemoOptions) -> int:
             KubeClient(clock, str(options.kubeconfig)) as client,
         ):
             with screen:
-                await _perform(play, _stage(cluster, client, clock, screen), clock, screen)
-            verdict = _report(console, play, recorder.timeline(play.start, clock.now()), phases, options.picture)
+                failed = await perform(play, _stage(cluster, client, clock, screen), clock, screen)
+            timeline = recorder.timeline(play.start, clock.now())
+            verdict = _report(console, play, timeline, phases, options.picture, failed)
             if options.stay:
                 await _stay(clock)
     return verdict
@@ -84,12 +86,17 @@ def _stage(cluster: LocalCluster, client: KubeClient, clock: SteppedClock, scree
     return Stage(client=client, store=cluster.store, clock=clock, tell=tell, namespace=scenario.NAMESPACE)
 
 
-async def _perform(play: Play, stage: Stage, clock: SteppedClock, screen: Screen) -> None:
-    """Advance the clock through the days, and perform each act at its time. Raises KedaPyError if one fails."""
+async def perform(play: Play, stage: Stage, clock: SteppedClock, screen: Screen) -> list[str]:
+    """Advance the clock through the days, and perform each act at its time; return why acts failed."""
+    failed = []
     for act in play.acts:
         await _pass(clock, act.at, screen)
-        await act.does(stage)
+        try:
+            await act.does(stage)
+        except KedaPyError as error:
+            failed.append(f"{act.at:%a %d %b %H:%M:%S}: {error}")
     await _pass(clock, play.end, screen)
+    return failed
 
 
 async def _stay(clock: SteppedClock) -> None:
@@ -112,8 +119,10 @@ async def _pass(clock: SteppedClock, until: datetime, screen: Screen) -> None:
         await asyncio.sleep(0)
 
 
-def _report(console: Console, play: Play, timeline: Timeline, phases: Phases, picture: Path) -> int:
-    problems = missed(play.expected, timeline.changes)
+def _report(
+    console: Console, play: Play, timeline: Timeline, phases: Phases, picture: Path, failed: Sequence[str]
+) -> int:
+    problems = [*failed, *missed(play.expected, timeline.changes)]
     picture.write_text(_draw(play, timeline, phases), encoding="utf-8")
     console.print()
     for name in play.names:

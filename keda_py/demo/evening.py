@@ -80,7 +80,7 @@ def waker_manifests(address: str) -> list[Manifest]:
 @asynccontextmanager
 async def running_waker(clock: Clock, kubeconfig: Path, operator_port: int, folder: Path) -> AsyncIterator[None]:
     """Run a waker as `keda-py waker` does; `folder` has the operator's authority."""
-    address, stopping = waker_address(), asyncio.Event()
+    address = waker_address()
     settings = WakerSettings(
         cluster=WakerClusterSettings(
             kubeconfig=str(kubeconfig),
@@ -92,7 +92,7 @@ async def running_waker(clock: Clock, kubeconfig: Path, operator_port: int, fold
         serving=WakerServingSettings(bind_address=address, metrics=None, health=None),
     )
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(run_waker(settings, clock, stopping))
+        running = tasks.create_task(run_waker(settings, clock, asyncio.Event()))
         yield
         running.cancel()
 

@@ -1,20 +1,28 @@
 """The demo's own parts: what is expected, what counts as missed, and how it is told."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
-from keda_py.demo.command import four_days
+from keda_py.clock import SteppedClock
+from keda_py.demo.command import four_days, perform
+from keda_py.demo.evening import Visitor
 from keda_py.demo.phases import Phase, draw_environment
 from keda_py.demo.picture import draw
+from keda_py.demo.play import Act, Stage
 from keda_py.demo.recorder import explain
 from keda_py.demo.scenario import NIGHTLY, QUEUE, SEOUL, WEEKDAYS, expected_changes, queue_length
+from keda_py.demo.screen import PlainScreen
 from keda_py.demo.timeline import Timeline, TimelineChange, missed
 from keda_py.demo.week import MONDAY, NAMES, week
 
 START = datetime(2026, 11, 17, 3, tzinfo=UTC)  # Tuesday noon in Seoul
 END = START + timedelta(days=4)
+NO_CLUSTER: Any = None
 
 
 def expected_times(name: str, *, up: bool) -> list[str]:
@@ -140,6 +148,21 @@ def test_the_names_stand_clear_of_the_chart() -> None:
 def test_an_event_is_told_in_a_few_words(reason: str, note: str, metric: str, decision: str) -> None:
     assert explain(reason, note)[0] == metric
     assert decision in explain(reason, note)[1]
+
+
+async def test_an_act_that_fails_is_told_and_the_days_go_on() -> None:
+    clock, done = SteppedClock(START), list[datetime]()
+    stage = Stage(client=NO_CLUSTER, store=NO_CLUSTER, clock=clock, tell=lambda *_: None, namespace="demo")
+
+    async def note(seen: Stage) -> None:
+        done.append(seen.clock.now())
+
+    hour = timedelta(hours=1)
+    acts = [Act(at=START + hour, does=Visitor("web").see_answer), Act(at=START + 2 * hour, does=note)]
+    play = replace(four_days(1), acts=acts, end=START + 3 * hour)
+    screen = PlainScreen(Console(), SEOUL)
+    assert await perform(play, stage, clock, screen) == ["Tue 17 Nov 04:00:00: no request waits"]
+    assert (done, clock.now()) == ([START + 2 * hour], START + 3 * hour)
 
 
 def week_times(name: str, *, up: bool) -> list[str]:
