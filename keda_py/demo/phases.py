@@ -136,7 +136,7 @@ def _note(status: Obj, name: str) -> str:
 # Pure.
 
 COLOURS = {"Asleep": "#8c959f", "Waking": "#d4a72c", "Awake": "#4a9d6e", "FallingAsleep": "#bc6c25"}
-NOTES = {"override": "kept up by an Override", "request": "woken by a request", "contested": "a count was put back"}
+NOTES = {"override": "kept awake", "request": "woken by a request", "contested": "a count was put back"}
 
 
 def draw_environment(timeline: Timeline, phases: Sequence[Phase], play: Play) -> str:

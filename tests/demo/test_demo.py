@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -189,6 +190,26 @@ def test_what_another_controller_puts_back_once_goes_down_again_and_twice_stays(
     assert week_times("web", up=False)[2:5] == ["Tue 19:30:00", "Tue 19:40:00", "Wed 19:30:00"]
 
 
+def test_no_word_of_the_picture_of_an_environment_stands_on_another() -> None:
+    hour, play = timedelta(hours=1), week(7)
+    names = [("override", 13), ("", 16), ("request", 16.2), ("", 18), ("contested", 34), ("", 50), ("holiday", 51)]
+    ends = [*(at for _, at in names[1:]), 80]
+    phases = [
+        Phase(at=MONDAY + hour * at, until=MONDAY + hour * end, name="Awake", because="holiday: X", note=note)
+        for (note, at), end in zip(names, ends, strict=True)
+    ]
+    changes = [TimelineChange(at=MONDAY, name=name, before=0, after=2) for name in NAMES]
+    timeline = Timeline(start=MONDAY, end=MONDAY + 170 * hour, changes=changes)
+    root = ElementTree.fromstring(draw_environment(timeline, phases, play))
+    texts = [node for node in root.iter("{http://www.w3.org/2000/svg}text") if node.get("text-anchor") is None]
+    places = sorted((float(one.attrib["y"]), float(one.attrib["x"]), one.text or "") for one in texts)
+    assert {"woken by a request", "kept awake", "up to 18 replicas"} <= {text for *_, text in places}
+    for (y, x, text), (below, right, _) in pairwise(places):
+        assert below - y >= 10 or x + 5 * len(text) <= right  # pixels: a letter of 10 pixels is 5 wide on average
+    begin = min(float(node.attrib["x1"]) for node in root.iter("{http://www.w3.org/2000/svg}line"))
+    assert max(x + 6 * len(text) for _, x, text in places if x == 16 and text.startswith(("up to", "shop"))) < begin
+
+
 def test_the_picture_of_an_environment_is_one_lane_with_its_phases_above() -> None:
     hour, play = timedelta(hours=1), week(7)
     changes = [
@@ -203,5 +224,5 @@ def test_the_picture_of_an_environment_is_one_lane_with_its_phases_above() -> No
     timeline = Timeline(start=MONDAY, end=MONDAY + 48 * hour, changes=changes)
     root = ElementTree.fromstring(draw_environment(timeline, phases, play))
     texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"shop", "up to 18 replicas", "kept up by an Override", "holiday: X"} <= set(texts)
+    assert {"shop", "up to 18 replicas", "kept awake", "holiday: X"} <= set(texts)
     assert [node.get("class") for node in root.iter() if node.get("class")].count("strip") == 3
