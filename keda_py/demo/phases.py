@@ -142,7 +142,8 @@ NOTES = {"override": "kept awake", "request": "woken by a request", "contested":
 def draw_environment(timeline: Timeline, phases: Sequence[Phase], play: Play) -> str:
     """Draw the picture as SVG text."""
     together = timeline.together(play.environment)
-    return draw(together, [play.environment], play.zone, title=play.title, strips=list(_strips(phases)))
+    strips, replicas = list(_strips(phases)), play.replicas * len(play.names)
+    return draw(together, [play.environment], play.zone, title=play.title, replicas=replicas, strips=strips)
 
 
 def _strips(phases: Sequence[Phase]) -> Iterator[Strip]:

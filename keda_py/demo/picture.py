@@ -24,6 +24,8 @@ STRIP, ROW = 6, 11
 SMALL = 5.2
 """Pixels: a letter of these words (upper bound of the average)."""
 TITLE = 20
+DATE = 70
+"""Pixels: a day that is narrower has no date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,8 @@ class Paper:
     left: float
     floor: float
     """The lower end of the last lane."""
+    replicas: int
+    """Replicas of each lane if it were always on."""
 
     def x(self, at: datetime) -> float:
         """Convert an instant to pixels from the left edge."""
@@ -53,14 +57,22 @@ class Paper:
         return self.left + share * (WIDTH - RIGHT - self.left)
 
 
-def draw(timeline: Timeline, names: Sequence[str], zone: ZoneInfo, *, title: str, strips: Sequence[Strip] = ()) -> str:
-    """Draw the picture as SVG text."""
+def draw(
+    timeline: Timeline,
+    names: Sequence[str],
+    zone: ZoneInfo,
+    *,
+    title: str,
+    replicas: int = 1,
+    strips: Sequence[Strip] = (),
+) -> str:
+    """Draw the picture as SVG text; `replicas` are those of a lane that is always on."""
     tops = [float(TOP)]
     for name in names:
         tops.append(tops[-1] + HEAD + _room(timeline, name) + FOOT)
     words = [word for name in names for word in (name, _up_to(timeline, name))]
     left = MARGIN + LETTER * max(map(len, words)) + 2 * MARGIN
-    paper = Paper(timeline=timeline, zone=zone, left=left, floor=tops[-1])
+    paper = Paper(timeline=timeline, zone=zone, left=left, floor=tops[-1], replicas=replicas)
     height = paper.floor + BOTTOM
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" {FONT} font-size="12">',
@@ -98,7 +110,7 @@ def _days(paper: Paper) -> Iterator[str]:
         for at in (day.replace(hour=hour) for hour in HOURS):
             if begin <= at < end:
                 yield from _hour(paper, at)
-        if end - begin >= timedelta(hours=3):
+        if paper.x(end) - paper.x(begin) >= DATE:
             middle, y = paper.x(begin + (end - begin) / 2), paper.floor + 34
             yield f'<text x="{middle:.1f}" y="{y:.1f}" text-anchor="middle" fill="{INK}">{day:%a %d %b}</text>'
         day += timedelta(days=1)
@@ -162,7 +174,7 @@ def _lane(paper: Paper, name: str, floor: float, colour: str) -> Iterator[str]:
                 f'<rect class="bar" x="{x:.1f}" y="{floor - top:.1f}" width="{width:.1f}" height="{top}" '
                 f'fill="{colour}"><title>{escape(what)}</title></rect>'
             )
-    used, always = timeline.replica_hours(name), timeline.always_on_hours()
+    used, always = timeline.replica_hours(name), timeline.always_on_hours(paper.replicas)
     x = WIDTH - RIGHT + 12
     yield f'<text x="{x}" y="{floor - 20:.1f}" fill="{INK}" font-weight="600">{used:.0f} replica-hours</text>'
     yield f'<text x="{x}" y="{floor - 4:.1f}" fill="{FAINT}">always on: {always:.0f}</text>'

@@ -224,5 +224,5 @@ def test_the_picture_of_an_environment_is_one_lane_with_its_phases_above() -> No
     timeline = Timeline(start=MONDAY, end=MONDAY + 48 * hour, changes=changes)
     root = ElementTree.fromstring(draw_environment(timeline, phases, play))
     texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"shop", "up to 18 replicas", "kept awake", "holiday: X"} <= set(texts)
+    assert {"shop", "up to 18 replicas", "kept awake", "holiday: X", "always on: 864"} <= set(texts)
     assert [node.get("class") for node in root.iter() if node.get("class")].count("strip") == 3
