@@ -4,7 +4,7 @@ import functools
 import http.server
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,12 +40,19 @@ class Browser:
         return found
 
     def until(self, selector: str, words: str) -> None:
+        self._wait(lambda: words in self.text(selector))
+
+    def ask(self, script: str) -> Any:
+        """Return what a script finds out about the page; what is empty or false is asked for again."""
+        return self._wait(lambda: self.driver.execute_script(script))
+
+    def _wait(self, question: Callable[[], Any]) -> Any:
         from selenium.common.exceptions import WebDriverException
         from selenium.webdriver.support.wait import WebDriverWait
 
         # While a page loads anew there is no element, or an old one, or the loading interrupts the question.
         wait = WebDriverWait(self.driver, PAGE_SECONDS, poll_frequency=0.05, ignored_exceptions=(WebDriverException,))
-        wait.until(lambda _: words in self.text(selector))
+        return wait.until(lambda _: question())
 
     def pretend(self, zone: str, scheme: str) -> None:
         """To be in a time zone, and of a user who likes that scheme."""

@@ -13,7 +13,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     ("keda-py demo", "a live table while it runs"),
-    ("keda-py demo --environments", "a week with a public holiday, an override, and Argo CD"),
+    ("keda-py demo --environments", "a week with a public holiday, an override, Argo CD, and a request at night"),
     ("keda-py demo --picture week.svg", "the timeline goes into that file"),
     ("kubectl --kubeconfig demo.kubeconfig get deploy -A -w", "look on from another terminal"),
 )

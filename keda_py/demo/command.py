@@ -8,12 +8,13 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from aiohttp import web
 from rich.console import Console
@@ -21,13 +22,15 @@ from rich.console import Console
 from keda_py.apis.kinds.crds import build_crds
 from keda_py.clock import SteppedClock, SystemClock
 from keda_py.demo import scenario
+from keda_py.demo.evening import LOOPBACK, WAKER, running_waker, waker_address, waker_manifests, write_certificate
 from keda_py.demo.phases import Phases, draw_environment
 from keda_py.demo.picture import draw
-from keda_py.demo.play import Act, Play
+from keda_py.demo.play import Act, Play, Stage
 from keda_py.demo.recorder import Recorder
 from keda_py.demo.screen import LiveScreen, PlainScreen, Screen
-from keda_py.demo.timeline import Timeline, missed
+from keda_py.demo.timeline import Announcement, Timeline, missed
 from keda_py.demo.week import week
+from keda_py.errors import KedaPyError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
@@ -35,8 +38,6 @@ from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
 from keda_py.settings.settings import load_settings
 from keda_py.terminal.console import console_of, tell
-
-LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,27 +60,43 @@ async def run_demo(options: DemoOptions) -> int:
     screen = _screen(console, play, plain=options.plain or not console.is_terminal)
     _quieten_logs()
     cluster_options = ClusterOptions(hpa_sync_seconds=play.hpa_sync_seconds)
-    async with LocalCluster(clock, cluster_options) as cluster, _queue(clock) as url:
-        phases = Phases(cluster.store, clock, play.environment)
+    async with LocalCluster(clock, cluster_options) as cluster, _sources(clock) as url:
+        phases = Phases(cluster.store, clock, play.environment, play.zone)
         recorder = Recorder(cluster.store, clock, play.names, screen, phases)
         await cluster.apply([*build_crds(), *play.manifests(url)])
         _write_private(options.kubeconfig, cluster.kubeconfig())
         _say_how_to_look_on(console, play, options.kubeconfig)
-        async with _operator(options.kubeconfig, clock), KubeClient(clock, str(options.kubeconfig)) as client:
+        async with (
+            _processes(cluster, play, options.kubeconfig, clock),
+            KubeClient(clock, str(options.kubeconfig)) as client,
+        ):
             with screen:
-                await _perform(clock, play, client, screen)
-            verdict = _report(console, play, recorder.timeline(play.start, clock.now()), phases, options.picture)
+                failed = await perform(play, _stage(cluster, client, clock, screen), clock, screen)
+            timeline = recorder.timeline(play.start, clock.now())
+            verdict = _report(console, play, timeline, phases, options.picture, failed)
             if options.stay:
                 await _stay(clock)
     return verdict
 
 
-async def _perform(clock: SteppedClock, play: Play, client: KubeClient, screen: Screen) -> None:
-    """Advance the clock through the days, and perform each act at its time."""
+def _stage(cluster: LocalCluster, client: KubeClient, clock: SteppedClock, screen: Screen) -> Stage:
+    def tell(name: str, text: str) -> None:
+        screen.tell(Announcement(at=clock.now(), name=name, text=text))
+
+    return Stage(client=client, store=cluster.store, clock=clock, tell=tell, namespace=scenario.NAMESPACE)
+
+
+async def perform(play: Play, stage: Stage, clock: SteppedClock, screen: Screen) -> list[str]:
+    """Advance the clock through the days, and perform each act at its time; return why acts failed."""
+    failed = []
     for act in play.acts:
         await _pass(clock, act.at, screen)
-        await act.does(client)
+        try:
+            await act.does(stage)
+        except KedaPyError as error:
+            failed.append(f"{act.at:%a %d %b %H:%M:%S}: {error}")
     await _pass(clock, play.end, screen)
+    return failed
 
 
 async def _stay(clock: SteppedClock) -> None:
@@ -102,8 +119,10 @@ async def _pass(clock: SteppedClock, until: datetime, screen: Screen) -> None:
         await asyncio.sleep(0)
 
 
-def _report(console: Console, play: Play, timeline: Timeline, phases: Phases, picture: Path) -> int:
-    problems = missed(play.expected, timeline.changes)
+def _report(
+    console: Console, play: Play, timeline: Timeline, phases: Phases, picture: Path, failed: Sequence[str]
+) -> int:
+    problems = [*failed, *missed(play.expected, timeline.changes)]
     picture.write_text(_draw(play, timeline, phases), encoding="utf-8")
     console.print()
     for name in play.names:
@@ -134,8 +153,8 @@ def _say_how_to_look_on(console: Console, play: Play, kubeconfig: Path) -> None:
 
 
 @asynccontextmanager
-async def _queue(clock: SteppedClock) -> AsyncIterator[str]:
-    """Serve a queue over HTTP; yields its address."""
+async def _sources(clock: SteppedClock) -> AsyncIterator[str]:
+    """Serve a queue over HTTP, and what the pods of a shop would serve; yields the queue's address."""
 
     async def answer(_: web.Request) -> web.Response:
         with clock.busy():
@@ -143,6 +162,7 @@ async def _queue(clock: SteppedClock) -> AsyncIterator[str]:
 
     app = web.Application()
     app.router.add_get("/queue", answer)
+    app.router.add_get("/", lambda _: _welcome())
     runner = web.AppRunner(app, access_log=None, handle_signals=False)
     await runner.setup()
     try:
@@ -152,10 +172,32 @@ async def _queue(clock: SteppedClock) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
+async def _welcome() -> web.Response:
+    return web.Response(text="welcome to the shop")
+
+
 @asynccontextmanager
-async def _operator(kubeconfig: Path, clock: SteppedClock) -> AsyncIterator[None]:
-    """Run the operator as `keda-py operator` does, on the demo's clock."""
-    stopping, started = asyncio.Event(), asyncio.Event()
+async def _processes(cluster: LocalCluster, play: Play, kubeconfig: Path, clock: SteppedClock) -> AsyncIterator[None]:
+    """Run the operator, and with it a waker if the play has one."""
+    if not play.waker:
+        async with _operator(kubeconfig, clock, {}):
+            yield
+        return
+    with TemporaryDirectory(prefix="keda-py-demo-") as name:
+        folder = Path(name)
+        write_certificate(folder)
+        token = folder / "kubeconfig"
+        _write_private(token, cluster.token_kubeconfig())
+        await cluster.apply(waker_manifests(waker_address()))
+        flags = {"waker-service": WAKER, "cert-dir": name}
+        async with _operator(kubeconfig, clock, flags) as port, running_waker(clock, token, port, folder):
+            yield
+
+
+@asynccontextmanager
+async def _operator(kubeconfig: Path, clock: SteppedClock, more: Mapping[str, str]) -> AsyncIterator[int]:
+    """Run the operator as `keda-py operator` does, on the demo's clock; yields its secure port."""
+    stopping, started = asyncio.Event(), asyncio.get_running_loop().create_future()
     flags = {
         "kubeconfig": str(kubeconfig),
         "bind-address": LOOPBACK,
@@ -164,17 +206,17 @@ async def _operator(kubeconfig: Path, clock: SteppedClock) -> AsyncIterator[None
         "metrics-bind-address": "0",
         "health-probe-bind-address": "0",
         "register": f"https://{LOOPBACK}",
+        **more,
     }
     settings = load_settings({flag: [value] for flag, value in flags.items()}, {})
 
-    def note(_: Assembly) -> None:
-        started.set()
+    def note(assembly: Assembly) -> None:
+        started.set_result(assembly.serving.secure_port)
 
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run_operator(settings, clock, stopping, note))
-        waiting = tasks.create_task(started.wait())
-        await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED)
-        yield
+        await asyncio.wait([running, started], return_when=asyncio.FIRST_COMPLETED)
+        yield started.result() if started.done() else 0
         stopping.set()
 
 
@@ -217,7 +259,7 @@ def four_days(days: int) -> Play:
     )
 
 
-async def _press(client: KubeClient, *, pressed: bool) -> None:
+async def _press(stage: Stage, *, pressed: bool) -> None:
     usage = scenario.PRESSED if pressed else scenario.CALM
     path = DEPLOYMENTS.named(scenario.NAMESPACE, scenario.NIGHTLY)
-    await client.patch(path, {"metadata": {"annotations": {"local.keda-py.dev/memory-shared": usage}}})
+    await stage.client.patch(path, {"metadata": {"annotations": {"local.keda-py.dev/memory-shared": usage}}})

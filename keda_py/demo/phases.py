@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.clock import Clock
@@ -13,6 +14,7 @@ from keda_py.demo.timeline import Announcement, Timeline
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.schema.resources import Obj
+from keda_py.terminal.times import Times
 
 _SAID = {"Waking": "wakes", "FallingAsleep": "falls asleep", "Awake": "is awake", "Asleep": "is asleep"}
 _DOING = {"Waking": "wakes", "FallingAsleep": "falls asleep"}
@@ -32,8 +34,8 @@ class WatchedPhase:
 class Phases:
     """Recorder of the Environment of that name; with an empty name it records nothing."""
 
-    def __init__(self, store: Store, clock: Clock, name: str) -> None:
-        self._clock, self._name = clock, name
+    def __init__(self, store: Store, clock: Clock, name: str, zone: ZoneInfo) -> None:
+        self._clock, self._name, self._zone = clock, name, zone
         self._status: Obj = {}
         self._phases: list[WatchedPhase] = []
         self._late: list[str] = []
@@ -53,7 +55,7 @@ class Phases:
             return f"put back by {writer}"
         if phase in ("", "Awake"):
             return ""
-        text = text_at(self._status, "because")
+        text = self._localised(text_at(self._status, "because"))
         wave = live["metadata"].get("labels", {}).get("wave", "")
         if phase not in _DOING or _rests(self._status):
             return f"sent to sleep again: {text}"
@@ -76,7 +78,10 @@ class Phases:
         self._late = late
 
     def _announce(self, text: str) -> None:
-        self._announcements.append(Announcement(at=self._clock.now(), name=self._name, text=text))
+        self._announcements.append(Announcement(at=self._clock.now(), name=self._name, text=self._localised(text)))
+
+    def _localised(self, text: str) -> str:
+        return Times(now=self._clock.now(), zone=self._zone, reader=self._zone).localised(text)
 
     def take(self) -> list[Announcement]:
         """Return the sentences since the last call."""
@@ -119,6 +124,8 @@ def _note(status: Obj, name: str) -> str:
     contested = [condition for condition in maps_at(status, "conditions") if condition.get("type") == "Contested"]
     if any(one.get("status") == "True" for one in contested):
         return "contested"
+    if text_at(status, "override", "request"):
+        return "request"
     if text_at(status, "override", "name"):
         return "override"
     return "holiday" if "holiday" in text_at(status, "because").lower() else ""
@@ -129,13 +136,14 @@ def _note(status: Obj, name: str) -> str:
 # Pure.
 
 COLOURS = {"Asleep": "#8c959f", "Waking": "#d4a72c", "Awake": "#4a9d6e", "FallingAsleep": "#bc6c25"}
-NOTES = {"override": "kept up by an Override", "contested": "a count was put back"}
+NOTES = {"override": "kept awake", "request": "woken by a request", "contested": "a count was put back"}
 
 
 def draw_environment(timeline: Timeline, phases: Sequence[WatchedPhase], play: Play) -> str:
     """Draw the picture as SVG text."""
     together = timeline.together(play.environment)
-    return draw(together, [play.environment], play.zone, title=play.title, strips=list(_strips(phases)))
+    strips, replicas = list(_strips(phases)), play.replicas * len(play.names)
+    return draw(together, [play.environment], play.zone, title=play.title, replicas=replicas, strips=strips)
 
 
 def _strips(phases: Sequence[WatchedPhase]) -> Iterator[Strip]:

@@ -19,8 +19,13 @@ INK, FAINT, NIGHT, GRID = "#24292f", "#6e7781", "#eef1f5", "#d0d7de"
 FONT = 'font-family="system-ui, sans-serif"'
 
 
-STRIP = 6
-"""Height of a strip in pixels."""
+STRIP, ROW = 6, 11
+"""Pixels: height of a strip, and of a row of the words above strips, of which there are two."""
+SMALL = 5.2
+"""Pixels: a letter of these words (upper bound of the average)."""
+TITLE = 20
+DATE = 70
+"""Pixels: a day that is narrower has no date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +48,8 @@ class Paper:
     left: float
     floor: float
     """The lower end of the last lane."""
+    replicas: int
+    """Replicas of each lane if it were always on."""
 
     def x(self, at: datetime) -> float:
         """Convert an instant to pixels from the left edge."""
@@ -50,20 +57,29 @@ class Paper:
         return self.left + share * (WIDTH - RIGHT - self.left)
 
 
-def draw(timeline: Timeline, names: Sequence[str], zone: ZoneInfo, *, title: str, strips: Sequence[Strip] = ()) -> str:
-    """Draw the picture as SVG text."""
+def draw(
+    timeline: Timeline,
+    names: Sequence[str],
+    zone: ZoneInfo,
+    *,
+    title: str,
+    replicas: int = 1,
+    strips: Sequence[Strip] = (),
+) -> str:
+    """Draw the picture as SVG text; `replicas` are those of a lane that is always on."""
     tops = [float(TOP)]
     for name in names:
         tops.append(tops[-1] + HEAD + _room(timeline, name) + FOOT)
-    left = MARGIN + LETTER * max(map(len, names)) + 2 * MARGIN
-    paper = Paper(timeline=timeline, zone=zone, left=left, floor=tops[-1])
+    words = [word for name in names for word in (name, _up_to(timeline, name))]
+    left = MARGIN + LETTER * max(map(len, words)) + 2 * MARGIN
+    paper = Paper(timeline=timeline, zone=zone, left=left, floor=tops[-1], replicas=replicas)
     height = paper.floor + BOTTOM
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" {FONT} font-size="12">',
         f'<rect width="{WIDTH}" height="{height:.0f}" fill="white"/>',
-        f'<text x="{MARGIN}" y="24" font-size="16" font-weight="600" fill="{INK}">{escape(title)}</text>',
+        f'<text x="{MARGIN}" y="{TITLE}" font-size="16" font-weight="600" fill="{INK}">{escape(title)}</text>',
         *_days(paper),
-        *(part for strip in strips for part in _strip(paper, strip)),
+        *_strips(paper, strips),
     ]
     for index, name in enumerate(names):
         parts += _lane(paper, name, tops[index + 1] - FOOT, COLOURS[index % len(COLOURS)])
@@ -72,6 +88,11 @@ def draw(timeline: Timeline, names: Sequence[str], zone: ZoneInfo, *, title: str
 
 def _tallest(timeline: Timeline, name: str) -> int:
     return max((count for _, _, count in timeline.steps(name)), default=1) or 1
+
+
+def _up_to(timeline: Timeline, name: str) -> str:
+    tallest = _tallest(timeline, name)
+    return f"up to {tallest} replica{'s' if tallest > 1 else ''}"
 
 
 def _room(timeline: Timeline, name: str) -> int:
@@ -89,7 +110,7 @@ def _days(paper: Paper) -> Iterator[str]:
         for at in (day.replace(hour=hour) for hour in HOURS):
             if begin <= at < end:
                 yield from _hour(paper, at)
-        if end - begin >= timedelta(hours=3):
+        if paper.x(end) - paper.x(begin) >= DATE:
             middle, y = paper.x(begin + (end - begin) / 2), paper.floor + 34
             yield f'<text x="{middle:.1f}" y="{y:.1f}" text-anchor="middle" fill="{INK}">{day:%a %d %b}</text>'
         day += timedelta(days=1)
@@ -97,7 +118,18 @@ def _days(paper: Paper) -> Iterator[str]:
     yield f'<text x="{MARGIN}" y="{paper.floor + 16:.1f}" font-size="10" fill="{FAINT}">{escape(zone)}</text>'
 
 
-def _strip(paper: Paper, strip: Strip) -> Iterator[str]:
+def _strips(paper: Paper, strips: Sequence[Strip]) -> Iterator[str]:
+    """Draw the strips; words that begin where those before have not ended stand in the other row."""
+    ends = [0.0, 0.0]
+    for strip in strips:
+        x = paper.x(strip.at)
+        row = 0 if x >= ends[0] else 1
+        if strip.text:
+            ends[row] = x + SMALL * len(strip.text)
+        yield from _strip(paper, strip, row)
+
+
+def _strip(paper: Paper, strip: Strip, row: int) -> Iterator[str]:
     x, y = paper.x(strip.at), TOP - STRIP
     width = max(paper.x(strip.until) - x, 1)
     yield (
@@ -105,7 +137,7 @@ def _strip(paper: Paper, strip: Strip) -> Iterator[str]:
         f"<title>{escape(strip.title)}</title></rect>"
     )
     if strip.text:
-        yield f'<text x="{x:.1f}" y="{y - 4}" font-size="10" fill="{INK}">{escape(strip.text)}</text>'
+        yield f'<text x="{x:.1f}" y="{y - 4 - ROW * row}" font-size="10" fill="{INK}">{escape(strip.text)}</text>'
 
 
 def _night(paper: Paper, start: datetime, over: datetime) -> Iterator[str]:
@@ -126,8 +158,7 @@ def _lane(paper: Paper, name: str, floor: float, colour: str) -> Iterator[str]:
     """Draw one lane; a replica has the same height in every lane."""
     timeline, tallest = paper.timeline, _tallest(paper.timeline, name)
     yield f'<text x="{MARGIN}" y="{floor - 20:.1f}" fill="{INK}" font-weight="600">{escape(name)}</text>'
-    up_to = f"up to {tallest} replica{'s' if tallest > 1 else ''}"
-    yield f'<text x="{MARGIN}" y="{floor - 4:.1f}" fill="{FAINT}">{up_to}</text>'
+    yield f'<text x="{MARGIN}" y="{floor - 4:.1f}" fill="{FAINT}">{_up_to(paper.timeline, name)}</text>'
     for count in range(tallest + 1):
         y, stroke = floor - count * UNIT, GRID if count else FAINT
         end = WIDTH - RIGHT
@@ -143,7 +174,7 @@ def _lane(paper: Paper, name: str, floor: float, colour: str) -> Iterator[str]:
                 f'<rect class="bar" x="{x:.1f}" y="{floor - top:.1f}" width="{width:.1f}" height="{top}" '
                 f'fill="{colour}"><title>{escape(what)}</title></rect>'
             )
-    used, always = timeline.replica_hours(name), timeline.always_on_hours()
+    used, always = timeline.replica_hours(name), timeline.always_on_hours(paper.replicas)
     x = WIDTH - RIGHT + 12
     yield f'<text x="{x}" y="{floor - 20:.1f}" fill="{INK}" font-weight="600">{used:.0f} replica-hours</text>'
     yield f'<text x="{x}" y="{floor - 4:.1f}" fill="{FAINT}">always on: {always:.0f}</text>'

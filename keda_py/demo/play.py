@@ -9,7 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from keda_py.clock import Clock
 from keda_py.kube.client import KubeClient
+from keda_py.localkube.store.store import Store
 
 Manifest = dict[str, Any]
 
@@ -25,11 +27,23 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What acts see: the cluster by its API and its events, and the screen."""
+
+    client: KubeClient
+    store: Store
+    clock: Clock
+    tell: Callable[[str, str], None]
+    """Says who does what."""
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
     """Act of a person or another controller upon the cluster at an instant."""
 
     at: datetime
-    does: Callable[[KubeClient], Awaitable[object]]
+    does: Callable[[Stage], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +62,8 @@ class Play:
     """Replicas of each workload if it were always on, for the comparison."""
     hpa_sync_seconds: float = 60.0
     """Period of the HPA controller: a metric changes the replicas at most that much later."""
+    waker: bool = False
+    """Whether a waker runs, which holds requests for what sleeps."""
     environment: str = ""
     """Environment that is drawn as one lane; empty for none."""
     watch: str = "deploy"

@@ -1,16 +1,19 @@
 """The play of `keda-py demo --environments`: an environment of nine workloads in three waves, in Christmas week.
 
-On Monday it is kept up until 22:00; on Tuesday evening Argo CD puts a count back twice; Thursday is a holiday in Korea;
-`search` is never ready. The expectations are a table of their own, so that the demo checks the product.
+On Monday it is kept up until 22:00, and ten minutes later a person opens its URL; on Tuesday evening Argo CD puts a
+count back twice; Thursday is a holiday in Korea; `search` is never ready. The expectations are a table of their own, so
+that the demo checks the product.
 """
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
-from keda_py.demo.play import Act, Expected, Manifest, Play
+from keda_py.demo.evening import LOOPBACK, Visitor
+from keda_py.demo.play import Act, Expected, Manifest, Play, Stage
 from keda_py.demo.scenario import NAMESPACE, SEOUL
-from keda_py.kube.client import KubeClient, PatchKind
-from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES
+from keda_py.kube.client import PatchKind
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, OVERRIDES
 from keda_py.kube.transport import Request
 
 ENVIRONMENT = "shop"
@@ -25,13 +28,26 @@ WAKES = ("08:30", (0, 1, 2, 4, 7))
 SLEEPS = ("19:30", (1, 2, 4))
 """Time of day, and days counted from Monday, at which it sleeps; Monday evening and Thursday differ."""
 LATE = "22:00"
+LED, OPENED, RELOADED, ANSWERED, STAY = "21:55", "22:10", "22:11:30", "22:13:30", timedelta(hours=2)
+"""On Monday: from when requests wake it, a person opens its URL, looks again, has the answer; how long it stays up."""
 PUT_BACK = ("19:40", "19:50")
+WAKERS = timedelta(seconds=30)
+"""How long it may take until Services lead to a waker, and nodes have followed: only then it falls asleep."""
 
 
 def week(days: int) -> Play:
     """Build the play from Monday morning on; a whole week ends with the next Monday's wake."""
     end = MONDAY + timedelta(days=days, hours=9)
-    acts = [Act(at=_at(0, "19:00"), does=_keep_up), *(Act(at=_at(1, at), does=_argo_cd) for at in PUT_BACK)]
+    visitor = Visitor("web")
+    acts = [
+        Act(at=_at(0, "19:00"), does=_keep_up),
+        Act(at=_at(0, LED), does=_wake_on_request),
+        Act(at=_at(0, OPENED), does=visitor.open_url),
+        Act(at=_at(0, RELOADED), does=visitor.reload),
+        Act(at=_at(0, ANSWERED), does=visitor.see_answer),
+        Act(at=_at(0, OPENED) + STAY + timedelta(minutes=5), does=_wake_no_more),
+        *(Act(at=_at(1, at), does=_argo_cd) for at in PUT_BACK),
+    ]
     return Play(
         title="An environment wakes in order, and sleeps at night and on holidays",
         zone=SEOUL,
@@ -43,21 +59,24 @@ def week(days: int) -> Play:
         expected=[one for one in _expected() if one.at + one.tolerance < end],
         replicas=REPLICAS,
         hpa_sync_seconds=600.0,
+        waker=True,
         environment=ENVIRONMENT,
         watch="environments",
     )
 
 
 def _at(day: int, clock: str) -> datetime:
-    hour, minute = map(int, clock.split(":"))
-    return MONDAY + timedelta(days=day, hours=hour, minutes=minute)
+    hour, minute, *second = map(int, clock.split(":"))
+    return MONDAY + timedelta(days=day, hours=hour, minutes=minute, seconds=sum(second))
 
 
 def _expected() -> Iterator[Expected]:
     for day in WAKES[1]:
         # On Wednesday `web` is up already: Argo CD put its count back on Tuesday evening.
         yield from _waking(_at(day, WAKES[0]), up_already=(CONTESTED,) if day == 2 else ())
-    yield from _falling_asleep(_at(0, LATE))
+    yield from _falling_asleep(_at(0, LATE), waits=WAKERS)
+    yield from _waking(_at(0, OPENED))
+    yield from _falling_asleep(_at(0, OPENED) + STAY, waits=WAKERS)
     for day in SLEEPS[1]:
         yield from _falling_asleep(_at(day, SLEEPS[0]))
     first, second = (_at(1, clock) for clock in PUT_BACK)
@@ -66,7 +85,7 @@ def _expected() -> Iterator[Expected]:
     yield Expected(name=CONTESTED, at=second, up=True)
 
 
-def _waking(at: datetime, *, up_already: tuple[str, ...]) -> Iterator[Expected]:
+def _waking(at: datetime, *, up_already: tuple[str, ...] = ()) -> Iterator[Expected]:
     """Yield the wakes: a wave begins when the one before is ready, the front one when the wait for `search` is over.
 
     A StatefulSet starts its pods one after another.
@@ -79,27 +98,39 @@ def _waking(at: datetime, *, up_already: tuple[str, ...]) -> Iterator[Expected]:
                 yield Expected(name=name, at=begin, up=True, tolerance=timedelta(seconds=5))
 
 
-def _falling_asleep(at: datetime) -> Iterator[Expected]:
+def _falling_asleep(at: datetime, waits: timedelta = timedelta(0)) -> Iterator[Expected]:
     """Yield the changes in reverse order: the database goes last."""
     for wave, names in enumerate((FRONT, CORE, DATA)):
         for name in names:
-            yield Expected(name=name, at=at, up=False, tolerance=timedelta(seconds=5 + 15 * wave))
+            yield Expected(name=name, at=at, up=False, tolerance=waits + timedelta(seconds=5 + 15 * wave))
 
 
-async def _keep_up(client: KubeClient) -> None:
+async def _keep_up(stage: Stage) -> None:
     """Do what `keda-py wake shop --until 22:00 --reason release` does."""
     spec = {"state": "Awake", "until": _at(0, LATE).isoformat(), "reason": "release"}
     metadata = {"name": "release", "namespace": NAMESPACE}
     body = {"apiVersion": OVERRIDES.api_version, "kind": OVERRIDES.kind, "metadata": metadata, "spec": spec}
-    await client.create(OVERRIDES, body)
+    await stage.client.create(OVERRIDES, body)
 
 
-async def _argo_cd(client: KubeClient) -> None:
+async def _wake_on_request(stage: Stage) -> None:
+    """Let requests wake it, for this night alone: while slices lead to a waker, the operator asks every two seconds
+    whether it is alive, and a week of these would take longer than a person watches a demo.
+    """
+    wake = {"for": f"{STAY.seconds // 3600}h"}
+    await stage.client.patch(ENVIRONMENTS.named(NAMESPACE, ENVIRONMENT), {"spec": {"wakeOnRequest": wake}})
+
+
+async def _wake_no_more(stage: Stage) -> None:
+    await stage.client.patch(ENVIRONMENTS.named(NAMESPACE, ENVIRONMENT), {"spec": {"wakeOnRequest": None}})
+
+
+async def _argo_cd(stage: Stage) -> None:
     """Put the count of Git back, as a sync of Argo CD does."""
     query = {"fieldManager": "argocd-controller", "force": "true"}
     path = DEPLOYMENTS.named(NAMESPACE, CONTESTED)
     headers = {"Content-Type": PatchKind.APPLY.value}
-    await client.send(
+    await stage.client.send(
         Request(
             method="PATCH",
             path=path.path,
@@ -114,7 +145,28 @@ async def _argo_cd(client: KubeClient) -> None:
 def _manifests(queue_url: str) -> list[Manifest]:
     namespace: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     workloads = [_workload(name, wave) for wave, names in WAVES.items() for name in names]
-    return [namespace, *workloads, _scaled_object(queue_url), _calendar(), _environment()]
+    return [
+        namespace,
+        *workloads,
+        _service(urlsplit(queue_url).port or 80),
+        _scaled_object(queue_url),
+        _calendar(),
+        _environment(),
+    ]
+
+
+def _service(port: int) -> Manifest:
+    """Return the Service of `web`. One server on this machine stands for all of its pods, since the embedded cluster
+    runs none; a waker asks it only while one is ready.
+    """
+    ports = [{"name": "http", "port": port, "targetPort": port}]
+    spec = {"selector": {"app": CONTESTED}, "ports": ports, "clusterIP": LOOPBACK}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": CONTESTED, "namespace": NAMESPACE},
+        "spec": spec,
+    }
 
 
 def _calendar() -> Manifest:

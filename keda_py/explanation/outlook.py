@@ -12,6 +12,7 @@ from typing import Any
 from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_window
 from keda_py.core.cron.words import window_in_words
 from keda_py.core.decision import Reason
+from keda_py.core.environment.overrides import Overrides, TargetKey
 from keda_py.core.environment.scaling.overlays import paused_by_owner
 from keda_py.core.meaning.causes import type_of
 from keda_py.core.meaning.wake_services import describe_requests
@@ -23,6 +24,7 @@ from keda_py.replay.plan import CurrentState, NamespacePlan
 from keda_py.replay.reading.current_state import plan_of
 from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.replay.timeline import Step
+from keda_py.sdk.registry import wake_spec_of
 from keda_py.terminal.times import Times, spoken_duration
 
 Fields = Mapping[str, Any]
@@ -275,11 +277,28 @@ def _coming_up(scene: Scene, count: int) -> Iterator[str]:
         yield f"wakes {soon}"
     elif found.is_known:
         yield f"does not wake: no window opens within {AHEAD.days} days"
+    if not scene.is_stopped and not scene.spec.needs_all and not by_formula:
+        yield from _own_requests(scene)
+
+
+def _own_requests(scene: Scene) -> Iterator[str]:
+    """Say which requests wake it by a trigger of its own."""
+    if (wake := wake_spec_of(scene.spec.triggers)) is not None:
+        yield describe_requests(wake, whose="its pods")
 
 
 def _requests(scene: Scene) -> Iterator[str]:
-    """Say which requests wake its Environment."""
-    for environment in scene.plan.environments:
+    """Say which requests wake its Environment, and itself unless an Override of its own keeps it at 0."""
+    woken = [one for one in scene.plan.environments if one.spec.wake is not None]
+    target = scene.spec.target
+    names = (TargetKey("ScaledObject", scene.spec.name), TargetKey(target.kind, target.name))
+    rules = Overrides(scene.plan.overrides).verdict(names, scene.now).rules
+    if rules is not None and rules.keeps_down(0):
+        if woken or wake_spec_of(scene.spec.triggers) is not None:
+            why = f"requests end no Override of a workload, so delete Override {rules.name} first"
+            yield f"no request wakes it: {why}"
+        return
+    for environment in woken:
         if environment.spec.wake is not None:
             yield describe_requests(environment.spec.wake, what=f"environment {environment.spec.name}")
 

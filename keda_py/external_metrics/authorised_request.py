@@ -12,8 +12,6 @@ from keda_py.core.values.selectors import LabelSelector
 from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.caller import Caller
 
-WAKE_PATH = "/wake"
-"""Path at which wakers ask for a wake; GET only keeps their connection and the review of their token warm."""
 # Cached selectors, and their longest text: HPAs repeat short ones, and parsing one costs 10 us. 4 MB at most.
 REMEMBERED, LONGEST_REMEMBERED = 4096, 256
 # Characters; parsing a selector of 8 KB would block the event loop for 15 ms.

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from keda_py.external_metrics.authorised_request import WAKE_PATH, AuthorisedRequest
+from keda_py.external_metrics.authorised_request import AuthorisedRequest
 from keda_py.external_metrics.discovery import DOCUMENTS, INSIGHT, JOB_INSIGHT, METRICS
 from keda_py.serving.api_request import ApiRequest
 from keda_py.serving.statuses import method_not_allowed, misdirected, not_found, unavailable
+from keda_py.serving.wake_endpoint import METHODS, is_report, is_wake
 
 _READS = ("GET", "HEAD")
 _PASSED_ON = tuple(f"{api.root}/namespaces/" for api in (METRICS, INSIGHT))
@@ -71,18 +72,13 @@ class Routing:
 
 def is_passed_on(asked: ApiRequest) -> bool:
     """Return whether replicas forward such a request to each other."""
-    return takes_body(asked) or (asked.method == "GET" and asked.wanted.path.startswith(_PASSED_ON))
-
-
-def takes_body(asked: ApiRequest) -> bool:
-    """Return whether it is the report of a request that may wake something."""
-    return asked.method == "POST" and asked.path == WAKE_PATH
+    return is_report(asked) or (asked.method == "GET" and asked.wanted.path.startswith(_PASSED_ON))
 
 
 def _find(asked: ApiRequest) -> Route:
     """Return the part of our API that is requested. Raises StatusError 404 or 405."""
-    if asked.path == WAKE_PATH:
-        if asked.method not in ("GET", "POST"):
+    if is_wake(asked):
+        if asked.method not in METHODS:
             raise method_not_allowed()
         return Route.WAKE
     found = _resource(asked) if asked.wanted.resource else Route.DOCUMENT if asked.wanted.path in DOCUMENTS else None

@@ -15,7 +15,7 @@ import orjson
 from aiohttp import web
 
 from keda_py.core.waking.requests import LONGEST_REPORT
-from keda_py.external_metrics.authorised_request import JSON, WAKE_PATH, ApiResponse, AuthorisedRequest, question_of
+from keda_py.external_metrics.authorised_request import JSON, ApiResponse, AuthorisedRequest, question_of
 from keda_py.external_metrics.discovery import PROBES
 from keda_py.external_metrics.routing import Route
 from keda_py.serving.api_request import ApiRequest, read_body, read_request
@@ -23,6 +23,7 @@ from keda_py.serving.caller import Caller
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.connection import BareResponse
 from keda_py.serving.statuses import StatusError, internal_error, method_not_allowed, timed_out
+from keda_py.serving.wake_endpoint import is_report
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ class MetricsServer:
         asked = read_request(request)
         caller = await stages.authenticate(asked)
         await stages.authorise(caller, asked)
-        if asked.method == "POST" and asked.path == WAKE_PATH:  # nothing else has a body
+        if is_report(asked):  # nothing else has a body
             asked = replace(asked, body=await read_body(request, LONGEST_REPORT))
         question = question_of(caller, asked)
         for route in stages.routes(question):

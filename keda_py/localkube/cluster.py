@@ -129,6 +129,19 @@ class LocalCluster:
         }
         return yaml.dump(config, Dumper=_DUMPER, sort_keys=False)
 
+    def token_kubeconfig(self, user: User = ADMIN, url: str = "") -> str:
+        """Return a kubeconfig in JSON with a token, as a process in a pod has one; `url` replaces the cluster's own."""
+        authority = {"certificate-authority-data": _encoded(self.identity.certificate_authority)}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "keda-py-local", "cluster": {"server": url or self.url, **authority}}],
+            "users": [{"name": user.name, "user": {"token": self.identity.issue(user)}}],
+            "contexts": [{"name": "keda-py-local", "context": {"cluster": "keda-py-local", "user": user.name}}],
+            "current-context": "keda-py-local",
+        }
+        return orjson.dumps(config).decode()
+
     async def apply(self, manifests: Iterable[Obj]) -> None:
         """Apply manifests in order, as `kubectl apply --server-side` does. Raises StatusError for a refusal."""
         for manifest in manifests:

@@ -170,7 +170,7 @@ def _metric_name(trigger: ScaleTrigger, index: int, spec: ScalingSpec, shared_co
 
 
 def check_requests(installation: Installation) -> Iterator[Finding]:
-    """Tell users of KEDA's HTTP add-on of the other way, and name Environments that requests wake without a waker."""
+    """Tell users of KEDA's HTTP add-on of the other way, and name what requests are to wake without a waker."""
     for scaled_object in installation.of(SCALED_OBJECTS):
         if any(
             _ADD_ON in text_at(one, "metadata", "scalerAddress") for one in maps_at(scaled_object, "spec", "triggers")
@@ -186,3 +186,8 @@ def check_requests(installation: Installation) -> Iterator[Finding]:
             message = "has wakeOnRequest, and no waker is installed: no request wakes it"
             remedy = "install the chart with --set waker.enabled=true"
             yield Finding(severity=Severity.CHANGES, object=title_of(environment), message=message, remedy=remedy)
+    for scaled_object in installation.of(SCALED_OBJECTS):
+        if any(registry.wakes_on_request(text_at(one, "type")) for one in maps_at(scaled_object, "spec", "triggers")):
+            message = "has a trigger for requests, and no waker is installed: the trigger fails, and it stays up"
+            remedy = "install the chart with --set waker.enabled=true"
+            yield Finding(severity=Severity.CHANGES, object=title_of(scaled_object), message=message, remedy=remedy)

@@ -19,10 +19,11 @@ from keda_py.core.spec import ScalingSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectPlan:
-    """A ScaledObject, and the findings of `core/meaning` about it."""
+    """A ScaledObject, the findings of `core/meaning` about it, and what else is worth knowing."""
 
     spec: ScalingSpec
     findings: tuple[AdmissionWarning, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

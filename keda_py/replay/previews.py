@@ -94,7 +94,7 @@ def _subjects(plan: NamespacePlan, replay: NamespaceReplay, begins: datetime) ->
         )
     for written, governed in zip(plan.objects, replay.objects, strict=True):
         subject = _object(plan.name, governed, written.findings, begins, ends)
-        yield replace(subject, member_of=replay.owner_of(governed.key))
+        yield replace(subject, member_of=replay.owner_of(governed.key), remarks=written.remarks)
     for member in replay.members:
         if member.steps:
             yield Subject(

@@ -234,6 +234,7 @@ class Validation:
         old = new if new.metadata.uid else None
         there = [one for one in self.release.bodies[OVERRIDES.kind] if namespace_of(one) == new.metadata.namespace]
         yield from check_new_override(new, old, self._now, len(there) - 1)
+        yield from self._environments.check_override(new)
 
     def _check_foreign(self, body: dict[str, Any]) -> Iterator[Finding]:
         if self._kubernetes is not None and is_hpa(body):

@@ -13,8 +13,9 @@ from typing import Any
 from keda_py.apis.environments.calendar import Calendar as WireCalendar
 from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import Override, OverrideTarget
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
-from keda_py.apis.foreign import name_of, namespace_of, texts_at, value_at
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at, value_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.admission.environments import created_some_time
 from keda_py.core.admission.findings import Finding
@@ -23,15 +24,16 @@ from keda_py.core.environment.calendar.reading import read_calendar
 from keda_py.core.environment.spec import USUAL_KINDS, EnvironmentSpec, build_environment
 from keda_py.core.meaning.environments import LabelledObject, check_members, check_reference
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, read_job
-from keda_py.core.meaning.wake_services import check_wake_services
+from keda_py.core.meaning.wake_services import check_kept_down, check_wake_services
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.waking.services import WakeService, read_service
 from keda_py.errors import ConfigError
-from keda_py.sdk.registry import wake_spec_of
+from keda_py.sdk.registry import wake_spec_of, wakes_on_request
 
 Bodies = Mapping[str, Sequence[dict[str, Any]]]
 """Kind -> completed objects."""
 _HERE = "these files"
+ENVIRONMENT = "Environment"
 _WITH_PODS = ("Deployment", "StatefulSet")
 
 
@@ -50,7 +52,7 @@ class EnvironmentsOfFiles:
         self._bodies, self._now = bodies, now
         self._scaled = {id(body) for body in scaled}
         self._by_namespace: defaultdict[str, list[_WrittenEnvironment]] = defaultdict(list)
-        for body in bodies.get("Environment", ()):
+        for body in bodies.get(ENVIRONMENT, ()):
             try:
                 wire = parse_object(Environment, body)
                 self._by_namespace[namespace_of(body)].append(
@@ -84,6 +86,37 @@ class EnvironmentsOfFiles:
                 ]
                 at = f"spec.triggers[{number}].metadata"
                 yield from check_wake_services(wake, self._services(spec.namespace), pods, _HERE, at)
+
+    def check_override(self, override: Override) -> Iterator[Finding]:
+        """Check whether it keeps a workload at 0 that requests would wake."""
+        target = override.spec.target
+        if target is None or target.kind == ENVIRONMENT:
+            return
+        if woken := self._woken_with(override.metadata.namespace, target):
+            yield from check_kept_down(override.spec, woken)
+
+    def _woken_with(self, namespace: str, target: OverrideTarget) -> str:
+        """Name the ScaledObject or Environment that requests wake with an Override's target; "" if none does."""
+        wanted = target.kind, target.name
+        for body in self._bodies.get("ScaledObject", ()):
+            reference = map_at(body, "spec", "scaleTargetRef")
+            scaled = text_at(reference, "kind") or "Deployment", text_at(reference, "name")
+            is_meant = wanted in (("ScaledObject", name_of(body)), scaled)
+            if is_meant and namespace_of(body) == namespace:
+                asks = any(wakes_on_request(text_at(one, "type")) for one in maps_at(body, "spec", "triggers"))
+                return f"ScaledObject {name_of(body)}" if asks else self._environment_of(body)
+        for body in self._bodies.get(target.kind, ()):
+            if (namespace_of(body), name_of(body)) == (namespace, target.name):
+                return self._environment_of(body)
+        return ""
+
+    def _environment_of(self, body: dict[str, Any]) -> str:
+        """Name the Environment that has an object, if requests wake it."""
+        labels, annotations = (texts_at(body, "metadata", part) for part in ("labels", "annotations"))
+        for known in self._by_namespace[namespace_of(body)]:
+            if known.spec.takes(labels, annotations):
+                return f"Environment {known.spec.name}" if known.spec.wake is not None else ""
+        return ""
 
     def _services(self, namespace: str) -> list[WakeService]:
         there = (one for one in self._bodies.get("Service", ()) if namespace_of(one) == namespace)

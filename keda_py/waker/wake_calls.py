@@ -20,6 +20,7 @@ from keda_py.core.waking.rules import REQUEST_ANNOTATION
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENDPOINT_SLICES
+from keda_py.serving.wake_endpoint import PATH
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class WakeCalls:
     """Sends calls to the operator at `url`, whose certificate an authority in `ca_file` has signed."""
 
     def __init__(self, client: KubeClient, url: str, ca_file: str) -> None:
-        self._client, self._url, self._ca_file = client, f"{url.rstrip('/')}/wake", Path(ca_file)
+        self._client, self._url, self._ca_file = client, f"{url.rstrip('/')}{PATH}", Path(ca_file)
         self._session: aiohttp.ClientSession | None = None
         self._trust: ssl.SSLContext | None = None
         self._trusted: tuple[int, int] = (0, 0)

@@ -71,6 +71,13 @@ def test_the_dashboard_asks_for_series_that_there_are() -> None:
     assert {name for name in asked if not name.startswith(OTHERS)} - served() == set()
 
 
+def test_the_readme_names_each_metric_of_the_waker() -> None:
+    page = generate_latest(WakerMetrics().registry).decode()
+    names = {line.split()[2] for line in page.splitlines() if line.startswith("# TYPE keda_py_waker_")}
+    assert names
+    assert {f"`{name}`" for name in names} - set(re.findall(r"`[a-z_]+`", (KEDA_PY / "README.md").read_text())) == set()
+
+
 def test_no_panel_covers_another() -> None:
     places = [panel["gridPos"] for panel in dashboard()["panels"]]
     cells = [

@@ -10,6 +10,7 @@ from keda_py.core.waking.rules import REQUEST_ANNOTATION
 from keda_py.kube.resources import ENDPOINT_SLICES
 from keda_py.localkube.access.identity import service_account
 from keda_py.schema.cel import compile_rule
+from keda_py.serving.wake_endpoint import METHODS, PATH
 from keda_py.settings.waker import load_waker_settings
 from tests.charts.rendering import Obj, only, render
 from tests.charts.rights import given, noted
@@ -203,8 +204,43 @@ def test_operator_and_waker_write_slices_that_lead_to_wakers_and_no_others(
     assert allowed("keda-waker-own-slices", user, operation, new, old) is expected
 
 
+def test_a_waker_may_ask_at_the_operators_endpoint_by_its_methods_and_at_no_other_path() -> None:
+    roles = [one for one in render(**ON) if one["kind"] == "ClusterRole" and "waker" in one["metadata"]["name"]]
+    paths = [rule for role in roles for rule in role["rules"] if "nonResourceURLs" in rule]
+    assert [(rule["nonResourceURLs"], sorted(rule["verbs"])) for rule in paths] == [
+        ([PATH], sorted(method.lower() for method in METHODS))
+    ]
+
+
+TENANT = "system:serviceaccount:shop:a"
+WOKEN: Obj = {"metadata": {"name": "request-dev"}, "spec": {}, "status": {"request": "web from 10.9.9.9"}}
+BEFORE: Obj = {"metadata": {"name": "request-dev"}, "spec": {}, "status": {"phase": "Active"}}
+
+
 @pytest.mark.parametrize(
-    ("user", "expected"), [(OPERATOR, True), (WAKER, True), ("system:serviceaccount:shop:a", False)]
+    ("user", "new", "old", "expected"),
+    [
+        pytest.param(OPERATOR, WOKEN, BEFORE, True, id="the operator's words"),
+        pytest.param(TENANT, WOKEN, BEFORE, False, id="a tenant's words"),
+        pytest.param(TENANT, WOKEN, {"metadata": {}, "spec": {}}, False, id="in the first status"),
+        pytest.param(TENANT, BEFORE, WOKEN, False, id="words taken off"),
+        pytest.param(TENANT, {"metadata": {}, "spec": {}}, WOKEN, False, id="a status taken off"),
+        pytest.param(
+            TENANT,
+            WOKEN | {"status": {"request": "web from 10.9.9.9", "phase": "Active"}},
+            WOKEN,
+            True,
+            id="words left as they are",
+        ),
+        pytest.param(TENANT, BEFORE, BEFORE, True, id="another field"),
+    ],
 )
+def test_no_tenant_says_in_a_status_that_a_request_asked_for_an_override(
+    user: str, new: Obj, old: Obj, expected: bool
+) -> None:
+    assert allowed("keda-waker-words", user, "UPDATE", new, old) is expected
+
+
+@pytest.mark.parametrize(("user", "expected"), [(OPERATOR, True), (WAKER, True), (TENANT, False)])
 def test_no_tenant_writes_a_slice_that_wakers_would_follow(user: str, expected: bool) -> None:
     assert allowed("keda-waker-label", user, "CREATE", a_slice(), None) is expected

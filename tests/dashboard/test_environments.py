@@ -33,10 +33,19 @@ def test_a_sleeping_one_says_which_request_wakes_it() -> None:
     assert shown["requests"] == "a request to web wakes it for 2 h"
 
 
-@pytest.mark.parametrize(("status", "reason"), [({"request": "web from 10.1.2.3, Mozilla"}, True), ({}, False)])
-def test_an_override_by_a_request_says_so_and_an_annotation_does_not(status: dict[str, str], reason: bool) -> None:
-    live = override("o", "shop", state="Awake", target={"kind": "Environment", "name": "dev"}, reason="mine")
+@pytest.mark.parametrize(
+    ("status", "written", "reason"),
+    [
+        ({"request": "web from 10.1.2.3, Mozilla"}, "request to web from 10.1.2.3, Mozilla", True),
+        ({"request": "web from 10.1.2.3, Mozilla"}, "mine", False),
+        ({}, "request to web from 10.1.2.3, Mozilla", False),
+    ],
+)
+def test_an_override_by_a_request_says_so_and_a_tenants_words_do_not(
+    status: dict[str, str], written: str, reason: bool
+) -> None:
+    live = override("o", "shop", state="Awake", target={"kind": "Environment", "name": "dev"}, reason=written)
     live["metadata"]["annotations"] = {"keda-py.dev/request": "web from 10.1.2.3, Mozilla"}
     live |= {"status": status | {"requestedBy": "system:serviceaccount:keda:keda-operator"}}
     (shown,) = state_of([], [], [live], Forecasts(), NOW)["overrides"]
-    assert shown["reason"] == ("woken by a request to web from 10.1.2.3, Mozilla" if reason else "mine")
+    assert shown["reason"] == ("woken by a request to web from 10.1.2.3, Mozilla" if reason else written)

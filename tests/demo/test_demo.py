@@ -1,20 +1,29 @@
 """The demo's own parts: what is expected, what counts as missed, and how it is told."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
-from keda_py.demo.command import four_days
+from keda_py.clock import SteppedClock
+from keda_py.demo.command import four_days, perform
+from keda_py.demo.evening import Visitor
 from keda_py.demo.phases import WatchedPhase, draw_environment
 from keda_py.demo.picture import draw
+from keda_py.demo.play import Act, Stage
 from keda_py.demo.recorder import explain
 from keda_py.demo.scenario import NIGHTLY, QUEUE, SEOUL, WEEKDAYS, expected_changes, queue_length
+from keda_py.demo.screen import PlainScreen
 from keda_py.demo.timeline import Timeline, TimelineChange, missed
 from keda_py.demo.week import MONDAY, NAMES, week
 
 START = datetime(2026, 11, 17, 3, tzinfo=UTC)  # Tuesday noon in Seoul
 END = START + timedelta(days=4)
+NO_CLUSTER: Any = None
 
 
 def expected_times(name: str, *, up: bool) -> list[str]:
@@ -142,26 +151,63 @@ def test_an_event_is_told_in_a_few_words(reason: str, note: str, metric: str, de
     assert decision in explain(reason, note)[1]
 
 
+async def test_an_act_that_fails_is_told_and_the_days_go_on() -> None:
+    clock, done = SteppedClock(START), list[datetime]()
+    stage = Stage(client=NO_CLUSTER, store=NO_CLUSTER, clock=clock, tell=lambda *_: None, namespace="demo")
+
+    async def note(seen: Stage) -> None:
+        done.append(seen.clock.now())
+
+    hour = timedelta(hours=1)
+    acts = [Act(at=START + hour, does=Visitor("web").see_answer), Act(at=START + 2 * hour, does=note)]
+    play = replace(four_days(1), acts=acts, end=START + 3 * hour)
+    screen = PlainScreen(Console(), SEOUL)
+    assert await perform(play, stage, clock, screen) == ["Tue 17 Nov 04:00:00: no request waits"]
+    assert (done, clock.now()) == ([START + 2 * hour], START + 3 * hour)
+
+
 def week_times(name: str, *, up: bool) -> list[str]:
     found = [one for one in week(7).expected if one.name == name and one.up is up]
     return [f"{one.at:%a %H:%M:%S}" for one in sorted(found, key=lambda one: one.at)]
 
 
-def test_the_week_has_a_late_evening_and_a_holiday() -> None:
+def test_the_week_has_a_late_evening_with_a_visitor_and_a_holiday() -> None:
     assert week_times("cache", up=True) == [
         "Mon 08:30:00",
+        "Mon 22:10:00",
         "Tue 08:30:00",
         "Wed 08:30:00",
         "Fri 08:30:00",
         "Mon 08:30:00",
     ]
-    assert week_times("cache", up=False) == ["Mon 22:00:00", "Tue 19:30:00", "Wed 19:30:00", "Fri 19:30:00"]
+    asleep = ["Mon 22:00:00", "Tue 00:10:00", "Tue 19:30:00", "Wed 19:30:00", "Fri 19:30:00"]
+    assert week_times("cache", up=False) == asleep
     assert week_times("mail", up=True)[0] == "Mon 08:32:50"
 
 
 def test_what_another_controller_puts_back_once_goes_down_again_and_twice_stays() -> None:
-    assert week_times("web", up=True)[2:5] == ["Tue 19:40:00", "Tue 19:50:00", "Fri 08:32:50"]
-    assert week_times("web", up=False)[1:4] == ["Tue 19:30:00", "Tue 19:40:00", "Wed 19:30:00"]
+    assert week_times("web", up=True)[3:6] == ["Tue 19:40:00", "Tue 19:50:00", "Fri 08:32:50"]
+    assert week_times("web", up=False)[2:5] == ["Tue 19:30:00", "Tue 19:40:00", "Wed 19:30:00"]
+
+
+def test_no_word_of_the_picture_of_an_environment_stands_on_another() -> None:
+    hour, play = timedelta(hours=1), week(7)
+    names = [("override", 13), ("", 16), ("request", 16.2), ("", 18), ("contested", 34), ("", 50), ("holiday", 51)]
+    ends = [*(at for _, at in names[1:]), 80]
+    phases = [
+        WatchedPhase(at=MONDAY + hour * at, until=MONDAY + hour * end, name="Awake", because="holiday: X", note=note)
+        for (note, at), end in zip(names, ends, strict=True)
+    ]
+    changes = [TimelineChange(at=MONDAY, name=name, before=0, after=2) for name in NAMES]
+    timeline = Timeline(start=MONDAY, end=MONDAY + 170 * hour, changes=changes)
+    root = ElementTree.fromstring(draw_environment(timeline, phases, play))
+    texts = [node for node in root.iter("{http://www.w3.org/2000/svg}text") if node.get("text-anchor") is None]
+    places = sorted((float(one.attrib["y"]), float(one.attrib["x"]), one.text or "") for one in texts)
+    assert {"woken by a request", "kept awake", "up to 18 replicas"} <= {text for *_, text in places}
+    for (y, x, text), (below, right, _) in pairwise(places):
+        assert below - y >= 10 or x + 5 * len(text) <= right  # pixels: a letter of 10 pixels is 5 wide on average
+    begin = min(float(node.attrib["x1"]) for node in root.iter("{http://www.w3.org/2000/svg}line"))
+    assert max(x + 6 * len(text) for _, x, text in places if x == 16 and text.startswith(("up to", "shop"))) < begin
 
 
 def test_the_picture_of_an_environment_is_one_lane_with_its_phases_above() -> None:
@@ -180,5 +226,5 @@ def test_the_picture_of_an_environment_is_one_lane_with_its_phases_above() -> No
     timeline = Timeline(start=MONDAY, end=MONDAY + 48 * hour, changes=changes)
     root = ElementTree.fromstring(draw_environment(timeline, phases, play))
     texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"shop", "up to 18 replicas", "kept up by an Override", "holiday: X"} <= set(texts)
+    assert {"shop", "up to 18 replicas", "kept awake", "holiday: X", "always on: 864"} <= set(texts)
     assert [node.get("class") for node in root.iter() if node.get("class")].count("strip") == 3

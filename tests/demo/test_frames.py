@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from keda_py.demo import command, week
+from keda_py.demo.evening import PERSON
 from tests.sweeps import chosen
 from tests.terminal.pty_runs import CLEARING, frames, run_on_terminal
 
@@ -31,7 +32,7 @@ RUNS = chosen(
 def test_every_frame_of_the_demo_fits_the_terminal(
     flags: tuple[str, ...], columns: int, lines: int, tmp_path: Path
 ) -> None:
-    names = (*week.NAMES, week.ENVIRONMENT) if flags else command.NAMES
+    names = (*week.NAMES, week.ENVIRONMENT, PERSON) if flags else command.NAMES
     code, output = run_on_terminal(["demo", "--days", "1", *flags], columns=columns, lines=lines, folder=tmp_path)
     seen = frames(output, columns=columns, lines=lines)
     assert code == 0, "\n".join(seen[-1])

@@ -111,7 +111,8 @@ def test_a_sleeping_one_says_which_request_wakes_it_and_for_how_long(told: dict[
 @pytest.mark.parametrize(("state", "told"), [("Awake", True), ("Asleep", False)])
 def test_an_override_by_a_request_is_described_by_the_request(state: str, told: bool) -> None:
     status = {"ends": "2026-11-20T21:00:00Z", "request": "web from 10.1.2.3, Mozilla", "requestedBy": "operator"}
-    live = override("o", "shop", state=state, target={"kind": "Environment", "name": "dev"}) | {"status": status}
+    target, reason = {"kind": "Environment", "name": "dev"}, "request to web from 10.1.2.3, Mozilla"
+    live = override("o", "shop", state=state, target=target, reason=reason) | {"status": status}
     words = override_asked(parse_object(Override, live), PRAGUE)
     assert (words == "dev woken by a request to web from 10.1.2.3, Mozilla, until 22:00 CET (21:00 UTC)") is told
 

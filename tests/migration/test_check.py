@@ -324,6 +324,16 @@ async def test_a_user_of_kedas_http_add_on_is_told_of_the_way_without_a_proxy() 
 
 
 @pytest.mark.parametrize("waker", [True, False])
+async def test_a_scaled_object_that_requests_wake_needs_a_waker(waker: bool) -> None:
+    trigger = {"type": "request", "metadata": {"services": "web"}}
+    scaled = builders.scaled_object(trigger, name="web", namespace="shop")
+    deployment = builders.deployment("keda-waker", 2, namespace="keda")
+    found = await findings(scaled, *([deployment] if waker else []))
+    words = "ScaledObject shop/web: has a trigger for requests, and no waker is installed: the trigger fails"
+    assert (words in told(found, "changes")) is not waker
+
+
+@pytest.mark.parametrize("waker", [True, False])
 async def test_an_environment_that_requests_wake_needs_a_waker(waker: bool) -> None:
     environment = builders.environment(namespace="shop", wakeOnRequest={"for": "2h"})
     deployment = builders.deployment("keda-waker", 2, namespace="keda")

@@ -15,7 +15,7 @@ from keda_py.preview.pages.svg import svg_of
 from keda_py.preview.pages.table import page
 from keda_py.preview.period import period_of, refuse_past
 from keda_py.replay.previews import Preview
-from tests.builders import cron, cron_job, deployment, override
+from tests.builders import cron, cron_job, deployment, override, scaled_object
 from tests.preview.builders import BEGINS, app, dev, look, the
 
 UTC_ZONE = ZoneInfo("UTC")
@@ -80,6 +80,15 @@ def test_waves_and_what_ready_by_has_learnt_are_told() -> None:
     assert "wave data: Deployment db; the next one waits for it up to 5 min, then 1 min of pause" in text
     assert "wave rest: Deployment web" in text
     assert "readyBy: it begins to wake 4 min before the hours, as its last wakes took, 30 min at most" in text
+
+
+@pytest.mark.parametrize(("metadata", "to"), [({}, "any Service of its pods"), ({"services": "web"}, "web")])
+def test_of_a_scaled_object_with_a_trigger_for_requests_it_is_told_which_one_wakes_it(
+    metadata: dict[str, str], to: str
+) -> None:
+    trigger = {"type": "request", "metadata": metadata | {"activeFor": "30m"}}
+    text = text_of(look(deployment("web", 1, namespace="shop"), scaled_object(trigger, name="web", namespace="shop")))
+    assert f"a request to {to} wakes it for 30 min" in text
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,28 @@ async def test_a_service_whose_requests_wake_nothing_is_told(service: Obj, wake:
 
 
 @pytest.mark.parametrize(
+    ("target", "state", "words"),
+    [
+        ({"kind": "Deployment", "name": "web"}, {"state": "Asleep"}, "no request ends it"),
+        ({"kind": "Deployment", "name": "web"}, {"replicas": 0}, "no request ends it"),
+        ({"kind": "Deployment", "name": "web"}, {"state": "Awake"}, ""),
+        ({"kind": "Deployment", "name": "batch"}, {"state": "Asleep"}, ""),
+        ({"kind": "Environment", "name": "dev"}, {"state": "Asleep"}, ""),
+    ],
+)
+async def test_an_override_that_no_request_ends_is_told(target: Obj, state: Obj, words: str) -> None:
+    quiet = override(target=target, **state, **{"for": "3h"})
+    batch = deployment("batch", 1)
+    batch["metadata"]["annotations"] = {"keda-py.dev/exclude": "true"}
+    found = await told(deployment("web", 2), batch, web_service(), environment(wakeOnRequest={}), quiet)
+    assert words in found.get("service-not-woken", "")
+    assert bool(words) is ("service-not-woken" in found)
+    on_request = scaled_object({"type": "request", "metadata": {}}, name="web")
+    found = await told(deployment("web", 0), web_service(), on_request, quiet)
+    assert bool(words) is ("service-not-woken" in found)
+
+
+@pytest.mark.parametrize(
     ("service", "metadata", "words"),
     [
         (web_service(), {}, ""),

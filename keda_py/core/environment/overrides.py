@@ -25,6 +25,7 @@ MOST_OVERRIDES = 200
 MOST_REPLICAS = 10_000
 """The largest count that an Override may ask for."""
 _NO_TIME = timedelta(0)
+_LONGEST_TEXT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,18 @@ class OverrideSpec:
     def holds(self, at: datetime) -> bool:
         """True at an instant at which it has begun and has not ended."""
         return self.starts <= at and (self.ends is None or at < self.ends)
+
+    def keeps_down(self, count: int | None) -> bool:
+        """Return whether it keeps a workload that has this count at 0."""
+        match self.state:
+            case OverrideState.ASLEEP:
+                return True
+            case OverrideState.EXACTLY:
+                return self.replicas == 0
+            case OverrideState.HOLD:
+                return count == 0
+            case _:
+                return False
 
     @property
     def summary(self) -> str:
@@ -121,7 +134,7 @@ def read_override(
         replicas=spec.replicas,
         starts=starts,
         ends=ends,
-        reason=spec.reason[:200],
+        reason=spec.reason[:_LONGEST_TEXT],
         request=request_of(override),
         requested_by=override.status.requested_by,
         ends_of=asked if spec.until == NEXT_CHANGE else "",
@@ -129,13 +142,20 @@ def read_override(
 
 
 def request_of(override: Override) -> str:
-    """Return the request that asked for it by its status, since anybody who may create Overrides may annotate them.
+    """Return the request that asked for it; "" of any other Override, and after an edit that has made another of it.
 
-    It is "" after an edit that has made something else of it, which no request asked for.
+    The operator writes the request twice, and both must agree: a user who may create Overrides may not write statuses,
+    and one who may write statuses cannot turn a person's Override into one by a request. A user with both rights
+    could: the chart's policy of admission keeps all but the operator from `status.request`.
     """
-    target = override.spec.target
+    target, request = override.spec.target, override.status.request
     wakes = override.spec.state == "Awake" and target is not None and target.kind == "Environment"
-    return override.status.request[:200] if wakes else ""
+    return request[:_LONGEST_TEXT] if wakes and override.spec.reason == reason_of(request) else ""
+
+
+def reason_of(request: str) -> str:
+    """Return `spec.reason` of the Override that a request asks for."""
+    return f"request to {request}"
 
 
 def _check_state(spec: WireSpec) -> None:

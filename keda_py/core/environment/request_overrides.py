@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from keda_py.core.environment.overrides import OverrideSpec, OverrideState
+from keda_py.core.environment.overrides import OverrideSpec, OverrideState, reason_of
 from keda_py.core.values.times import write_time
 from keda_py.core.waking.requests import WakeRequest
 
@@ -61,6 +61,6 @@ def _override(request: WakeRequest, environment: dict[str, Any], until: datetime
             "target": {"kind": "Environment", "name": meta["name"]},
             "state": "Awake",
             "until": write_time(until),
-            "reason": f"request to {request.title}",
+            "reason": reason_of(request.title),
         },
     }

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
+from keda_py.apis.environments.override import OverrideSpec
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.values.durations import in_words
@@ -14,15 +15,19 @@ _ANY_NODE = ("nodes with a waker",)
 _MOST_NAMED = 3
 
 
-def describe_requests(wake: WakeSpec, services: Sequence[str] = (), what: str = "it") -> str:
-    """Write `a request to api or web wakes it for 2 h`; `services` are those that are known to be covered."""
+def describe_requests(
+    wake: WakeSpec, services: Sequence[str] = (), what: str = "it", whose: str = "its members"
+) -> str:
+    """Write `a request to api or web wakes it for 2 h`; `services` are those that are known to be covered, and `whose`
+    are the pods that they select.
+    """
     names = [*(services or wake.names)]
     if len(names) > _MOST_NAMED:
         to = f"{', '.join(names[:_MOST_NAMED])} or {len(names) - _MOST_NAMED} more Services"
     elif names:
         to = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
     else:
-        to = f"{'a Service that it selects' if wake.selector is not None else 'any Service of its members'}"
+        to = f"{'a Service that it selects' if wake.selector is not None else f'any Service of {whose}'}"
     return f"a request to {to} wakes {what} for {in_words(wake.stay)}"
 
 
@@ -55,6 +60,18 @@ def check_wake_services(
         member = "a member" if at == _FIELD else "its pods"
         chosen = f"is chosen and selects {member}" if wake.selector is not None else f"selects {member}"
         yield _warning(f"{at}: no Service of {where} {chosen}, so no request wakes it", at)
+
+
+def check_kept_down(override: OverrideSpec, woken: str) -> Iterator[AdmissionWarning]:
+    """Warn of an Override that keeps a workload at 0; `woken` is what requests wake with it otherwise."""
+    if override.target is not None and (override.state == "Asleep" or override.replicas == 0):
+        field = "spec.state" if override.state else "spec.replicas"
+        target = f"{override.target.kind} {override.target.name}"
+        text = (
+            f"{field}: {target} stays at 0 and no request ends it, though requests wake {woken}; "
+            "leave the Override out if they are to wake it"
+        )
+        yield _warning(text, field)
 
 
 def _warning(text: str, field: str) -> AdmissionWarning:

@@ -61,7 +61,8 @@ FEATURES: Final = (
     Feature(
         since=30,
         name="`ValidatingAdmissionPolicy`",
-        used_for="operator and waker write only EndpointSlices that lead to wakers (`waker.admissionPolicy`)",
+        used_for="operator and waker write only EndpointSlices that lead to wakers, and the operator alone says that a "
+        "request asked for an Override (`waker.admissionPolicy`)",
         before="set `waker.admissionPolicy: false`; roles alone confine them",
     ),
     Feature(

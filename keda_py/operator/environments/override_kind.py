@@ -33,6 +33,7 @@ from keda_py.operator.environments.known.override_cache import CalendarAnswers
 from keda_py.operator.environments.overlays import Overlays, Removal, SpecLayer
 from keda_py.operator.environments.override_targets import OverriddenTarget, OverrideTargets, Remembers
 from keda_py.operator.environments.wire import fields_of
+from keda_py.operator.waking.request_triggers import has_request_trigger
 
 LONGEST_WAIT = timedelta(hours=1)
 # Looks of one namespace at a time, each with a status to write. A burst of Overrides would open as many connections,
@@ -183,8 +184,9 @@ class OverrideObjects(Kind[OverrideMemory]):
         overlay = None if live is None or self._parts.owners.of(live) else overlay_of(verdict)
         off = Removal(f"with {verdict.because or _OVER}")
         reason = "AsleepByOverride" if isinstance(overlay, OverlayAsleep) else "HeldByOverride"
+        because = f"by {verdict.because}{_no_request(live, verdict.rules)}"
         until = "" if verdict.changes_at is None else write_time(verdict.changes_at)
-        self._direct.put(key, off if overlay is None else SpecLayer(overlay, f"by {verdict.because}", reason, until))
+        self._direct.put(key, off if overlay is None else SpecLayer(overlay, because, reason, until))
 
     def forget(self, state: OverrideMemory) -> None:
         """Drop a deleted Override: another one for the same ScaledObject takes its place, or the overlay is removed."""
@@ -251,6 +253,13 @@ class OverrideObjects(Kind[OverrideMemory]):
     async def finalize(self, state: OverrideMemory, live: Obj) -> None:
         """Stop the work; there is no finalizer of ours to remove."""
         state.stop()
+
+
+def _no_request(live: Obj | None, rules: OverrideSpec | None) -> str:
+    """Say that no request wakes a ScaledObject which requests could wake otherwise."""
+    if rules is None or not rules.keeps_down(0) or not has_request_trigger(live or {}):
+        return ""
+    return "; no request wakes it until the Override is deleted or has ended"
 
 
 def _valid(error: str = "") -> list[Condition]:

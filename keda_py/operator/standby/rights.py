@@ -12,7 +12,6 @@ from functools import partial
 from keda_py.core.sharding.share import Share
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.external_metrics.authorised_request import AuthorisedRequest
-from keda_py.external_metrics.routing import takes_body
 from keda_py.kube.client import KubeClient
 from keda_py.kube.leases.lease import Election, Term
 from keda_py.kube.leases.lease_record import Holder, LeaseSpec
@@ -20,6 +19,7 @@ from keda_py.kube.leases.membership import Membership
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.controller.component import Part
 from keda_py.operator.sharding.tenures import Tenures
+from keda_py.serving.wake_endpoint import is_report
 
 _KINDS = {resource.plural: resource.kind for resource in (SCALED_OBJECTS, SCALED_JOBS)}
 
@@ -121,7 +121,7 @@ class Rights:
         """Whether we answer. A question that fixes no object is for each of several that share, else for the leader,
         and so is the report of a request that may wake something.
         """
-        if takes_body(question.asked):
+        if is_report(question.asked):
             return self.leads()
         key = _asked_about(question)
         if key is None:
@@ -130,7 +130,7 @@ class Rights:
 
     def holder(self, question: AuthorisedRequest) -> Holder | None:
         """Which other replica to ask; None: it is for us to answer."""
-        if takes_body(question.asked):
+        if is_report(question.asked):
             leader = self.election.holder
             return None if leader is None or leader.identity == self.election.identity else leader
         key = _asked_about(question)

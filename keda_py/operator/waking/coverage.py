@@ -48,13 +48,20 @@ class CoverageReader:
         """Return the coverage of one owner."""
         services = covered_by(wish, self.caches)
         named = {service.name for service in services}
-        told = [self._uncovered(wish, name) for name in wish.spec.names if name not in named]
+        kept_down = list(self._kept_down(wish))
+        named |= {one.service for one in kept_down}
+        told = kept_down + [self._uncovered(wish, name) for name in wish.spec.names if name not in named]
         nodes = sorted({one.node for one in self.caches.ready_wakers if one.node})
         for service in services:
             told += self._obstacles(service, wish, nodes)
         ready = sum(is_shown(service, self.caches) for service in services)
         woken = [service.name for service in services if service.obstacle is None]
         return Coverage(tuple(woken[:_MOST_NAMED]), ready, tuple(told[:_MOST_NAMED]))
+
+    def _kept_down(self, wish: OwnerWish) -> Iterator[NotWoken]:
+        for service in self.caches.services_in(wish.namespace):
+            if not service.deleting and (found := wish.keeps_down(service)) is not None:
+                yield NotWoken(service=service.name, reason="KeptDown", because=found.because)
 
     def _uncovered(self, wish: OwnerWish, name: str) -> NotWoken:
         """Say why a Service that is named is not covered."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from keda_py.apis.foreign import map_at, text_at, texts_at
+from keda_py.apis.foreign import map_at, maps_at, text_at, texts_at
 from keda_py.clock import Clock
 from keda_py.core.conditions import read_condition
 from keda_py.core.decision import Reason
@@ -26,7 +26,7 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import POD_LABELS, WORKLOADS, Caches
 from keda_py.operator.waking.caches import WakingCaches
 from keda_py.operator.waking.wishes import OwnerWish
-from keda_py.sdk.registry import wake_spec_of
+from keda_py.sdk.registry import wake_spec_of, wakes_on_request
 
 _STOPPED = ("AsleepBy", "HeldBy")
 _MOST_TOLD = 200
@@ -159,6 +159,11 @@ def _state_of(live: Obj, workload: Obj) -> WakeState:
     if not workload["spec"]["replicas"] or active.reason == Reason.WAKERS_PENDING.value:
         return WakeState.ASLEEP
     return WakeState.FORWARDING if workload["status"]["ready"] else WakeState.WAKING
+
+
+def has_request_trigger(live: Obj) -> bool:
+    """Return whether a ScaledObject has a trigger by which requests wake it."""
+    return any(wakes_on_request(text_at(trigger, "type")) for trigger in maps_at(live, "spec", "triggers"))
 
 
 def is_stopped(live: Obj) -> bool:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from keda_py.apis.foreign import maps_at, name_of, namespace_of, text_at
+from keda_py.apis.foreign import name_of, namespace_of, text_at
 from keda_py.apis.parsing import parse_manifest
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.waking.requests import REQUESTED, WakeRequest, write_requested
@@ -19,9 +19,9 @@ from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.resources import SCALED_OBJECTS, Obj, Resource
 from keda_py.operator.cluster.caches import BY_TARGET, WORKLOADS, target_key
 from keda_py.operator.controller.dependencies import Dependencies
-from keda_py.operator.waking.request_triggers import RequestTriggers, is_stopped
+from keda_py.operator.waking.request_triggers import RequestTriggers, has_request_trigger, is_stopped
 from keda_py.operator.waking.waking import Waking
-from keda_py.sdk.registry import wake_spec_of, wakes_on_request
+from keda_py.sdk.registry import wake_spec_of
 
 _SHARE, _LEAST, _MOST = 10, timedelta(seconds=5), timedelta(minutes=1)
 """A later request is written after a tenth of `stay`, within these bounds: not one write a request."""
@@ -79,7 +79,7 @@ class ScaledObjectWakes:
         self.waking.want(uid, wish)
 
     def _wake_spec(self, live: Obj) -> WakeSpec | None:
-        if not any(wakes_on_request(text_at(trigger, "type")) for trigger in maps_at(live, "spec", "triggers")):
+        if not has_request_trigger(live):
             return None
         try:
             return wake_spec_of(parse_manifest(ScaledObject, live).spec.triggers)

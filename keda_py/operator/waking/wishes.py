@@ -16,6 +16,25 @@ Labels = frozenset[tuple[str, str]]
 """Labels of a member's pods."""
 
 
+@dataclass(frozen=True, slots=True)
+class KeptDown:
+    """A member that an Override of its own keeps at 0: no request ends that.
+
+    Members of an environment that is awake call each other, which would end each such Override at once.
+    """
+
+    member: str
+    pods: Labels
+    override: str
+
+    @property
+    def because(self) -> str:
+        return (
+            f"{self.override} keeps {self.member} at 0, "
+            "and requests end no Override of a workload; delete it, or wait for its end"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerWish:
     """What an owner wants now. `pods` are the labels of its members' pods, each set once."""
@@ -27,6 +46,7 @@ class OwnerWish:
     pods: frozenset[Labels] = frozenset()
     pods_unknown: bool = False
     """True with a member of which only its count is known: a Service that is named may be its."""
+    kept_down: tuple[KeptDown, ...] = ()
     waves: tuple[WavePart, ...] = ()
     usual: int = 0
     ready_at: datetime | None = None
@@ -37,11 +57,23 @@ class OwnerWish:
 
         Of any other Service the pods go on running, and each request of the night would pass through wakers.
         """
-        if service.namespace != self.namespace or not self.spec.asks_for(service.name, service.labels):
+        if not self._asks_for(service) or self.keeps_down(service) is not None:
             return False
         selects = any(service.selects(dict(labels)) for labels in self.pods)
         # One without a selector, or an ExternalName, selects nothing; that it cannot be woken is said of it by name.
         return selects or (bool(self.spec.names) and (self.pods_unknown or service.obstacle is not None))
+
+    def _asks_for(self, service: WakeService) -> bool:
+        return service.namespace == self.namespace and self.spec.asks_for(service.name, service.labels)
+
+    def keeps_down(self, service: WakeService) -> KeptDown | None:
+        """Return a member that is kept at 0 if the Service is chosen, and selects such members alone."""
+        # Most wishes have none, and each Service is compared with the pods of all members.
+        if not self.kept_down or not self._asks_for(service):
+            return None
+        if any(service.selects(dict(labels)) for labels in self.pods):
+            return None
+        return next((one for one in self.kept_down if service.selects(dict(one.pods))), None)
 
     def of(self, service: WakeService) -> WakeWish:
         """Return the wish for one Service."""

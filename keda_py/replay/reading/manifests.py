@@ -42,6 +42,7 @@ from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS
 from keda_py.replay.plan import EnvironmentPlan, MemberPlan, NamespacePlan, ObjectPlan
 from keda_py.replay.reading.calendars import Calendars
 from keda_py.replay.triggers import Triggers, read_triggers
+from keda_py.sdk.registry import wake_spec_of
 
 T = TypeVar("T")
 ROLES = {"Deployment": Role.WORKLOAD, "StatefulSet": Role.WORKLOAD, "CronJob": Role.CRON_JOB}
@@ -193,7 +194,9 @@ def _object(source: ManifestSource, begins: datetime) -> ObjectPlan:
     spec.pause.replica_count()
     _check_behavior(spec, read_triggers(spec))
     ignored = source.ignored | ignored_codes(spec.annotations)
-    return ObjectPlan(spec=spec, findings=tuple(without_ignored(check_meaning(spec), ignored)))
+    findings, wake = tuple(without_ignored(check_meaning(spec), ignored)), wake_spec_of(spec.triggers)
+    remarks = () if wake is None else (describe_requests(wake, whose="its pods"),)
+    return ObjectPlan(spec=spec, findings=findings, remarks=remarks)
 
 
 def _check_behavior(spec: ScalingSpec, triggers: Triggers) -> None:

@@ -102,6 +102,16 @@ def test_a_workload_that_sleeps_is_told_when_it_wakes_and_what_wakes_it_before()
     assert second.endswith(": closed until tomorrow 08:30 KST (Fri 23:30 UTC)")
 
 
+def test_a_workload_that_requests_wake_says_which_and_for_how_long() -> None:
+    on_request = {"type": "request", "metadata": {"services": "web, api", "activeFor": "30m"}}
+    asleep = [{"metric": "s0-request-web-api", "value": 0.0, "active": False}]
+    first, second = told(cooling(on_request), EVENING, 0, asleep)
+    assert first == "wakes as soon as s0-request-web-api is active"
+    assert second == "a request to web or api wakes it for 30 min"
+    awake = told(cooling(on_request), EVENING, 1, [asleep[0] | {"value": 1.0, "active": True}])
+    assert "a request to web or api wakes it for 30 min" not in awake
+
+
 @pytest.mark.parametrize(
     ("manifest", "replicas", "triggers", "sentence"),
     [
@@ -268,6 +278,15 @@ def test_which_request_wakes_the_environment_of_what_sleeps_is_told_first() -> N
     ruled = {"rulers": [develop(ASLEEP, wakeOnRequest=wake)], "ruled_by": "asleep by environment develop"}
     first, *_ = told(cooling(QUEUE), EVENING, 0, [], **ruled)
     assert first == "a request to web wakes environment develop for 2 h"
+
+
+def test_no_request_is_told_to_wake_what_an_override_of_its_own_keeps_at_0() -> None:
+    quiet = builders.override(state="Asleep", target={"kind": "ScaledObject", "name": "app"})
+    quiet["metadata"] |= {"namespace": "shop", "creationTimestamp": "2026-11-20T08:00:00Z"}
+    environment = develop(ASLEEP, wakeOnRequest={"for": "2h"})
+    rulers, by = [environment, ManifestSource(body=quiet)], "asleep by environment develop: Override evening (Asleep)"
+    first, *_ = told(cooling(QUEUE), EVENING, 0, [], rulers=rulers, ruled_by=by)
+    assert first == "no request wakes it: requests end no Override of a workload, so delete Override evening first"
 
 
 def test_what_a_person_keeps_up_at_night_is_not_told_to_sleep_before_the_next_evening() -> None:

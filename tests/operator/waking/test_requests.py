@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 
 from keda_py.kube.resources import ENDPOINT_SLICES, ENVIRONMENTS, OVERRIDES, Obj
+from keda_py.kube.status import patch_status
 from keda_py.localkube.access.identity import ADMIN
 from keda_py.localkube.model.calls import User
 from tests.builders import deployment, environment, obj, override
@@ -90,6 +91,18 @@ async def test_a_tenants_override_cannot_say_that_a_request_asked_for_it(world: 
         await world.create(mine)
         await world.seconds(10)
         assert status(world)["because"] == "Override evening (Awake): mine"
+
+
+async def test_a_tenant_who_may_write_statuses_cannot_turn_a_persons_override_into_a_request(world: World) -> None:
+    async with two_wakers(world):
+        await world.create(deployment("web", 2), service(), environment(wakeOnRequest={}))
+        await world.create(override(state="Awake", target={"kind": "Environment", "name": "dev"}, reason="release"))
+        await world.seconds(10)
+        forged = world.get(OVERRIDES, "evening")
+        await patch_status(world.client, OVERRIDES, forged, forged["status"] | {"request": "web from 10.9.9.9, Chrome"})
+        await world.seconds(10)
+        assert status(world)["because"] == "Override evening (Awake): release"
+        assert world.get(OVERRIDES, "evening")["status"]["because"] == "Override evening (Awake): release"
 
 
 async def test_requests_while_it_wakes_make_the_stay_longer_without_an_override_each(world: World) -> None:

@@ -4,8 +4,8 @@ The controller's part, in this order: write `status` if it differs, then do the 
 `look_again_at` or when something is seen to change. It decides only on caches that show its own last write.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from keda_py.apis.environments.environment import EnvironmentStatus, MemberUp
@@ -42,6 +42,8 @@ class EnvironmentDecision:
     next_change: NextChange | None
     look_again_at: datetime | None
     released: bool
+    kept_down: Mapping[str, str] = field(default_factory=dict)
+    """Members that an Override of their own keeps at 0 whatever the goal is, by key, with the Override in words."""
 
 
 def decide(
@@ -92,6 +94,7 @@ def decide(
         next_change=following,
         look_again_at=min((at for at in looks if at and at > now), default=None),
         released=spec.deleting and not moved.members and not any(one.mark for one in members),
+        kept_down=run.kept_down(),
     )
 
 
@@ -153,6 +156,15 @@ class _Run:
             write_error=self._write_error,
         )
         return reasons.list_up(self._seen, decisions, self._verdicts)
+
+    def kept_down(self) -> dict[str, str]:
+        """Return the members that an Override of their own keeps at 0, and the Override in words."""
+        found = ((member, self._verdicts[member.key]) for member in self._seen)
+        return {
+            member.key: verdict.rules.because
+            for member, verdict in found
+            if verdict.rules is not None and verdict.rules.keeps_down(member.count)
+        }
 
     def timers(self, transition: Transition | None) -> Iterator[datetime]:
         """Yield instants at which something is to be done, besides those of the goal."""

@@ -21,7 +21,6 @@ from keda_py.core.waking.requests import WakeRequest, read_report
 from keda_py.core.waking.rules import WakeState, read_rules
 from keda_py.errors import AlreadyExists, ConfigError, KubeError, NotFound
 from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
-from keda_py.external_metrics.routing import takes_body
 from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, Obj
@@ -30,6 +29,7 @@ from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.waking.caches import WakingCaches
 from keda_py.serving.statuses import bad_request, not_found, unavailable
+from keda_py.serving.wake_endpoint import is_report
 
 BEHIND_SECONDS: Final = 2.0
 """For so long after a write the cache may not show the Override yet, and another request writes none."""
@@ -61,7 +61,7 @@ class WakeRequests:
 
     async def answer(self, question: AuthorisedRequest) -> ApiResponse:
         """Answer a waker. Raises StatusError 400, 404, and 503 where the wake cannot be asked for now."""
-        if not takes_body(question.asked):
+        if not is_report(question.asked):
             return ApiResponse(body=b"{}")  # a waker keeps its connection warm
         if not self.leads():
             raise unavailable("this replica does not hold the Lease, and the one that does cannot be asked")

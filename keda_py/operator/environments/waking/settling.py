@@ -25,7 +25,7 @@ from keda_py.kube.resources import ENVIRONMENTS
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.waking.waking import Waking
-from keda_py.operator.waking.wishes import OwnerWish
+from keda_py.operator.waking.wishes import KeptDown, OwnerWish
 
 NOT_INSTALLED = "no wakers are installed; set the chart's waker.enabled, which sets --waker-service"
 CONDITION = "WakesOnRequest"
@@ -118,7 +118,7 @@ def wish_of(spec: EnvironmentSpec, seen: EnvironmentSeen, decision: EnvironmentD
     if spec.wake is None or decision.released:
         return None
     state = _state_of(decision)
-    own = [one for one in seen.members if not one.owned_by]
+    own = [one for one in seen.members if not one.owned_by and one.key not in decision.kept_down]
     status, usual = decision.status, lead_of(decision.state.wakes, _LONGEST_WAKE)
     waves = [WavePart(name=one.name, ready=one.ready, total=one.total) for one in status.waves if one.total]
     waves = waves or [WavePart(name="members", ready=status.members_ready, total=status.members_total)]
@@ -131,6 +131,11 @@ def wish_of(spec: EnvironmentSpec, seen: EnvironmentSeen, decision: EnvironmentD
         state=state,
         pods=frozenset(frozenset(one.pod_labels.items()) for one in own if one.pod_labels),
         pods_unknown=any(not one.pod_labels and one.role is not Role.CRON_JOB for one in own),
+        kept_down=tuple(
+            KeptDown(one.key, frozenset(one.pod_labels.items()), decision.kept_down[one.key])
+            for one in seen.members
+            if one.key in decision.kept_down and one.pod_labels
+        ),
         # While it is awake nothing is shown, so that the rules do not change with each pod.
         waves=tuple(waves) if state is WakeState.WAKING else (),
         usual=int(usual.total_seconds()),
