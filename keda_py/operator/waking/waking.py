@@ -186,12 +186,11 @@ class Waking:
                 self._add(service)
 
     async def _pass(self, key: ObjectKey) -> None:
-        service = self.caches.service(key.namespace, key.name)
-        slices = self.caches.slices_of(key.namespace, key.name)
-        owner = None if service is None else self.wishes.of(service)
-        for one in slices:
+        for one in self.caches.slices_of(key.namespace, key.name):
             if one.request and self.on_report is not None:  # before it is taken off: a kill in between asks again
                 await self.on_report(one.namespace, one.request)
+        service, owner = self.caches.service(key.namespace, key.name), self._owner(key)
+        slices = self.caches.slices_of(key.namespace, key.name)
         self._proposed.pop(key, None)
         if owner is None and not self._is_orphan(slices):
             return
@@ -203,6 +202,11 @@ class Waking:
             for address in {one.address for one in steps.probes}:
                 self._add(ObjectKey(_WAKER, "", address), ALIVE_SECONDS)
             steps = self._steps(key, service, wish, slices)
+        if owner != self._owner(key):
+            # It has spoken, or wants something else, since this pass began to wait: what follows from its old wish
+            # would for example delete the slices of an owner that has just begun to fall asleep.
+            self._add(key)
+            return
         await self._write(steps)
         if service is None or wish is None or progress is None:
             if progress is None or not progress.problem:
@@ -215,6 +219,11 @@ class Waking:
             self._add(key, progress.pause(self.clock.monotonic()))
         if service is not None and owner is not None:
             self._tell_changes(key, service, owner)
+
+    def _owner(self, key: ObjectKey) -> OwnerWish | None:
+        """Return what the owner of a Service wants now; None without one."""
+        service = self.caches.service(key.namespace, key.name)
+        return None if service is None else self.wishes.of(service)
 
     def _tell_changes(self, key: ObjectKey, service: WakeService, owner: OwnerWish) -> None:
         """Make an owner due once what it may do, or what its status says, has changed."""
