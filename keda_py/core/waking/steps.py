@@ -16,9 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keda_py.core.waking.rules import PORTS, WakerPort, WakeState, write_rules
+from keda_py.core.waking.rules import PORTS, WakerPort, WakeState, read_rules, write_rules
 from keda_py.core.waking.services import WakeService
 from keda_py.core.waking.slices import SliceSeen, WakerAddress, WakeWish, slice_body, slice_name
+from keda_py.errors import ConfigError
 
 MOST_WAKERS = 100
 """Endpoints of one slice; an API server takes 1 000."""
@@ -51,7 +52,7 @@ class DeleteSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """Everything to do now for one Service. `shown`: each of its families has endpoints."""
+    """Everything to do now for one Service. `shown`: each of its families leads to wakers that wake its owner."""
 
     writes: tuple[WriteSlice | DeleteSlice, ...] = ()
     probes: tuple[Probe, ...] = ()
@@ -92,9 +93,22 @@ def next_steps(
         # Only what wakers have heard of can be answered: a new proposal is probed once it is stored.
         if seen is not None and _claimed(seen) == _named(ports):
             probes += [probe for several in asked.values() for probe in several]
-        shown = shown and bool(endpoints) and seen is not None and bool(seen.endpoints)
+        shown = shown and bool(endpoints) and seen is not None and _leads(seen, wish)
         writes += _write(service, family, replace_ports(wish, ports), endpoints, seen)
     return Steps(writes=tuple(writes), probes=tuple(probes), ports=ports, shown=shown)
+
+
+def _leads(seen: SliceSeen, wish: WakeWish) -> bool:
+    """Return whether a slice as stored leads to wakers, and lets them ask for a wake if the owner is to sleep.
+
+    One of an earlier wake still says that they only forward: a request would wait at them without waking anything.
+    """
+    if not seen.endpoints or wish.rules.state is not WakeState.ASLEEP:
+        return bool(seen.endpoints)
+    try:
+        return read_rules(seen.rules).state is not WakeState.FORWARDING
+    except ConfigError:
+        return False
 
 
 def replace_ports(wish: WakeWish, ports: tuple[WakerPort, ...]) -> WakeWish:

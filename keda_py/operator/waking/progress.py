@@ -61,17 +61,26 @@ class Progress:
             return True
         return now - known.at >= (AGAIN_SECONDS if known.right and not known.failures else SOON_SECONDS)
 
-    async def observe(self, service: WakeService, pods: frozenset[str], now: float, *, shown: bool) -> None:
-        """Note whether its slices have endpoints, and whether one of these `pods` answers through the Service."""
+    def restart(self, now: float) -> None:
+        """Wait anew for slices, from now on."""
+        self.since, self.shown_at, self.through = now, None, False
+
+    def show(self, now: float, *, shown: bool) -> None:
+        """Note whether its slices lead to wakers."""
         if not shown:
             self.shown_at, self.through = None, False
             return
         self.problem = ""
         self.shown_at = now if self.shown_at is None else self.shown_at
-        if not self.through:
-            port = service.ports[0].port
-            asked = (ask_waker(address, port, service.uid) for address in service.addresses.values())
-            self.through = all(pod in pods for pod in await asyncio.gather(*asked))
+
+    async def look_through(self, service: WakeService, pods: frozenset[str]) -> None:
+        """Note whether one of these `pods` answers through the Service, once its slices lead to wakers."""
+        if (shown_at := self.shown_at) is None or self.through:
+            return
+        port = service.ports[0].port
+        asked = (ask_waker(address, port, service.uid) for address in service.addresses.values())
+        answers = all(pod in pods for pod in await asyncio.gather(*asked))
+        self.through = answers and self.shown_at == shown_at  # else the answer is about slices that have gone since
 
     def known(self, address: str) -> Probe | None:
         """Return a probe that the waker of this address has answered rightly; None without one."""

@@ -112,12 +112,20 @@ class Waking:
         before = self.wishes.put(uid, wish)
         if before == wish and known:
             return
+        if wish is not None and wish.state is WakeState.ASLEEP and (before is None or before.state is not wish.state):
+            self._restart(wish)
         self._add_all(before)
         self._add_all(wish)
         if not known:  # slices of an earlier process may be about Services that are not wanted any more
             for one in self.caches.all_slices():
                 if one.owner_uid == uid:
                     self._add(_key(one.namespace, one.service))
+
+    def _restart(self, wish: OwnerWish) -> None:
+        """Begin the wait for slices anew: what was seen during an earlier sleep or wake says nothing about this one."""
+        for service in covered_by(wish, self.caches):
+            if (progress := self._progress.get(_key(service.namespace, service.name))) is not None:
+                progress.restart(self.clock.monotonic())
 
     def forget(self, uid: str) -> None:
         """Forget an owner that is gone: its slices go."""
@@ -207,6 +215,8 @@ class Waking:
             # would for example delete the slices of an owner that has just begun to fall asleep.
             self._add(key)
             return
+        if progress is not None:  # before the writes: nothing falls asleep because of what they take away
+            progress.show(self.clock.monotonic(), shown=steps.shown)
         await self._write(steps)
         if service is None or wish is None or progress is None:
             if progress is None or not progress.problem:
@@ -215,7 +225,7 @@ class Waking:
                 self._add(key, CROWDED_SECONDS)
         else:
             pods = frozenset(one.pod for one in self.caches.ready_wakers)
-            await progress.observe(service, pods, self.clock.monotonic(), shown=steps.shown)
+            await progress.look_through(service, pods)
             self._add(key, progress.pause(self.clock.monotonic()))
         if service is not None and owner is not None:
             self._tell_changes(key, service, owner)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from keda_py.core.waking.rules import REQUEST_ANNOTATION
+from keda_py.core.waking.rules import LABEL, REQUEST_ANNOTATION, WakeState, read_rules
 from keda_py.kube.resources import ENDPOINT_SLICES
 from keda_py.localkube.model.calls import ApiAnswer, Call
 from keda_py.localkube.store.subscriptions import Event
-from tests.builders import deployment, environment
-from tests.faults.faulty import FaultyApi, Serve, serve_faulty
-from tests.operator.environments.builders import LUNCH, status, until
+from tests.builders import deployment, environment, override
+from tests.faults.faulty import Concerned, FaultyApi, Serve, refuses, serve_faulty
+from tests.operator.environments.builders import LUNCH, condition, status, until
 from tests.operator.waking.stand_in import SERVICE, our_slices, service, two_wakers
 from tests.waiting import eventually
 from tests.worlds.world import World
@@ -21,15 +21,17 @@ from tests.worlds.world import World
 
 @dataclass
 class Hold:
-    """A fault that holds the first call of a kind until it is told to go on."""
+    """A fault that holds calls of a kind, or with `late` their answers, until it is told to go on."""
 
+    late: bool = False
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __call__(self, call: Call, serve: Serve) -> ApiAnswer:
+        answer = await serve(call) if self.late else None
         self.reached.set()
         await self.go_on.wait()
-        return await serve(call)
+        return answer or await serve(call)
 
 
 @pytest.fixture
@@ -79,3 +81,91 @@ async def test_a_leader_that_takes_over_with_a_request_keeps_the_slices_of_what_
 
 def slice_name() -> str:
     return "web-keda-py-waker"
+
+
+ASLEEP = {"kind": "Environment", "name": "dev"}
+
+
+def counts_pods(call: Call) -> bool:
+    """Whether the operator looks if pods take the requests of a Service, before its slice goes."""
+    return call.method == "GET" and f"!{LABEL}" in str(call.query.get("labelSelector"))
+
+
+def deletes_slice(call: Call) -> bool:
+    return call.method == "DELETE" and "endpointslices" in call.path
+
+
+def changes_slice(call: Call) -> bool:
+    return call.method == "PUT" and "endpointslices" in call.path
+
+
+def sleeps_or_waits(world: World) -> bool:
+    """Whether the pods are stopped, or are said to wait for wakers."""
+    return world.replicas("web") == 0 or condition(world, "Asleep")[1] == "WakersPending"
+
+
+@pytest.mark.parametrize("concerned", [counts_pods, deletes_slice])
+async def test_what_is_put_to_sleep_while_its_slice_is_about_to_go_has_one_when_it_sleeps(
+    quiet_world: World, api: FaultyApi, concerned: Concerned
+) -> None:
+    world = quiet_world
+    async with two_wakers(world), world.operator.running(), asyncio.TaskGroup() as tasks:
+        await world.create(deployment("web", 2), service(), environment(calendar=LUNCH, wakeOnRequest={}))
+        await until(world, 20, "12:09")
+        found, removal = refusals(world), Hold(late=concerned is counts_pods)
+        with api.failing(removal, concerned):
+            passing = tasks.create_task(until(world, 20, "12:12"))
+            await removal.reached.wait()
+            assert status(world)["phase"] == "Awake"
+            await world.create(override(state="Asleep", target=ASLEEP))
+            await eventually(lambda: sleeps_or_waits(world))
+            removal.go_on.set()
+            await passing
+        assert (world.replicas("web"), found) == (0, [])
+
+
+async def test_a_slice_says_that_requests_wake_before_the_first_pod_stops(quiet_world: World, api: FaultyApi) -> None:
+    """One that still forwards, after an earlier wake, makes wakers pass requests on to pods that are gone."""
+    world, states = quiet_world, list[WakeState]()
+
+    def hear(event: Event) -> None:
+        if event.resource.kind == "Deployment" and (event.previous or {}).get("spec") != event.object["spec"]:
+            states.extend(read_rules(one["metadata"]["annotations"][LABEL]).state for one in our_slices(world))
+
+    async with two_wakers(world), world.operator.running(), asyncio.TaskGroup() as tasks:
+        await world.create(deployment("web", 2), service(), environment(calendar=LUNCH, wakeOnRequest={}))
+        await until(world, 20, "12:10")
+        await world.seconds(4)
+        assert [read_rules(one["metadata"]["annotations"][LABEL]).state for one in our_slices(world)] == [
+            WakeState.FORWARDING
+        ]
+        change = Hold()
+        world.listen(hear)
+        with api.failing(change, changes_slice):
+            await world.create(override(state="Asleep", target=ASLEEP))
+            await change.reached.wait()
+            passing = tasks.create_task(world.seconds(30))
+            await eventually(lambda: sleeps_or_waits(world))
+            change.go_on.set()
+            await passing
+        assert world.replicas("web") == 0
+        assert states == [WakeState.ASLEEP]
+
+
+async def test_a_write_that_failed_one_night_does_not_shorten_the_wait_of_the_next(
+    quiet_world: World, api: FaultyApi
+) -> None:
+    world = quiet_world
+    async with two_wakers(world), world.operator.running():
+        with api.failing(
+            refuses(403, "Forbidden"), lambda call: call.method == "POST" and "endpointslices" in call.path
+        ):
+            await world.create(deployment("web", 2), service(), environment(calendar=LUNCH, wakeOnRequest={}))
+            await until(world, 20, "12:06")
+            assert (world.replicas("web"), our_slices(world)) == (0, [])
+            await until(world, 20, "12:12")
+        assert world.replicas("web") == 2
+        found = refusals(world)
+        await world.create(override(state="Asleep", target=ASLEEP))
+        await world.seconds(30)
+        assert (world.replicas("web"), found) == (0, [])
