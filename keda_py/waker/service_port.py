@@ -213,9 +213,18 @@ class ServicePort:
         return next(iter(self._waiting), None)
 
     def ring_again(self) -> None:
-        """Ask for a wake though pods were said to be ready: none of them accepts."""
-        if (connection := self.next_waiting()) is not None:
-            self.service.ring(connection.address, "", self.name)
+        """Ask for a wake though connections have been taken for pods that were said to be ready.
+
+        The oldest one that may wake does. Probes that came before it are answered: they arrive all the time, also in
+        the moment in which the last pod goes.
+        """
+        while (connection := self.next_waiting()) is not None:
+            head = connection.sniffed
+            if not isinstance(head, HttpHead) or course(head, self.service.rules) is Course.HOLD:
+                if connection.heard or self.service.rules.page is not Page.CONFIRM:
+                    self.service.ring(connection.address, _agent_of(connection), self.name)
+                return
+            self._follow(connection, head)
 
     def opened(self, connection: Connection) -> None:
         """Note that a pod has the connection."""
@@ -292,8 +301,10 @@ class ServicePort:
     # Time
 
     def update(self, doors: Sequence[Door]) -> None:
-        """Take the pods that are ready now."""
+        """Take the pods that are ready now. Without any, what waits for a pod waits for a wake."""
         self._diallers.update(doors)
+        if not doors:
+            self.ring_again()
 
     def ask_to_leave(self) -> None:
         """Ask clients to open their connections anew: the Service leads to its pods by now."""
@@ -325,6 +336,10 @@ class ServicePort:
         for connection in (*self._sniffing, *self._waiting, *self._ending, *self._open):
             with suppress(RuntimeError):  # the loop is closing
                 connection.abort()
+
+
+def _agent_of(connection: Connection) -> str:
+    return answers.agent_of(connection.sniffed) if isinstance(connection.sniffed, HttpHead) else ""
 
 
 _REASONS = {
