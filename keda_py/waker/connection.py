@@ -12,8 +12,8 @@ from contextlib import suppress
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
-from keda_py.core.waking.http2 import Http2Passage
-from keda_py.core.waking.sniffing import H2Preface, HttpHead, Sniffed, UnknownProtocol, closing, sniff
+from keda_py.core.waking.http2 import Http2Passage, find_request
+from keda_py.core.waking.sniffing import PREFACE, H2Preface, HttpHead, Sniffed, UnknownProtocol, closing, sniff
 from keda_py.waker.seats import Place
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ class Connection(asyncio.BufferedProtocol):
     """Connection of a client to one port of a Service."""
 
     __slots__ = (
-        "_again", "_buffer", "_ended", "_http2", "_kept", "_reading", "_seen", "address", "asked", "heard", "is_known",
-        "phase", "place",
+        "_again", "_buffer", "_ended", "_http2", "_kept", "_reading", "_seen", "address", "asked", "asks", "heard",
+        "is_known", "phase", "place",
         "pod", "pod_ended", "port", "since", "sniffed", "transport",
     )  # fmt: skip
 
@@ -122,6 +122,8 @@ class Connection(asyncio.BufferedProtocol):
         self.sniffed: Sniffed | None = None
         self.is_known = False
         """Whether bytes told what it is; a silent connection is only taken for something."""
+        self.asks = False
+        """Whether its bytes ask for something: those by which an HTTP/2 connection only begins do not."""
         self.address = ""
         self.since = 0.0
         """When the phase began, on the loop's time."""
@@ -168,6 +170,8 @@ class Connection(asyncio.BufferedProtocol):
             self._seen = self.kept
             if found is not None:
                 self._know(found)
+        elif not self.asks and self._look_for_request():
+            self.port.wake_by(self)
 
     def _keep(self, data: bytes) -> None:
         assert self._kept is not None
@@ -226,8 +230,16 @@ class Connection(asyncio.BufferedProtocol):
     def _know(self, found: Sniffed) -> None:
         self.sniffed, self.is_known = found, True
         if isinstance(found, H2Preface):
-            self._http2 = Http2Passage()
+            self._http2, self._seen = Http2Passage(), len(PREFACE)
+            self._look_for_request()
+        else:
+            self.asks = True
         self.port.found(self, found)
+
+    def _look_for_request(self) -> bool:
+        """Look for a request of HTTP/2 in what came since the last look; return whether there is one."""
+        self.asks, self._seen = find_request(self._kept or b"", self._seen)
+        return self.asks
 
     def take(self, pod: PodSide) -> None:
         """Go on with a pod that has accepted: it gets what was read, and all that comes."""

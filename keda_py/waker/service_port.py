@@ -150,15 +150,21 @@ class ServicePort:
                     self._wait(connection)
                 if not self._diallers.doors:
                     connection.greet()
-                self._wake_by(connection)
+                self.wake_by(connection)
 
-    def _wake_by(self, connection: Connection) -> None:
-        """Ask for a wake because of a connection that is not HTTP, or is silent."""
-        if self._diallers.doors or isinstance(connection.sniffed, HttpHead):
-            return
-        # Where a person has to confirm, connections that browsers open in advance must not do it for them.
-        if connection.heard or self.service.rules.page is not Page.CONFIRM:
-            self.service.ring(connection.address, "", self.name)
+    def wake_by(self, connection: Connection) -> None:
+        """Ask for a wake because of a connection that is not HTTP/1, or is silent."""
+        if not self._diallers.doors and not isinstance(connection.sniffed, HttpHead) and self._may_wake(connection):
+            self.service.ring(connection.address, _agent_of(connection), self.name)
+
+    def _may_wake(self, connection: Connection) -> bool:
+        """Return whether a connection that is not HTTP/1 asks for something, or waits for the server to speak first.
+
+        Where a person has to confirm, connections that browsers open in advance must not do it for them.
+        """
+        if connection.heard:
+            return connection.asks
+        return self.service.rules.page is not Page.CONFIRM
 
     def _answer_probe(self, connection: Connection, uid: str) -> None:
         answer = f"KEDA-PY-WAKER {self._around.pod_name}\r\n".encode() if uid == self.service.uid else b""
@@ -218,13 +224,15 @@ class ServicePort:
         The oldest one that may wake does. Probes that came before it are answered: they arrive all the time, also in
         the moment in which the last pod goes.
         """
-        while (connection := self.next_waiting()) is not None:
+        for connection in tuple(self._waiting):
             head = connection.sniffed
-            if not isinstance(head, HttpHead) or course(head, self.service.rules) is Course.HOLD:
-                if connection.heard or self.service.rules.page is not Page.CONFIRM:
-                    self.service.ring(connection.address, _agent_of(connection), self.name)
+            if not isinstance(head, HttpHead):
+                wakes = self._may_wake(connection)
+            elif not (wakes := course(head, self.service.rules) is Course.HOLD):
+                self._follow(connection, head)
+            if wakes:
+                self.service.ring(connection.address, _agent_of(connection), self.name)
                 return
-            self._follow(connection, head)
 
     def opened(self, connection: Connection) -> None:
         """Note that a pod has the connection."""

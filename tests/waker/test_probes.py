@@ -49,7 +49,7 @@ async def test_a_probe_that_comes_in_the_moment_in_which_the_last_pod_goes_wakes
         await eventually(is_passed_on)
     assert (await http.get(url, headers=PROBE)).text == "asleep\n"
     assert lab.calls == []
-    asking = asyncio.create_task(http.get(url))
+    asking = asyncio.get_running_loop().create_task(http.get(url))
     await eventually(lambda: lab.calls)
     assert lab.calls[0]["userAgent"].startswith("python-httpx/")
     asking.cancel()
@@ -61,7 +61,7 @@ async def test_with_confirm_a_crawler_that_comes_in_the_moment_in_which_the_last
     port = free_port()
     await lab.put(rules("web", ("", port), page=Page.CONFIRM, state=WakeState.FORWARDING))
     await lab.pods("web", {"": [free_port()]})
-    asking = asyncio.create_task(_when_open(http, f"http://{LOOPBACK}:{port}/"))
+    asking = asyncio.get_running_loop().create_task(_when_open(http, f"http://{LOOPBACK}:{port}/"))
     await eventually(lambda: lab.metric("keda_py_waker_held"))
     await lab.put(rules("web", ("", port), page=Page.CONFIRM))
     await lab.pods("web", {})
@@ -84,7 +84,7 @@ async def test_a_request_that_waits_for_a_pod_wakes_once_the_last_pod_has_gone(
     """The slice of an earlier wake still said that wakers only forward when it came."""
     [port] = await lab.sleep(state=WakeState.FORWARDING)
     await lab.pods("web", {"": [free_port()]})
-    asking = asyncio.create_task(http.get(f"http://{LOOPBACK}:{port}/"))
+    asking = asyncio.get_running_loop().create_task(http.get(f"http://{LOOPBACK}:{port}/"))
     await eventually(lambda: lab.metric("keda_py_waker_held"))
     await lab.pods("web", {})
     await lab.put(rules("web", ("", port)))

@@ -10,7 +10,7 @@ from keda_py.core.waking.sniffing import PREFACE
 HEADER = 9
 SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 """No settings: the defaults hold until the pod's own come."""
-_SETTINGS, _ACK, _GOAWAY = 4, 1, 7
+_HEADERS, _SETTINGS, _ACK, _GOAWAY = 1, 4, 1, 7
 _EVERY_STREAM = 2**31 - 1
 
 
@@ -23,6 +23,18 @@ LEAVE = goaway(_EVERY_STREAM)
 """The client shall open no more streams here; those that are open go on."""
 TRY_AGAIN = goaway(0)
 """Nothing was served."""
+
+
+def find_request(data: bytes | bytearray, at: int) -> tuple[bool, int]:
+    """Look for the first HEADERS frame of a client, from the frame that begins at `at`; return where to go on as well.
+
+    Preface and SETTINGS alone ask for nothing: checks that only connect send them, and channels opened in advance.
+    """
+    while at + HEADER <= len(data):
+        if data[at + 3] == _HEADERS:
+            return True, at
+        at += HEADER + int.from_bytes(data[at : at + 3], "big")
+    return False, at
 
 
 class AcknowledgedSettings:

@@ -194,27 +194,20 @@ class Waking:
                 self._add(service)
 
     async def _pass(self, key: ObjectKey) -> None:
-        for one in self.caches.slices_of(key.namespace, key.name):
-            if one.request and self.on_report is not None:  # before it is taken off: a kill in between asks again
-                await self.on_report(one.namespace, one.request)
+        await self._take_reports(key)
         service, owner = self.caches.service(key.namespace, key.name), self._owner(key)
         slices = self.caches.slices_of(key.namespace, key.name)
         self._proposed.pop(key, None)
         if owner is None and not self._is_orphan(slices):
             return
         wish = await self._wish(key, service, owner, slices)
-        steps = self._steps(key, service, wish, slices)
-        progress = self._progress.get(key)
-        if progress is not None and steps.probes:
-            await progress.ask(steps.probes, self.clock.monotonic())
-            for address in {one.address for one in steps.probes}:
-                self._add(ObjectKey(_WAKER, "", address), ALIVE_SECONDS)
-            steps = self._steps(key, service, wish, slices)
+        steps = await self._ask(key, service, wish, slices)
         if owner != self._owner(key):
             # It has spoken, or wants something else, since this pass began to wait: what follows from its old wish
             # would for example delete the slices of an owner that has just begun to fall asleep.
             self._add(key)
             return
+        progress = self._progress.get(key)
         if progress is not None:  # before the writes: nothing falls asleep because of what they take away
             progress.show(self.clock.monotonic(), shown=steps.shown)
         await self._write(steps)
@@ -229,6 +222,23 @@ class Waking:
             self._add(key, progress.pause(self.clock.monotonic()))
         if service is not None and owner is not None:
             self._tell_changes(key, service, owner)
+
+    async def _take_reports(self, key: ObjectKey) -> None:
+        for one in self.caches.slices_of(key.namespace, key.name):
+            if one.request and self.on_report is not None:  # before it is taken off: a kill in between asks again
+                await self.on_report(one.namespace, one.request)
+
+    async def _ask(
+        self, key: ObjectKey, service: WakeService | None, wish: WakeWish | None, slices: list[SliceSeen]
+    ) -> Steps:
+        """Return the next steps, after asking the wakers that can have heard of the slices."""
+        steps, progress = self._steps(key, service, wish, slices), self._progress.get(key)
+        if progress is None or not steps.probes:
+            return steps
+        await progress.ask(steps.probes, self.clock.monotonic())
+        for address in {one.address for one in steps.probes}:
+            self._add(ObjectKey(_WAKER, "", address), ALIVE_SECONDS)
+        return self._steps(key, service, wish, slices)
 
     def _owner(self, key: ObjectKey) -> OwnerWish | None:
         """Return what the owner of a Service wants now; None without one."""
