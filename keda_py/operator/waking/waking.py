@@ -50,8 +50,8 @@ MOST_PORTS_OF_NAMESPACE = 250
 """Ports of wakers for one namespace, of the cluster's 10 000: no tenant takes those of the others."""
 CROWDED_SECONDS = 60.0
 """Until a Service for which there was no port is looked at again."""
-_WAKER = "Waker"
-"""Kind of the keys of wakers in the work queue, by address."""
+_WAKER, _THROUGH = "Waker", "Through"
+"""Kinds of keys in the work queue beside Services: wakers by address, and Services to ask a waker through."""
 
 Exists = Callable[[str], bool]
 """Whether an owner of this uid exists."""
@@ -162,7 +162,12 @@ class Waking:
     async def _work(self, key: ObjectKey) -> None:
         """Do the next steps for one Service, or look after one waker; an error is logged and tried again."""
         try:
-            await (self._check_alive(key) if key.kind == _WAKER else self._pass(key))
+            if key.kind == _WAKER:
+                await self._check_alive(key)
+            elif key.kind == _THROUGH:
+                await self._look_through(key)
+            else:
+                await self._pass(key)
         except (Conflict, AlreadyExists, NotFound) as error:
             # Our cache is behind, or another client has the name: its watch makes the Service due, or time does.
             log.debug("slice changed meanwhile", extra=key.log_fields | {"error": str(error)})
@@ -193,6 +198,18 @@ class Waking:
             if progress.fail(key.name):
                 self._add(service)
 
+    async def _look_through(self, key: ObjectKey) -> None:
+        """Ask for a waker through the Service. Not part of a pass: a pod that reads on without an answer takes a
+        second, and meanwhile a waker may leave, or a request come.
+        """
+        service_key = _key(key.namespace, key.name)
+        service, owner = self.caches.service(key.namespace, key.name), self._owner(service_key)
+        progress = self._progress.get(service_key)
+        if service is None or owner is None or progress is None:
+            return
+        await progress.look_through(service, frozenset(one.pod for one in self.caches.ready_wakers))
+        self._tell_changes(service_key, service, owner)
+
     async def _pass(self, key: ObjectKey) -> None:
         await self._take_reports(key)
         service, owner = self.caches.service(key.namespace, key.name), self._owner(key)
@@ -217,8 +234,8 @@ class Waking:
             else:
                 self._add(key, CROWDED_SECONDS)
         else:
-            pods = frozenset(one.pod for one in self.caches.ready_wakers)
-            await progress.look_through(service, pods)
+            if progress.shown_at is not None and not progress.through:
+                self._add(ObjectKey(_THROUGH, key.namespace, key.name))
             self._add(key, progress.pause(self.clock.monotonic()))
         if service is not None and owner is not None:
             self._tell_changes(key, service, owner)

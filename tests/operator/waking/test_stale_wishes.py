@@ -14,7 +14,8 @@ from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, environment, override
 from tests.faults.faulty import Concerned, FaultyApi, Serve, refuses, serve_faulty
 from tests.operator.environments.builders import LUNCH, condition, status, until
-from tests.operator.waking.stand_in import SERVICE, our_slices, service, two_wakers
+from tests.operator.waking.stand_in import SERVICE, our_slices, service, two_wakers, waker_slice
+from tests.servers import free_port
 from tests.waiting import eventually
 from tests.worlds.world import World
 
@@ -169,3 +170,40 @@ async def test_a_write_that_failed_one_night_does_not_shorten_the_wait_of_the_ne
         await world.create(override(state="Asleep", target=ASLEEP))
         await world.seconds(30)
         assert (world.replicas("web"), found) == (0, [])
+
+
+async def test_a_waker_that_leaves_is_taken_out_while_a_probe_through_the_service_waits_for_a_pod(
+    quiet_world: World, api: FaultyApi
+) -> None:
+    """A server of HTTP reads on after the probe's line, and says nothing."""
+    world, opened, probes, at_removal = quiet_world, asyncio.Event(), set[asyncio.StreamWriter](), list[int]()
+
+    async def read_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        probes.add(writer)
+        opened.set()
+        await reader.read()
+        probes.discard(writer)
+        writer.close()
+
+    def hear(event: Event) -> None:
+        if event.name == slice_name() and len(event.object["endpoints"]) == 1:
+            at_removal.append(len(probes))
+
+    async with (
+        await asyncio.start_server(read_on, "127.96.0.10", free_port()) as pod,
+        two_wakers(world) as wakers,
+        world.operator.running(),
+        asyncio.TaskGroup() as tasks,
+    ):
+        ports = [{"name": "http", "port": pod.sockets[0].getsockname()[1], "targetPort": 8000}]
+        await world.create(deployment("web", 2), service(ports=ports), environment(wakeOnRequest={}))
+        await world.seconds(5)
+        await world.create(override(state="Asleep", target=ASLEEP))
+        passing = tasks.create_task(world.seconds(2))
+        await eventually(opened.is_set)
+        world.listen(hear)
+        await world.apply(waker_slice(wakers[:1]))
+        await eventually(lambda: at_removal)
+        assert at_removal == [1]
+        await passing
