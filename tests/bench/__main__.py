@@ -91,6 +91,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--members", type=int, help="Deployments of the Environment of `environment` [200]")
     parser.add_argument("--namespaces", type=int, help="namespaces of the ClusterEnvironment of `policy` [500]")
     parser.add_argument("--replicas", type=int, help="active operators of `shards` [3]")
+    parser.add_argument("--cycles", type=int, help="`waker`: sleep and wake so often under load, and nothing else [0]")
     parser.add_argument("--running", action="store_true", default=None, help="`environment`: the operator runs there")
     parser.add_argument("--imitate-kubelet", action="store_true", default=None, help="`environment`: no node runs pods")
     parser.add_argument("--profile", type=Path, metavar="FOLDER", help="write flame graphs of the operator (py-spy)")

@@ -5,6 +5,7 @@ each, of a new connection each; the figures of a machine whose clients and clust
 """
 
 import asyncio
+import json
 import socket
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -16,6 +17,7 @@ from keda_py.serving.ports.listening import raise_descriptor_limit
 from tests.bench.lab.figures import Row, cpu_seconds, percentile, shared_mb
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import LOOPBACK
+from tests.operator.waking.soak import soak_apart
 from tests.waiting import eventually
 from tests.waker.lab import Lab, open_process
 
@@ -29,7 +31,11 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 
 async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
-    """A row for the ways of a request, one for the crowd, one for the throughput."""
+    """A row for the ways of a request, one for the crowd, one for the throughput; with `cycles` one for those alone."""
+    if options.cycles:
+        say(f"{options.cycles} cycles")
+        yield {"row": "cycles", **await asyncio.to_thread(_cycles, options.cycles)}
+        return
     async with _bench() as (lab, pid):
         say("requests")
         yield {"row": "a request", **await _requests(lab, options.wakes * 10)}
@@ -37,6 +43,23 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
         yield {"row": f"{HELD} held", **await _crowd(lab, pid)}
         say("throughput")
         yield {"row": "throughput", **await _pour(lab, pid)}
+
+
+def _cycles(count: int) -> Row:
+    """Sleep and wake under load; wakers and the leader are taken away at random."""
+    began = perf_counter()
+    with tempfile.TemporaryDirectory() as name:
+        found = soak_apart(Path(name), count, seed=30)
+    return {
+        "cycles": count,
+        "minutes": round((perf_counter() - began) / 60, 1),
+        "requests": sum(found.answers.values()),
+        "answers": json.dumps(found.answers),
+        "refused": found.refused,
+        "held": found.held,
+        "through_us_awake": found.through_after,
+        **_times("waited", found.waits),
+    }
 
 
 async def _requests(lab: Lab, count: int) -> Row:

@@ -18,7 +18,7 @@ class Options:
     `kubeconfig` None: the embedded cluster. `profile`: a folder for flame graphs of the operator, one a phase.
     `pictures`: the folder of the charts. Of `environment`: how many `members`; an operator that is `running` there is
     measured, else one of ours; `imitate_kubelet` where no node runs pods. `namespaces` of `policy`. `replicas` of
-    `shards`.
+    `shards`, `cycles` of `waker`.
     """
 
     objects: int = 500
@@ -36,6 +36,7 @@ class Options:
     imitate_kubelet: bool = False
     namespaces: int = 500
     replicas: int = 3
+    cycles: int = 0
 
 
 Bench = Callable[[Options, Say], AsyncGenerator[Row, None]]

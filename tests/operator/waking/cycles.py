@@ -38,6 +38,7 @@ from tests.operator.waking.stand_in import (
     waker_address,
     waker_slice,
 )
+from tests.operator.waking.timeline import Timeline
 from tests.servers import LOOPBACK, free_port
 from tests.waiting import eventually
 from tests.worlds.stored import Stored
@@ -50,17 +51,22 @@ AFTER_STOP_SECONDS = 0.3
 
 
 class HurriedClock:
-    """Real time, SPEED times as fast, for decisions of the operator and for the embedded cluster."""
+    """The loop's time, SPEED times as fast, for decisions of the operator and for the embedded cluster.
+
+    Clients and wakers go by the loop's time as well. On a patient loop no grace is over before what it waits for was
+    got to, however busy the machine is.
+    """
 
     def __init__(self) -> None:
         self._real = SystemClock()
-        self._began, self._start = self._real.monotonic(), self._real.now()
+        self._loop = asyncio.get_running_loop()
+        self._began, self._start = self._loop.time(), self._real.now()
 
     def now(self) -> datetime:
         return (self._start + timedelta(seconds=self.monotonic() - self._began)).astimezone(UTC)
 
     def monotonic(self) -> float:
-        return self._began + (self._real.monotonic() - self._began) * SPEED
+        return self._began + (self._loop.time() - self._began) * SPEED
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
         return self._real.call_later(seconds / SPEED, callback)
@@ -150,35 +156,47 @@ class WakerPod:
         self.task = tasks.create_task(work)
 
 
+REQUEST = b"GET / HTTP/1.1\r\nHost: web\r\nUser-Agent: load\r\nAccept: */*\r\n\r\n"
+
+
 @dataclass
 class Load:
-    """Clients that open a new connection to a Service again and again, and wait as long as they may."""
+    """Clients that open a new connection to a Service again and again, and wait as long as they may.
 
-    url: str
+    A client of HTTP might ask again by itself after a connection that was lost; these do not.
+    """
+
+    address: str
+    port: int
+    timeline: Timeline
     pause: float = 0.02
     results: Counter[str] = field(default_factory=Counter)
     waits: list[float] = field(default_factory=list)
 
     async def run(self) -> None:
         """Send requests until cancelled; those under way are waited for."""
-        connector = aiohttp.TCPConnector(limit=0, force_close=True)
-        timeout = aiohttp.ClientTimeout(total=DEADLINE_SECONDS)
-        session = aiohttp.ClientSession(connector=connector, timeout=timeout)
-        async with session, asyncio.TaskGroup() as tasks:
+        async with asyncio.TaskGroup() as tasks:
             with suppress(asyncio.CancelledError):
                 while True:
-                    tasks.create_task(self._ask(session))
+                    tasks.create_task(self._ask())
                     await asyncio.sleep(self.pause)
 
-    async def _ask(self, session: aiohttp.ClientSession) -> None:
-        began = asyncio.get_running_loop().time()
+    async def _ask(self) -> None:
+        began, result = asyncio.get_running_loop().time(), "ended without an answer"
         try:
-            async with session.get(self.url, headers={"Accept": "*/*"}) as answer:
-                await answer.read()
-                self.results[str(answer.status)] += 1
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            self.results[type(error).__name__] += 1
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                reader, writer = await asyncio.open_connection(self.address, self.port)
+                writer.write(REQUEST)
+                answer = await reader.read()
+                writer.close()
+            if answer:
+                result = answer.split(b" ", 2)[1].decode()
+        except (TimeoutError, OSError) as error:
+            result = type(error).__name__
+        self.results[result] += 1
         self.waits.append(asyncio.get_running_loop().time() - began)
+        if result != "200":
+            self.timeline.note(f"request lost: {result} after {self.waits[-1]:.3f} s")
 
 
 @dataclass(kw_only=True)
@@ -191,14 +209,18 @@ class Evening:
     proxy: ServiceProxy
     pods: PodServer
     operator_url: str
-    url: str
+    port: int
+    timeline: Timeline
     wakers: list[WakerPod] = field(default_factory=list)
     all_wakers: list[WakerPod] = field(default_factory=list)
+    slept: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by each time that the workload is scaled to 0."""
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     async def add_waker(self) -> None:
         """Start a waker; it is ready once it follows the slices."""
         number = next(self._numbers)
+        self.timeline.note(f"waker-{number} begins")
         pod = WakerPod(f"waker-{number}", waker_address(number % 250 + 1))
         pod.start(self.tasks, self.replicas.kubeconfig, self.operator_url, self.folder / "ca.crt")
         self.wakers.append(pod)
@@ -208,6 +230,7 @@ class Evening:
     async def stop_waker(self) -> None:
         """Take the oldest waker away as a node drain does: not ready, told to stop, gone when its work is done."""
         pod = self.wakers.pop(0)
+        self.timeline.note(f"{pod.name} at {pod.address} is told to stop")
         await self._show_wakers()
         pod.stopping.set()
 
@@ -216,6 +239,7 @@ class Evening:
 
     async def kill_leader(self) -> None:
         """Kill the leader and start another replica; the one that waited takes over."""
+        self.timeline.note(f"{self.replicas.holder()} is killed")
         leader = self.replicas.running[self.replicas.holder()]
         await self.replicas.kill(leader)
         await self.add_replica()
@@ -225,17 +249,17 @@ class Evening:
 
     async def cycle(self, number: int, during: Callable[[], Awaitable[None]]) -> None:
         """Sleep, be woken by a request, and get out of the way; `during` is what goes wrong meanwhile."""
+        self.timeline.note(f"cycle {number}")
         for one in self.replicas.all(OVERRIDES):
             with suppress(NotFound):
                 await self.replicas.delete(OVERRIDES, one["metadata"]["name"])
-        slept = asyncio.Event()
-        self.replicas.listen(lambda event: slept.set() if _is_asleep(event) else None)
+        self.slept.clear()
         target = {"kind": "Environment", "name": "dev"}
         await self.replicas.create(override(f"asleep-{number}", state="Asleep", target=target))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(during())
             async with asyncio.timeout(240):
-                await slept.wait()
+                await self.slept.wait()
         await eventually(lambda: self.replicas.replicas("web") > 0 and not our_slices(self.replicas), 240)
 
     def to_wakers(self) -> int:
@@ -283,12 +307,20 @@ async def open_evening(folder: Path, server: HttpServer) -> AsyncIterator[Evenin
         asyncio.TaskGroup() as tasks,
     ):
         front.answers["/wake"] = partial(_front, replicas)
-        proxy, pods = ServiceProxy(replicas.client), PodServer(replicas, "web", pod_port)
+        timeline = Timeline(replicas)
+        proxy, pods = ServiceProxy(replicas.client, note=timeline.note), PodServer(replicas, "web", pod_port)
         helpers = [tasks.create_task(proxy.run()), tasks.create_task(pods.run())]
-        url = f"http://{ADDRESS}:{port}/"
         evening = Evening(
-            replicas=replicas, tasks=tasks, folder=folder, proxy=proxy, pods=pods, operator_url=front.url, url=url
+            replicas=replicas,
+            tasks=tasks,
+            folder=folder,
+            proxy=proxy,
+            pods=pods,
+            operator_url=front.url,
+            port=port,
+            timeline=timeline,
         )
+        replicas.listen(lambda event: evening.slept.set() if _is_asleep(event) else None)
         for _ in range(2):
             await evening.add_replica()
             await evening.add_waker()
@@ -296,7 +328,8 @@ async def open_evening(folder: Path, server: HttpServer) -> AsyncIterator[Evenin
         await replicas.create(deployment("web", 2), web_service, environment(calendar=always, wakeOnRequest={}))
         await eventually(lambda: proxy.targets("default", "web"))
         try:
-            yield evening
+            with timeline.kept(folder / "timeline.txt"):
+                yield evening
         finally:
             for pod in evening.all_wakers:
                 pod.stopping.set()

@@ -6,6 +6,7 @@ refused. What is open stays open, whatever becomes of the slices. A node hears o
 
 import asyncio
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +27,8 @@ class ServiceProxy:
     client: KubeClient
     late: float = 0.05
     """Seconds until a change of a slice has an effect."""
+    note: Callable[[str], object] = str
+    """Called with a line about each change of endpoints, and about each refused connection."""
     sent: dict[Target, int] = field(default_factory=dict)
     """Connections by the endpoint that they went to."""
     refused: int = 0
@@ -67,6 +70,7 @@ class ServiceProxy:
                     name = port.get("name") or ""
                     found[name] = (*found.get(name, ()), *_ready(live, port["port"]))
         self._endpoints[meta["namespace"], service] = found
+        self.note(f"{service} leads to {found}")
 
     async def _serve(self, service: Obj) -> None:
         meta, spec = service["metadata"], service["spec"]
@@ -85,8 +89,9 @@ class ServiceProxy:
                 raise ConnectionRefusedError
             target = random.choice(targets)
             far_reader, far_writer = await asyncio.open_connection(*target)
-        except OSError:
+        except OSError as error:
             self.refused += 1
+            self.note(f"connection to {service[1]} refused by {targets}: {error!r}")
             writer.transport.abort()
             return
         self.sent[target] = self.sent.get(target, 0) + 1
