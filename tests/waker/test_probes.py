@@ -58,24 +58,15 @@ async def test_a_probe_that_comes_in_the_moment_in_which_the_last_pod_goes_wakes
 async def test_with_confirm_a_crawler_that_comes_in_the_moment_in_which_the_last_pod_goes_wakes_nothing(
     lab: Lab, http: httpx.AsyncClient
 ) -> None:
-    port = free_port()
-    await lab.put(rules("web", ("", port), page=Page.CONFIRM, state=WakeState.FORWARDING))
+    [port] = await lab.sleep(page=Page.CONFIRM, state=WakeState.FORWARDING)
     await lab.pods("web", {"": [free_port()]})
-    asking = asyncio.get_running_loop().create_task(_when_open(http, f"http://{LOOPBACK}:{port}/"))
+    asking = asyncio.get_running_loop().create_task(http.get(f"http://{LOOPBACK}:{port}/"))
     await eventually(lambda: lab.metric("keda_py_waker_held"))
     await lab.put(rules("web", ("", port), page=Page.CONFIRM))
     await lab.pods("web", {})
     answer = await asking
     assert (answer.status_code, lab.calls) == (503, [])
     assert "presses the button" in answer.json()["error"]
-
-
-async def _when_open(http: httpx.AsyncClient, url: str) -> httpx.Response:
-    while True:
-        try:
-            return await http.get(url)
-        except httpx.ConnectError:
-            await asyncio.sleep(0.01)
 
 
 async def test_a_request_that_waits_for_a_pod_wakes_once_the_last_pod_has_gone(
