@@ -206,4 +206,7 @@ async def test_a_waker_that_leaves_is_taken_out_while_a_probe_through_the_servic
         await world.apply(waker_slice(wakers[:1]))
         await eventually(lambda: at_removal)
         assert at_removal == [1]
+        pod.close()
+        for writer in tuple(probes):
+            writer.transport.abort()
         await passing
