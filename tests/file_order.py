@@ -48,6 +48,7 @@ LONG: Final = {
     "operator/admission/test_admission": (5, 0), "cli/test_completion": (3, 2), "environments/test_commands": (2, 3),
     "operator/admission/webhook/test_idleness": (5, 0), "operator/environments/test_idleness": (5, 0),
     "operator/environments/test_people": (5, 0), "operator/scaled_objects/test_own_annotations": (5, 0),
+    "operator/waking/test_cycles": (4, 7), "operator/waking/test_waker_process": (6, 6),
     "operator/waking/test_kill": (5, 0), "packaging/test_release_steps": (3, 2),
     "operator/waking/test_scaled_objects_of_shards": (2, 3), "core/environment/test_four_weeks": (4, 0),
     "operator/scaled_objects/test_http_add_on": (3, 1), "operator/test_metrics_page": (3, 1),
