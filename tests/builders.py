@@ -165,6 +165,11 @@ def scaling_schedule(name: str = "bounds", namespace: str = "", **spec: Any) -> 
     return obj(GROUP, "ScalingSchedule", name, namespace, spec=spec)
 
 
+def keda_defaults(name: str = "team", kind: str = "KedaDefaults", namespace: str = "", **spec: Any) -> Obj:
+    """Defaults of a namespace, or with that kind of the cluster."""
+    return obj(GROUP, kind, name, "" if kind.startswith("Cluster") else namespace, spec=spec)
+
+
 def metrics_api(url: str, target: int = 5, location: str = "value", **more: Any) -> Obj:
     fields = {"url": url, "valueLocation": location, "targetValue": str(target)}
     return {"type": "metrics-api", "metadata": fields, **more}

@@ -33,3 +33,8 @@ def render_examples(examples: Examples) -> str:
     """Render the examples as a block of a help page; an empty text without examples."""
     rows = [f"  {paint(line, 'command')}\n      {paint(purpose, 'comment')}" for line, purpose in examples]
     return "\n".join([paint("examples:", "heading"), *rows, ""]) if rows else ""
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Split names that are separated by commas."""
+    return tuple(name for part in text.split(",") if (name := part.strip()))

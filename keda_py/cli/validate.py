@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from keda_py.cli.manifests import read_texts
 from keda_py.cli.parsers import command_parser
-from keda_py.cli.text import Style, foreign, paint
+from keda_py.cli.text import Style, foreign, paint, read_names
 from keda_py.core.values.kubernetes import parse_supported_version
 from keda_py.terminal.foreign import json_of
 from keda_py.validation.problems import Problem
@@ -41,9 +41,12 @@ def run(arguments: list[str]) -> int:
     parser.add_argument(
         "--kubernetes", metavar="VERSION", help="check native HPAs, too, as this version takes them: 1.37"
     )
+    selected = "that ClusterEnvironments are taken to select, if no manifest has their labels"
+    parser.add_argument("--namespaces", default="", metavar="NS,NS", help=selected)
     options = parser.parse_args(arguments)
     kubernetes = parse_supported_version(options.kubernetes, field="--kubernetes") if options.kubernetes else None
-    report = asyncio.run(validate_texts(dict(read_texts(options.files)), kubernetes=kubernetes))
+    texts, named = dict(read_texts(options.files)), read_names(options.namespaces)
+    report = asyncio.run(validate_texts(texts, kubernetes=kubernetes, named=named))
     sys.stdout.write(_json(report) if options.output == "json" else _text(report, notes=options.notes))
     return 1 if any(options.strict or problem.severity == "error" for problem in report.problems) else 0
 

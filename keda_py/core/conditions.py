@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from keda_py.core.values.default_note import DefaultNote
+
 
 @dataclass(frozen=True, slots=True)
 class ConditionValue:
@@ -62,6 +64,18 @@ _STOPPED = ("AsleepBy", "HeldBy")
 def check_failed(message: str) -> ConditionValue:
     """Ready=False after a reconcile that could not be completed; `message` is "<step>: <error>"."""
     return ConditionValue("False", "ScaledObjectCheckFailed", message)
+
+
+BOUNDED = "Bounded"
+"""Condition of ours: bounds of KedaDefaults change what the manifest, or what lies over it, asks for."""
+
+
+def bounded_condition(notes: Sequence[DefaultNote], known: ConditionList) -> ConditionValue | None:
+    """The value of condition Bounded; None where nothing is bounded, and it was never said."""
+    texts = [note.text for note in notes if note.is_bound and note.is_asked]
+    if texts:
+        return ConditionValue("True", "BeyondBounds", "; ".join(texts))
+    return ConditionValue("False", "WithinBounds") if any(one.get("type") == BOUNDED for one in known) else None
 
 
 def is_initialised(conditions: ConditionList) -> bool:

@@ -12,6 +12,7 @@ from typing import ClassVar
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTargetRef, ScaleTrigger, ScalingModifiers
 from keda_py.core.metric_specs import CPU, MEMORY
 from keda_py.core.spec_source import SpecSource
+from keda_py.core.values.default_note import DefaultNote
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.own_annotations import GROUP, NO_SCALING, read_bounded_pause, read_scaling
 from keda_py.core.values.pause import PauseSpec, parse_bool_annotation, read_pause
@@ -59,6 +60,8 @@ class TriggersSpec:
     fallback: Fallback | None = None
     needs_all: bool = False
     """All triggers have to be active for the object to be."""
+    defaults: tuple[DefaultNote, ...] = ()
+    """Fields that are not as the manifest has them, because of KedaDefaults."""
     key: ObjectKey = field(init=False, repr=False, compare=False)
     """Key of the object that this is the spec of."""
 
@@ -92,6 +95,8 @@ class ScalingSpec(TriggersSpec):
     """Its own annotations stop all scaling, whatever lies over the manifest."""
     pause_over: bool = False
     """Its own pause had an end, which has come: its annotations are still there."""
+    most_replicas: int | None = None
+    """Bound of KedaDefaults for every count, also for what lies over the manifest."""
     ruled_by: str = ""
     """The overlay above the manifest, in words; "" without one."""
     ruled_until: str = ""

@@ -1,4 +1,4 @@
-"""The one source of specs: the manifest of an object, then its overlays, in this order.
+"""The one source of specs: defaults, the manifest of an object, then its overlays, in this order.
 
 `core/spec.py` and `core/jobs/spec.py` make the sources of manifests alone, which admission and `validate` judge. The
 operator's sources, with overlays, are in the controllers' dependencies (`operator/assembly.py`).
@@ -27,6 +27,10 @@ class SpecSource(Generic[M, S]):
     model: type[M]
     build: Callable[[M], S]
     overlays: tuple[Callable[[S], S], ...] = ()
+
+    def built_by(self, build: Callable[[M], S]) -> "SpecSource[M, S]":
+        """Return the same source with another way to build specs from manifests, below all overlays."""
+        return replace(self, build=build)
 
     def over(self, *overlays: Callable[[S], S]) -> "SpecSource[M, S]":
         """Return the same source with more overlays on top."""

@@ -13,7 +13,10 @@ from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import (
     CALENDARS,
     CLUSTER_CALENDARS,
+    CLUSTER_KEDA_DEFAULTS,
     ENVIRONMENTS,
+    KEDA_DEFAULTS,
+    NAMESPACES,
     OVERRIDES,
     SCALED_OBJECTS,
     SCALING_SCHEDULES,
@@ -23,7 +26,8 @@ from keda_py.kube.resources import (
 )
 from keda_py.replay.reading.cluster import files_of, with_kind
 
-READ = (SCALED_OBJECTS, ENVIRONMENTS, OVERRIDES, CALENDARS, CLUSTER_CALENDARS, SCALING_SCHEDULES)
+DEFAULTS = (KEDA_DEFAULTS, CLUSTER_KEDA_DEFAULTS)
+READ = (SCALED_OBJECTS, ENVIRONMENTS, OVERRIDES, CALENDARS, CLUSTER_CALENDARS, SCALING_SCHEDULES, *DEFAULTS, NAMESPACES)
 # Pause between two rounds, in multiples of the time that the last one took: at most a quarter of the time is used.
 REST = 3.0
 PAUSE_SECONDS = 0.5
@@ -69,8 +73,12 @@ class Foresight:
     async def _manifests(self) -> Manifests:
         found: defaultdict[str, list[Obj]] = defaultdict(list)
         for resource, informer in self._informers.items():
-            for body in with_kind(resource, informer.objects()):
+            for body in with_kind(resource, informer.objects()) if resource is not NAMESPACES else ():
                 found[body["metadata"].get("namespace", "")].append(body)
+        # Each beside its objects, not among what all share: the labels of one matter to no other.
+        for body in with_kind(NAMESPACES, self._informers[NAMESPACES].objects()):
+            if body["metadata"]["name"] in found:
+                found[body["metadata"]["name"]].append(body)
         paths = dict.fromkeys(path for bodies in found.values() for body in bodies for path in files_of(body))
         found[""] += await self._read_files(list(paths)[:MOST_FILES])
         return found

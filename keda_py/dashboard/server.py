@@ -11,20 +11,23 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from keda_py.apis.foreign import text_at
+from keda_py.apis.foreign import text_at, value_at
 from keda_py.clock import Clock
 from keda_py.core.values.times import parse_time, write_time
 from keda_py.dashboard.door import Door
 from keda_py.dashboard.foresight import READ, Foresight
-from keda_py.dashboard.state import state_of
+from keda_py.dashboard.state import policies_of, state_of
 from keda_py.errors import ConfigError, KedaPyError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.informers.informer_spec import InformerSpec, only
 from keda_py.kube.resources import (
     CALENDARS,
     CLUSTER_CALENDARS,
+    CLUSTER_ENVIRONMENTS,
+    CLUSTER_KEDA_DEFAULTS,
     ENVIRONMENTS,
+    NAMESPACES,
     OVERRIDES,
     SCALED_JOBS,
     SCALED_OBJECTS,
@@ -39,7 +42,7 @@ from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.table import PortLimits
 from keda_py.terminal.foreign import printable_values
 
-WATCHED = (*READ, SCALED_JOBS, *MEMBERS)
+WATCHED = (*READ, SCALED_JOBS, *MEMBERS, CLUSTER_ENVIRONMENTS)
 POLL_SECONDS = 25.0
 # Pause after a change, so that changes that come together are shown together.
 GATHER_SECONDS = 0.3
@@ -57,6 +60,8 @@ def _spec(resource: Resource, namespace: str) -> InformerSpec:
     where = (namespace if resource.namespaced else "",)
     if resource in MEMBERS:
         return InformerSpec(resource=resource, namespaces=where, transform=keep_member)
+    if resource is NAMESPACES:
+        return InformerSpec(resource=resource, transform=only("metadata.labels"))
     return InformerSpec(resource=resource, namespaces=where)
 
 
@@ -132,7 +137,13 @@ class Dashboard:
         environments, overrides = (self._informers[kind].objects() for kind in (ENVIRONMENTS, OVERRIDES))
         workloads = [one for kind in MEMBERS for one in self._informers[kind].objects()]
         state = state_of(objects, environments, overrides, self._foresight.forecasts, self._clock.now(), workloads)
-        return {**state, "zone": self._zone(), "overridable": self._informers[OVERRIDES].error is None}
+        policies = policies_of(self._informers[CLUSTER_ENVIRONMENTS].objects(), environments)
+        return {
+            **state,
+            "policies": policies,
+            "zone": self._zone(),
+            "overridable": self._informers[OVERRIDES].error is None,
+        }
 
     def _zone(self) -> str:
         """Return the zone of most calendars, else of most windows."""
@@ -142,9 +153,20 @@ class Dashboard:
         return usual_zone(calendars) or usual_zone(windows) or "UTC"
 
     def _unread(self) -> dict[str, str]:
-        """Return the kinds that the user may not read, and why; a kind that is not installed has no objects."""
+        """Return the kinds that the user may not read, and why; a kind that is not installed has no objects.
+
+        Labels of namespaces matter only to ClusterKedaDefaults that select by them, and ClusterEnvironments are shown
+        to those who may list them.
+        """
+        optional = {CLUSTER_ENVIRONMENTS.plural}
         errors = ((kind.plural, informer.error) for kind, informer in self._informers.items())
-        return {plural: str(error) for plural, error in errors if error is not None and not isinstance(error, NotFound)}
+        if not any(value_at(one, "spec", "namespaceSelector") for one in self._informers[CLUSTER_KEDA_DEFAULTS]):
+            optional.add(NAMESPACES.plural)
+        return {
+            plural: str(error)
+            for plural, error in errors
+            if error is not None and not isinstance(error, NotFound) and plural not in optional
+        }
 
     async def _override(self, request: web.Request) -> web.Response:
         try:

@@ -1,7 +1,7 @@
 """State of the page, one JSON value: environments, objects, the day before and the three days to come. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -11,6 +11,7 @@ from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.decision.report import STILL_UP
+from keda_py.core.environment.namespaces.coverage import OWNER_LABEL
 from keda_py.core.environment.overrides import request_of
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.values.times import write_time
@@ -18,6 +19,7 @@ from keda_py.dashboard.forecast import AHEAD, Forecasts, Place
 from keda_py.dashboard.past import BEHIND, past_of_environment, past_of_object
 from keda_py.environments.further_kinds import Key
 from keda_py.environments.members import in_order
+from keda_py.environments.overview import fields_of_policy, said_of_policy
 from keda_py.environments.words import wake_by_request, wrong_of
 from keda_py.errors import ConfigError
 from keda_py.explanation.overview import line_of
@@ -40,6 +42,8 @@ Fields = Mapping[str, Any]
 
 MOST_MEMBERS = 100
 LONGEST_COMPLAINT = 500
+MOST_NAMESPACES = 500
+"""Namespaces of a ClusterEnvironment that are listed."""
 
 
 class EnvironmentDetails:
@@ -129,13 +133,22 @@ def _forecast_fields(place: Place, forecasts: Forecasts, now: datetime) -> Field
     """Return what schedules will do; "foreseen" is false if that is unknown, or not computed yet."""
     subject = forecasts.find(place)
     if subject is None:
-        return {"foreseen": False, "planned": [], "upcoming": [], "windows": [], "findings": [], "assumes": []}
+        return {
+            "foreseen": False,
+            "planned": [],
+            "upcoming": [],
+            "windows": [],
+            "findings": [],
+            "assumes": [],
+            "defaults": [],
+        }
     return {
         "foreseen": True,
         "planned": list(_planned(subject, now))[:MOST_SPANS],
         "upcoming": list(_upcoming(subject, now))[:MOST_MOVES],
         "windows": list(subject.notes),
         "findings": [finding.message for finding in subject.findings],
+        "defaults": list(subject.remarks),
         "assumes": list(subject.timeline.assumes),
     }
 
@@ -168,6 +181,32 @@ def _environment(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
         "override": text_at(status, "override", "summary"),
         "past": past_of_environment(live, now),
         **_forecast_fields(("Environment", *_place(live)), forecasts, now),
+    }
+
+
+def policies_of(policies: Iterable[Fields], environments: Sequence[Fields]) -> list[Fields]:
+    """Return ClusterEnvironments as the page shows them, with their namespaces among those of the Environments."""
+    return [_policy(one, environments) for one in sorted(policies, key=_place)]
+
+
+def _policy(live: Fields, environments: Sequence[Fields]) -> Fields:
+    """Return the sums of a ClusterEnvironment, what is wrong, and the namespaces that it has, by what they do."""
+    mine = [one for one in environments if text_at(one, "metadata", "labels", OWNER_LABEL) == name_of(live)]
+    known = fields_of_policy(dict(live))
+    troubles = {text_at(one, "namespace"): text_at(one, "message") for one in maps_at(live, "status", "needsPerson")}
+    return {
+        "name": name_of(live),
+        "counts": known["namespaces"],
+        "wrong": [text[:LONGEST_COMPLAINT] for text in said_of_policy(dict(live))],
+        "namespaces": [
+            {
+                "namespace": namespace_of(one),
+                "phase": text_at(one, "status", "phase"),
+                "why": troubles.get(namespace_of(one)) or text_at(one, "status", "because"),
+            }
+            for one in mine[:MOST_NAMESPACES]
+        ],
+        "moreNamespaces": max(len(mine) - MOST_NAMESPACES, 0),
     }
 
 

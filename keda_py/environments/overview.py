@@ -147,7 +147,13 @@ def draw_policies(lives: Sequence[Obj], width: int) -> Text:
         counts = _counts(live)
         shown = ("covered", "awake", "asleep", "waking", "contested", "failed", "own")
         numbers = ["?" if counts[name] is None else str(counts[name]) for name in shown]
-        rows.append((name_of(live), *numbers, _said(live) or ("" if counts["covered"] is not None else _NOT_LOOKED)))
+        rows.append(
+            (
+                name_of(live),
+                *numbers,
+                _said(live) or ("" if counts["covered"] is not None else _NOT_LOOKED),
+            )
+        )
         for trouble in maps_at(live, "status", "needsPerson"):
             why = f"{text_at(trouble, 'reason')}: {text_at(trouble, 'message')}"
             rows.append((f"  {text_at(trouble, 'namespace')}", *[""] * len(shown), Text(why, "red")))
@@ -158,5 +164,10 @@ _NOT_LOOKED = "the operator has not looked at it; does one run here, with --clus
 
 
 def _said(live: Obj) -> str:
+    return "; ".join(said_of_policy(live))
+
+
+def said_of_policy(live: Obj) -> list[str]:
+    """Return what its conditions say is wrong."""
     conditions = maps_at(live, "status", "conditions")
-    return "; ".join(text for one in conditions if text_at(one, "type") in _SAID and (text := text_at(one, "message")))
+    return [text for one in conditions if text_at(one, "type") in _SAID and (text := text_at(one, "message"))]

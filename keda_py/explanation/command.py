@@ -26,12 +26,14 @@ from keda_py.explanation.members import MemberExplanation, scaling_object, tell_
 from keda_py.explanation.night import night_lines, night_of, night_page
 from keda_py.explanation.overview import line_of, overview
 from keda_py.explanation.page import Explanation
+from keda_py.explanation.policies import why_covered, why_of_environment
 from keda_py.explanation.requests import WORKLOADS, NamedObject, ask_insight, get_object, list_objects, named
 from keda_py.explanation.rulers import read_rulers
 from keda_py.explanation.rules import tell_override, tell_schedule
 from keda_py.explanation.zones import zone_of_rule
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_JOBS, SCALED_OBJECTS, Obj
+from keda_py.replay.reading.current_state import plan_of
 from keda_py.replay.reading.manifests import ManifestSource
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import json_of, printable, write_json
@@ -124,6 +126,9 @@ async def _look_at_scaled(client: KubeClient, about: NamedObject, wanted: Explai
     if wanted.as_json:
         return View(page=lambda width, height: Text(), lines=(), body=insight)
     evidence = await gather(client, insight)
+    if (plan := plan_of(evidence.sources, f"{SCALED_OBJECTS.kind}/{about.name}", now)) is not None:
+        policy = next((one.policy for one in plan.environments), "")
+        evidence = replace(evidence, policy=await why_covered(client, about.namespace, policy))
     if since is not None:
         evidence = replace(evidence, steps=[step for step in evidence.steps if step.at >= since])
     explained = Explanation(insight, evidence, user_zone())
@@ -146,9 +151,10 @@ async def _look_at_environment(client: KubeClient, about: NamedObject) -> View:
     environment = await find_environment(client, about.namespace, about.name)
     members = await judged_members(client, environment)
     times = times_of(client).of((await list_zones(client, about.namespace)).of(environment))
+    why = await why_of_environment(client, environment)
     return View(
-        page=lambda width, height: page(environment, members, times, width),
-        lines=list(sentences(environment, times, members.warnings)),
+        page=lambda width, height: Text("\n\n").join((page(environment, members, times, width), *map(Text, why))),
+        lines=[*sentences(environment, times, members.warnings), *why],
         body=body_of(environment, members, times),
     )
 

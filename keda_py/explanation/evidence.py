@@ -42,13 +42,15 @@ class ByHand:
 class Evidence:
     """Everything is optional; `unread` names what the user may not read.
 
-    `sources` are the manifest, and what rules it, for the replay that tells what comes next.
+    `sources` are the manifest, and what rules it, for the replay that tells what comes next. `policy` says which
+    ClusterEnvironment writes its Environment.
     """
 
     manifest: Obj | None = None
     sources: Sequence[ManifestSource] = ()
     steps: Sequence[Step] = ()
     by_hand: ByHand | None = None
+    policy: Sequence[str] = ()
     unread: tuple[str, ...] = ()
 
 

@@ -11,6 +11,7 @@ from keda_py.core.values.times import write_time
 from keda_py.environments.members import MemberLine, members_of
 from keda_py.environments.requests import find_environment
 from keda_py.environments.words import phase_of, reasons_of, time_of
+from keda_py.explanation.policies import why_of_environment
 from keda_py.explanation.requests import NamedObject
 from keda_py.explanation.zones import zone_of_plan
 from keda_py.kube.client import KubeClient
@@ -55,7 +56,12 @@ async def tell_member(
     found = (await members_of(client, environment)).found
     member = next((one for one in found if one.key == wanted.key), None)
     step = next_step(plan, wanted.key, times.now, lambda _: True).step
-    lines = [*_now(wanted, member, environment, times), f"next: {_next(wanted, step, times)}"]
+    why = await why_of_environment(client, environment)
+    lines = [
+        *_now(wanted, member, environment, times),
+        *(f"  {one}" for one in why),
+        f"next: {_next(wanted, step, times)}",
+    ]
     return MemberExplanation(sentences=lines, body=_body(wanted, environment, member, step, times.now))
 
 

@@ -141,6 +141,8 @@ def _paused(condition: Mapping[str, Any], times: Times) -> str:
 
 def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Iterator[str]:
     yield from _now(insight.get("last"), str(insight.get("ruledBy") or ""))
+    yield from evidence.policy
+    yield from insight.get("defaults", ())
     yield from insight.get("troubles", ())
     if by := insight.get("decidedBy"):
         yield f"decided by replica {by}, one of several that share the objects out"

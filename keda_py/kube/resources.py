@@ -12,6 +12,7 @@ from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventS
 from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
 from keda_py.apis.environments.cluster_environment import ClusterEnvironment
 from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.keda_defaults import ClusterKedaDefaults, KedaDefaults
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
 from keda_py.apis.kinds.kind import VERSION, KindRow
@@ -177,4 +178,6 @@ CLUSTER_CALENDARS = resource_of(kind_of(ClusterCalendar))
 ENVIRONMENTS = resource_of(kind_of(Environment))
 CLUSTER_ENVIRONMENTS = resource_of(kind_of(ClusterEnvironment))
 OVERRIDES = resource_of(kind_of(Override))
+KEDA_DEFAULTS = resource_of(kind_of(KedaDefaults))
+CLUSTER_KEDA_DEFAULTS = resource_of(kind_of(ClusterKedaDefaults))
 SCALING_SCHEDULES = resource_of(kind_of(ScalingSchedule))

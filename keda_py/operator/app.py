@@ -92,6 +92,7 @@ async def _work(assembly: Assembly, started: Started) -> None:
     """Run everything that writes, after every cache has synced, while this replica may write."""
     await assembly.parts.caches.synced()
     await assembly.environments.dependencies.caches.tried()
+    await assembly.known_defaults.synced()
     assembly.serving.ready = True
     work = Work(
         prepare=partial(one_by_one, [run for component in assembly.components for run in component.prepare]),

@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from keda_py.core.defaults.layers import INSTALLATION, build_layer
+from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.core.spec import AS_WRITTEN
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
-from keda_py.operator.admission.reviews import CONTROLLER, AdmissionServer, assemble_admission
+from keda_py.operator.admission.related_objects import related_objects
+from keda_py.operator.admission.requesters import Requesters
+from keda_py.operator.admission.reviews import CONTROLLER, AdmissionServer
 from keda_py.operator.authentications.authentications import Authentications
 from keda_py.operator.cloud_events.destinations import Destinations
 from keda_py.operator.cloud_events.sources import CloudEventSources
@@ -28,6 +32,8 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.status import StatusWriter
 from keda_py.operator.decisions.record import DecisionRecord
+from keda_py.operator.defaults.kind import assemble_defaults
+from keda_py.operator.defaults.known import KnownDefaults
 from keda_py.operator.downscaler.parts import DownscalerParts, assemble_downscaler
 from keda_py.operator.environments.overlays import SpecOverlays
 from keda_py.operator.environments.parts import EnvironmentParts, assemble_environments
@@ -38,7 +44,6 @@ from keda_py.operator.scaled_jobs.parts import ScaledJobParts, assemble_jobs
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.parts import (
     ScaledObjectParts,
-    Specs,
     assemble_scaled_objects,
     scaled_object_parts_of,
 )
@@ -61,6 +66,8 @@ class Assembly:
     environments: EnvironmentParts
     policies: tuple[Component, ...]
     """Empty: ClusterEnvironments are off."""
+    known_defaults: KnownDefaults
+    defaults: Component
     downscaler: DownscalerParts | None
     """None: it is off."""
     packages: tuple[Component, ...]
@@ -99,7 +106,16 @@ class Assembly:
             lead=(partial(self.serving.guard, parts.shared.client),),
         )
         downscaler = (self.downscaler.component,) if self.downscaler is not None else ()
-        first = (shared, events, *self.policies, self.environments.component, *downscaler, serving, *self.packages)
+        first = (
+            shared,
+            events,
+            self.defaults,
+            *self.policies,
+            self.environments.component,
+            *downscaler,
+            serving,
+            *self.packages,
+        )
         return (*first, self.jobs.component, self.objects.component)
 
     @property
@@ -116,16 +132,17 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
     def on_reading(key: ObjectKey) -> None:  # called once all is put together: controllers are made of readings
         (jobs.controller if key.kind == SCALED_JOBS.kind else objects.controller).on_reading(key)
 
-    readings, overlays = readings_of(around, sources, rights.owns, on_reading), SpecOverlays()
-    shared, specs = _shared(around, sources, readings, rights), overlays.over(AS_WRITTEN, around.clock.now)
-    parts = _parts(shared, sources, specs)
+    readings, overlays, known = readings_of(around, sources, rights.owns, on_reading), SpecOverlays(), _defaults(around)
+    shared = _shared(around, sources, readings, rights)
+    parts = _scaled_object_parts(sources, shared, overlays, known)
     objects = assemble_scaled_objects(parts, settings.scaling.scaled_object_workers, rights.shares)
-    overlays.subscribe(objects.controller.on_overlay)
-    jobs, standby_reader = assemble_jobs(shared, settings, rights.shares), StandbyReader(parts, rights.owns)
+    jobs = assemble_jobs(shared, settings, rights.shares, JOBS_AS_WRITTEN.built_by(known.build_scaled_job))
+    standby_reader = StandbyReader(parts, rights.owns)
     for listener in (objects.controller, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
+    _follow_specs(overlays, known, objects, jobs)
     environments = assemble_environments(parts, settings, overlays, rights.leads_all, around.answers)
-    admission = _admission(around, sources.caches, environments)
+    admission = _admission(around, sources.caches, environments, known)
     answers = Answers(
         metrics=objects.questions,
         admission=admission,
@@ -141,6 +158,8 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         jobs=jobs,
         environments=environments,
         policies=assemble_cluster_environments(environments, settings, rights.leads_all),
+        known_defaults=known,
+        defaults=assemble_defaults(environments.dependencies.shared, known, rights.leads_all),
         downscaler=assemble_downscaler(parts, settings, environments, overlays.annotated, rights.leads),
         packages=tuple(package(shared, rights.shares) for package in packages),
         authentications=_authentications(parts, jobs),
@@ -152,10 +171,24 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
     )
 
 
-def _parts(shared: Dependencies, sources: Sources, specs: Specs) -> ScaledObjectDependencies:
+def _scaled_object_parts(
+    sources: Sources, shared: Dependencies, overlays: SpecOverlays, known: KnownDefaults
+) -> ScaledObjectDependencies:
+    """Make what ScaledObjects work with: their specs lie over defaults, and below overlays."""
+    written = AS_WRITTEN.built_by(known.build_scaled_object) if known.are_on else AS_WRITTEN
+    specs = overlays.over(written, shared.clock.now)
     return scaled_object_parts_of(
         shared, sources.caches, sources.discovery, sources.reader, specs, requests=sources.requests
     )
+
+
+def _follow_specs(
+    overlays: SpecOverlays, known: KnownDefaults, objects: ScaledObjectParts, jobs: ScaledJobParts
+) -> None:
+    """Make objects due when what lies over or under their manifests changes."""
+    overlays.subscribe(objects.controller.on_overlay)
+    known.follow(objects.dependencies.caches.scaled_objects, objects.controller.on_overlay)
+    known.follow(jobs.caches.scaled_jobs, jobs.controller.on_overlay)
 
 
 def _shared(around: OperatorInputs, sources: Sources, readings: Readings, rights: Rights) -> Dependencies:
@@ -179,9 +212,21 @@ def _shared(around: OperatorInputs, sources: Sources, readings: Readings, rights
     )
 
 
-def _admission(around: OperatorInputs, caches: Caches, environments: EnvironmentParts) -> AdmissionServer:
+def _defaults(around: OperatorInputs) -> KnownDefaults:
+    """Read the defaults of the installation. Raises ConfigError."""
+    settings, values = around.settings.environments, around.settings.environments.default_values
+    base = None if values is None else build_layer(values, INSTALLATION, at="--default-values")
+    watched = around.settings.cluster.watch_namespaces
+    return KnownDefaults(around.client, watched, base, watches=settings.keda_defaults)
+
+
+def _admission(
+    around: OperatorInputs, caches: Caches, environments: EnvironmentParts, known: KnownDefaults
+) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=CONTROLLER)
-    return assemble_admission(around.settings, around.client, events, around.instruments, caches, environments)
+    neighbours = related_objects(around.client, caches, environments, known.layers_if_known)
+    requesters = Requesters(around.client, environments.dependencies.caches.overrides)
+    return AdmissionServer(around.settings, neighbours, events, around.instruments, requesters)
 
 
 def _authentications(parts: ScaledObjectDependencies, jobs: ScaledJobParts) -> Authentications:

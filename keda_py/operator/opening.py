@@ -132,6 +132,8 @@ _VALUES = {
     "configmaps": "permissions.operator.restrict.configMapNamesAllowList",
     "secrets": "permissions.operator.restrict.namesAllowList or permissions.operator.restrict.secret",
     "cronjobs": "environments.enabled",
+    "kedadefaults": "kedaDefaults.enabled",
+    "clusterkedadefaults": "kedaDefaults.enabled",
 }
 _SCALE = "rbac.scaledRefKinds"
 

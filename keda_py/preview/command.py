@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,13 +29,14 @@ from keda_py.validation.report import validate_texts
 class PreviewOptions:
     """The flags. Without `since` and `timezone` a preview begins now, in the zone that most schedules are written in.
 
-    `live`: it is of a cluster.
+    `live`: it is of a cluster. `namespaces` are those that ClusterEnvironments of files are taken to select.
     """
 
     days: int
     since: str = ""
     timezone: str = ""
     live: bool = False
+    namespaces: tuple[str, ...] = ()
 
     def period(self, sources: Sequence[ManifestSource]) -> Period:
         """Read the period. Raises ConfigError."""
@@ -77,7 +78,7 @@ async def read_cluster(kubeconfig: str, namespace: str, *, hpas: bool) -> tuple[
 def show(sources: Sequence[ManifestSource], wanted: PreviewOptions, output: str, unread: Sequence[str] = ()) -> int:
     """Print the preview; 1 if something cannot be previewed. Raises ConfigError."""
     period = wanted.period(sources)
-    found = _look_ahead(sources, period)
+    found = _look_ahead(sources, period, wanted.namespaces)
     found = replace(found, problems=(*unread, *found.problems))
     if output == "table":
         console = console_of(sys.stdout)
@@ -91,7 +92,7 @@ def show(sources: Sequence[ManifestSource], wanted: PreviewOptions, output: str,
 def compare(old: Sequence[ManifestSource], new: Sequence[ManifestSource], wanted: PreviewOptions, output: str) -> int:
     """Print what differs; 1 if something does, or cannot be previewed. Raises ConfigError."""
     period = wanted.period([*old, *new])
-    before, after = _look_ahead(old, period), _look_ahead(new, period)
+    before, after = (_look_ahead(one, period, wanted.namespaces) for one in (old, new))
     found = differences(before, after, period.zone)
     sys.stdout.buffer.write(_dump(document_of(found)) if output == "json" else text_of(found).encode())
     for one in (before, after):
@@ -99,8 +100,8 @@ def compare(old: Sequence[ManifestSource], new: Sequence[ManifestSource], wanted
     return 1 if found or before.problems or after.problems else 0
 
 
-def _look_ahead(sources: Sequence[ManifestSource], period: Period) -> Preview:
-    plans = read_plans(sources, period.begins, period.ends)
+def _look_ahead(sources: Sequence[ManifestSource], period: Period, namespaces: Collection[str]) -> Preview:
+    plans = read_plans(sources, period.begins, period.ends, namespaces)
     if (present := period.present) is not None:
         plans = [with_current_counts(plan, sources, present) for plan in plans]
     return preview(plans, period.begins, period.ends, present)

@@ -56,7 +56,7 @@ class CurrentState:
 class EnvironmentPlan:
     """`problem` says why `calendar` is None. Only how long wakes took is used of `state`, unless the plan knows `now`.
 
-    `remarks` are sentences.
+    `remarks` are sentences. `policy` is the ClusterEnvironment that writes it, "" for none.
     """
 
     spec: EnvironmentSpec
@@ -64,13 +64,14 @@ class EnvironmentPlan:
     problem: str = ""
     state: EnvironmentState = field(default_factory=EnvironmentState)
     remarks: tuple[str, ...] = ()
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespacePlan:
     """`problems` are sentences about what cannot be previewed, each with its object, field and remedy.
 
-    `warnings` are about what is previewed and may be meant otherwise; each ends in its code.
+    `warnings` are about what is previewed and may be meant otherwise; each ends in its code, if it has one.
     `now` by KIND/NAME: the replay begins with the period, with these counts and with what Environments remember. None:
     it begins long enough before the period for what was then to be felt in it, with everything awake.
     """

@@ -4,11 +4,23 @@ import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from keda_py.apis.foreign import value_at
 from keda_py.clock import SystemClock
+from keda_py.core.defaults.bodies import DefaultsOfBodies
 from keda_py.core.savings.statement import Against, Prices, StatementPeriod
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj, Resource
+from keda_py.kube.resources import (
+    CLUSTER_KEDA_DEFAULTS,
+    DEPLOYMENTS,
+    KEDA_DEFAULTS,
+    NAMESPACES,
+    SCALED_OBJECTS,
+    STATEFUL_SETS,
+    Obj,
+    Resource,
+)
+from keda_py.replay.reading.cluster import with_kind
 from keda_py.savings.pages import ClusterAccounts, document, statement
 from keda_py.savings.reading import count_waiting, count_without_days, indexed, read_accounts, read_overrides
 from keda_py.terminal.console import console_of
@@ -40,8 +52,9 @@ async def tell_savings(kubeconfig: str, wanted: SavingsOptions) -> None:
             workloads |= indexed(await _list(client, resource, wanted.namespace), resource.kind)
         environments = await _list(client, ENVIRONMENTS, wanted.namespace)
         overrides = await _list(client, OVERRIDES, wanted.namespace)
+        defaults = await _read_defaults(client, wanted.namespace)
     found = ClusterAccounts(
-        accounts=read_accounts(objects, workloads, environments, clock.now()),
+        accounts=read_accounts(objects, workloads, environments, clock.now(), defaults.layers),
         overrides=read_overrides(overrides, environments),
         waiting=count_waiting(objects, environments),
         without_days=count_without_days(environments),
@@ -51,6 +64,17 @@ async def tell_savings(kubeconfig: str, wanted: SavingsOptions) -> None:
         return
     console = console_of(sys.stdout)
     console.print(statement(found, period, wanted.prices, console.width), soft_wrap=True)
+
+
+async def _read_defaults(client: KubeClient, namespace: str) -> DefaultsOfBodies:
+    """Read KedaDefaults, and the labels by which those of the cluster select namespaces."""
+    found = [
+        *with_kind(KEDA_DEFAULTS, await _list(client, KEDA_DEFAULTS, namespace)),
+        *with_kind(CLUSTER_KEDA_DEFAULTS, await _list(client, CLUSTER_KEDA_DEFAULTS, "")),
+    ]
+    if any(value_at(one, "spec", "namespaceSelector") for one in found):
+        found += with_kind(NAMESPACES, await _list(client, NAMESPACES, ""))
+    return DefaultsOfBodies(found)
 
 
 async def _list(client: KubeClient, resource: Resource, namespace: str) -> list[Obj]:

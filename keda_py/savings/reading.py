@@ -13,15 +13,18 @@ from keda_py.apis.environments.environment import MOST_WITH_DAYS, Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, text_at, value_at
 from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.scaled_object_status import SavingsStatus
 from keda_py.apis.workloads import Amounts, Workload
 from keda_py.apis.workloads import Container as PodContainer
+from keda_py.core.defaults.filling import FindLayers, fill_scaled_object
 from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.core.meaning.scaled_object import sleeps
 from keda_py.core.savings.ledger import Ledger, note, read_ledger
 from keda_py.core.savings.statement import Account, ResourceRequest
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
+from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.quantity import parse_milli
 from keda_py.errors import ConfigError
 
@@ -31,11 +34,19 @@ Workloads = Mapping[tuple[str, str, str], Obj]
 
 
 def read_accounts(
-    scaled_objects: Sequence[Obj], workloads: Workloads, environments: Sequence[Obj], now: datetime
+    scaled_objects: Sequence[Obj],
+    workloads: Workloads,
+    environments: Sequence[Obj],
+    now: datetime,
+    layers: FindLayers = lambda _: (),
 ) -> list[Account]:
-    """Build the accounts of objects with a ledger, sorted; a ScaledObject accounts for the workload that it scales."""
+    """Build the accounts of objects with a ledger, sorted; a ScaledObject accounts for the workload that it scales.
+
+    `layers` are the defaults of a namespace.
+    """
     specs = list(_environments(environments))
-    found = [_account(body, workloads, specs, now) for body in scaled_objects]
+    source = AS_WRITTEN.built_by(lambda obj: fill_scaled_object(obj, layers(obj.metadata.namespace)))
+    found = [_account(body, source, workloads, specs, now) for body in scaled_objects]
     scaled = {_target(body) for body, account in zip(scaled_objects, found, strict=True) if account is not None}
     others = (one for body in environments for one in _accounts_of(body, scaled, workloads, now))
     known = [*(one for one in found if one is not None), *others]
@@ -83,11 +94,17 @@ def _accounts_of(
             )
 
 
-def _account(body: Obj, workloads: Workloads, environments: Sequence[EnvironmentSpec], now: datetime) -> Account | None:
+def _account(
+    body: Obj,
+    source: SpecSource[ScaledObject, ScalingSpec],
+    workloads: Workloads,
+    environments: Sequence[EnvironmentSpec],
+    now: datetime,
+) -> Account | None:
     """Build one account; None without a ledger, or if the object cannot be read."""
     ledger = read_ledger(map_at(body, "status", SAVINGS))
     try:
-        spec = AS_WRITTEN.read(body)
+        spec = source.read(body)
     except ConfigError:
         return None
     if ledger is None:

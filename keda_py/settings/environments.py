@@ -1,8 +1,15 @@
 """Settings of sleeping and waking outside of Environments; part of `settings.py`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import orjson
+
+from keda_py.apis.environments.keda_defaults import DefaultsBounds, KedaDefaultsSpec
 from keda_py.apis.go_values import parse_bool
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.wire import Wire
+from keda_py.errors import ConfigError
 from keda_py.settings.options import option
 
 DOWNSCALER_RESOURCES = (
@@ -20,9 +27,49 @@ def parse_downscaler_resources(text: str) -> tuple[str, ...]:
     return names
 
 
+def parse_defaults(text: str) -> KedaDefaultsSpec:
+    """Parse the spec of a KedaDefaults that is written as JSON."""
+    try:
+        body = orjson.loads(text)
+    except ValueError:
+        raise ValueError('is not JSON; write for example {"pollingInterval": 60}') from None
+    if not isinstance(body, dict):
+        raise ValueError('is not the spec of a KedaDefaults; write for example {"pollingInterval": 60}')
+    bounds = body.get("bounds")
+    unknown = [
+        *_unknown(body, KedaDefaultsSpec),
+        *(_unknown(bounds, DefaultsBounds) if isinstance(bounds, dict) else ()),
+    ]
+    if unknown:
+        raise ValueError(f"has {', '.join(unknown)[:100]}, which a KedaDefaults has not; see `keda-py crds`")
+    try:
+        return parse_object(KedaDefaultsSpec, body)
+    except ConfigError as error:
+        raise ValueError(f"is not the spec of a KedaDefaults: {error}") from None
+
+
+def _unknown(body: Mapping[str, object], model: type[Wire]) -> list[str]:
+    return sorted(set(body) - {field.alias or name for name, field in model.model_fields.items()})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """Settings of ClusterEnvironments, py-kube-downscaler's annotations, and waking on request."""
+    """Settings of defaults, ClusterEnvironments, py-kube-downscaler's annotations, and waking on request."""
+
+    default_values: KedaDefaultsSpec | None = option(
+        None,
+        parse_defaults,
+        "defaults and bounds for all ScaledObjects and ScaledJobs: the spec of a KedaDefaults as JSON",
+        flag="default-values",
+        env="KEDA_PY_DEFAULT_VALUES",
+    )
+    keda_defaults: bool = option(
+        False,
+        parse_bool,
+        "obey KedaDefaults and ClusterKedaDefaults",
+        flag="keda-defaults",
+        env="KEDA_PY_KEDA_DEFAULTS",
+    )
 
     cluster_environments: bool = option(
         False,

@@ -5,7 +5,7 @@ An object that the schema refuses is judged beside the refused fields. Of a work
 where a ScaledObject sets it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -16,7 +16,7 @@ import orjson
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
-from keda_py.apis.foreign import list_at, map_at, namespace_of, text_at, texts_at, title_of, value_at
+from keda_py.apis.foreign import list_at, map_at, name_of, namespace_of, text_at, texts_at, title_of, value_at
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
@@ -26,18 +26,26 @@ from keda_py.calendars.countries import check_countries
 from keda_py.core.admission import codes
 from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.codes import ignored_codes, without_ignored
+from keda_py.core.admission.defaults import warn_of_bounds
 from keda_py.core.admission.environments import check_new_override
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
 from keda_py.core.admission.other_kinds import check_authentication, check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
-from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.core.meaning.kinds import check_kind_meaning
 from keda_py.core.meaning.notes import notes_of
+from keda_py.core.meaning.policies import cover, describe_coverage, describe_hours
 from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.meaning.target import check_target
 from keda_py.core.spec import ScalingSpec, TriggersSpec
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES
+from keda_py.kube.resources import (
+    CALENDARS,
+    CLUSTER_CALENDARS,
+    CLUSTER_ENVIRONMENTS,
+    ENVIRONMENTS,
+    OVERRIDES,
+    SCALING_SCHEDULES,
+)
 from keda_py.sdk.checks import check_trigger, context_of
 from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
@@ -72,11 +80,15 @@ class Validation:
         shared_context: SharedContext,
         now: datetime | None = None,
         kubernetes: int | None = None,
+        named: Collection[str] = (),
     ) -> None:
         self._documents, self._shared_context, self._kubernetes = documents, shared_context, kubernetes
         self._now = now = now or shared_context.clock.now()
         self.release = Release(documents)
-        self._environments = EnvironmentsOfFiles(self.release.bodies, self.release.scaled(), now)
+        self._covered = cover(self.release.completed, named)
+        environments = [*self.release.bodies[ENVIRONMENTS.kind], *self._covered.environments]
+        bodies = {**self.release.bodies, ENVIRONMENTS.kind: environments}
+        self._environments = EnvironmentsOfFiles(bodies, self.release.scaled(), now)
         self._checks: dict[str, Check] = {
             **{kind.name: check_of(kind.model) for kind in KINDS},
             "ScaledObject": self._check_scaled_object,
@@ -106,6 +118,8 @@ class Validation:
     def notes(self) -> Iterator[Problem]:
         """Yield notes on objects with readable triggers: their windows in words, and what a deletion leaves behind."""
         for document, body in zip(self._documents, self.release.completed, strict=True):
+            if body["kind"] == CLUSTER_ENVIRONMENTS.kind and name_of(body) in self._covered.by:
+                yield from self._notes_of_policy(document, body)
             if body["kind"] not in _WITH_TRIGGERS or not is_ours(document):
                 continue
             try:
@@ -115,9 +129,18 @@ class Validation:
             for note in notes:
                 yield _placed(document, "note", note.message, note.field)
 
+    def _notes_of_policy(self, document: Document, body: dict[str, Any]) -> Iterator[Problem]:
+        yield _placed(
+            document, "note", f"spec.template: {describe_hours(map_at(body, 'spec', 'template'))}", "spec.template"
+        )
+        for text in describe_coverage(name_of(body), self._covered):
+            yield _placed(document, "note", f"spec.namespaceSelector: {text}", "spec.namespaceSelector")
+
     def _spec_of(self, body: dict[str, Any]) -> TriggersSpec:
         is_job = body["kind"] == "ScaledJob"
-        return JOBS_AS_WRITTEN.read(body) if is_job else self.release.scaled_object(body).spec
+        if is_job:
+            return self.release.scaled_job(parse_object(ScaledJob, body))
+        return self.release.scaled_object(body).spec
 
     def _findings(self, body: dict[str, Any], whole: dict[str, Any]) -> Iterator[Finding]:
         """The findings about an object as it is written, and completed."""
@@ -154,12 +177,14 @@ class Validation:
         written = self.release.scaled_object(body)
         spec = written.spec
         yield from check_scaled_object(written.obj, spec, self.release.neighbourhood(spec))
+        yield from warn_of_bounds(spec)
         yield from self._check_triggers(spec.triggers, spec.namespace, spec)
         yield from check_meaning(spec)
 
     def _check_scaled_job(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledJob, body)
         yield from check_scaled_job(obj)
+        yield from warn_of_bounds(self.release.scaled_job(obj))
         for index, trigger in enumerate(obj.spec.triggers):
             if trigger.metric_type:
                 field = f"spec.triggers[{index}].metricType"

@@ -13,13 +13,17 @@ from pydantic import BaseModel
 
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange, Workload
 from keda_py.core.admission.findings import Neighbourhood, Rival, rival_of
+from keda_py.core.defaults.bodies import DefaultsOfBodies
+from keda_py.core.defaults.filling import FindLayers, fill_scaled_job, fill_scaled_object
+from keda_py.core.jobs.spec import JobScalingSpec
 from keda_py.core.meaning.target import LocatedObject
-from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TargetSpec
+from keda_py.core.spec import ScalingSpec, TargetSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.cache import NamespacedName
 from keda_py.validation.documents import Document
@@ -51,10 +55,10 @@ class WrittenScaledObject:
     spec: ScalingSpec
 
     @classmethod
-    def read(cls, body: Mapping[str, object]) -> "WrittenScaledObject":
+    def read(cls, body: Mapping[str, object], layers: FindLayers) -> "WrittenScaledObject":
         """Raises ConfigError for one that cannot be read."""
         obj = parse_object(ScaledObject, body)
-        return cls(obj, AS_WRITTEN.of(obj))
+        return cls(obj, fill_scaled_object(obj, layers(obj.metadata.namespace)))
 
 
 class Release:
@@ -73,6 +77,7 @@ class Release:
             self.bodies[body["kind"]].append(body)
             place = _located(document.body)
             self.located[place.name].append(place)
+        self._layers = DefaultsOfBodies(one for bodies in self.bodies.values() for one in bodies).layers
         self._hpas = self._grouped("HorizontalPodAutoscaler", HorizontalPodAutoscaler)
         self._limit_ranges = self._grouped("LimitRange", LimitRange)
         self._workloads = {kind: self._named(kind, Workload) for kind in ("Deployment", "StatefulSet")}
@@ -86,7 +91,11 @@ class Release:
 
     def scaled_object(self, body: Mapping[str, object]) -> WrittenScaledObject:
         """Read one of `completed`, once for every check of it. Raises ConfigError."""
-        return self._scaled_objects.get(id(body)) or WrittenScaledObject.read(body)
+        return self._scaled_objects.get(id(body)) or WrittenScaledObject.read(body, self._layers)
+
+    def scaled_job(self, obj: ScaledJob) -> JobScalingSpec:
+        """Build the spec of a ScaledJob of the files. Raises ConfigError."""
+        return fill_scaled_job(obj, self._layers(obj.metadata.namespace))
 
     def spec_of(self, body: Mapping[str, object]) -> ScalingSpec | None:
         """The spec of one of `completed`; None for other kinds, and for a ScaledObject that cannot be read."""
@@ -139,7 +148,7 @@ class Release:
     def _index_scaled_objects(self) -> None:
         for body in self.bodies["ScaledObject"]:
             try:
-                found = WrittenScaledObject.read(body)
+                found = WrittenScaledObject.read(body, self._layers)
             except ConfigError:
                 continue
             # The key is an identity: two files may have objects of one name. `bodies` keeps each body alive.

@@ -1,6 +1,6 @@
 """Texts -> all problems: all of `keda-py validate` except reading files and printing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,18 +26,22 @@ class Report:
 
 
 async def validate_texts(
-    texts: Mapping[str, str], now: datetime | None = None, kubernetes: int | None = None
+    texts: Mapping[str, str],
+    now: datetime | None = None,
+    kubernetes: int | None = None,
+    named: Collection[str] = (),
 ) -> Report:
     """Check texts by file name, as one release that is applied `now`. Opens no connection.
 
-    With `kubernetes`, a minor version, also what differs by version, native HPAs included.
+    With `kubernetes`, a minor version, also what differs by version, native HPAs included. `named` are namespaces that
+    ClusterEnvironments are taken to select.
     """
     documents: list[Document] = []
     problems: list[Problem] = []
     for file, text in texts.items():
         documents += _readable(text, file, problems)
     async with shared_context() as shared:
-        validation = Validation(documents, shared, now, kubernetes)
+        validation = Validation(documents, shared, now, kubernetes, named)
         problems += validation.problems()
     order = {file: index for index, file in enumerate(texts)}
 

@@ -96,6 +96,8 @@ def test_nothing_is_defaulted_but_what_keda_defaults() -> None:
     }
     assert defaults == {
         "ScaledObject spec.fallback.behavior": "static",
+        "KedaDefaults spec.fallback.behavior": "static",
+        "ClusterKedaDefaults spec.fallback.behavior": "static",
         "TriggerAuthentication spec.oauth2.type": "clientCredentials",
         "ClusterTriggerAuthentication spec.oauth2.type": "clientCredentials",
     }

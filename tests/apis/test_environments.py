@@ -115,6 +115,8 @@ def test_names_scope_and_columns_are_those_that_people_type_and_read() -> None:
         "ClusterEnvironment": ("clusterenvironments", "Cluster", ["Covered", "Awake", "Asleep", "Waking", "Contested", "Failed", "FallingAsleep", "Own", "Valid", "Age"]),
         "Override": ("overrides", "Namespaced", ["Target", "State", "Replicas", "Phase", "Until", "By", "Reason", "Age"]),
         "ScalingSchedule": ("scalingschedules", "Namespaced", ["Period", "Next", "At", "Valid", "Age"]),
+        "KedaDefaults": ("kedadefaults", "Namespaced", ["Interval", "Cooldown", "Min", "Max", "MaxAtMost", "Valid", "Age"]),
+        "ClusterKedaDefaults": ("clusterkedadefaults", "Cluster", ["Interval", "Cooldown", "Min", "Max", "MaxAtMost", "Valid", "Age"]),
     }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from tests.charts.rendering import only, render
 from tests.places import ROOT
 
 KEDA_PY = ROOT / "keda_py"
-ALL_KINDS: dict[str, Any] = {"clusterEnvironments": {"enabled": True}}
+ALL_KINDS: dict[str, Any] = {"clusterEnvironments": {"enabled": True}, "kedaDefaults": {"enabled": True}}
 """Values with which the chart installs every kind."""
 ROWS = [pytest.param(kind, id=kind.name) for kind in KINDS]
 

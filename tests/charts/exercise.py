@@ -16,6 +16,7 @@ from keda_py.kube.resources import (
     CLOUD_EVENT_SOURCES,
     CLUSTER_CLOUD_EVENT_SOURCES,
     CLUSTER_ENVIRONMENTS,
+    CLUSTER_KEDA_DEFAULTS,
     CLUSTER_TRIGGER_AUTHENTICATIONS,
     CONFIG_MAPS,
     CRON_JOBS,
@@ -25,6 +26,7 @@ from keda_py.kube.resources import (
     EVENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     JOBS,
+    KEDA_DEFAULTS,
     OVERRIDES,
     SCALED_JOBS,
     SCALED_OBJECTS,
@@ -141,6 +143,23 @@ async def cover_a_namespace(here: Installed) -> None:
         never = {"spec": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "none"}}}}
         await here.scene.client.patch(CLUSTER_ENVIRONMENTS.named("", "office"), never)
         await watch.gone()
+
+
+async def lay_defaults(here: Installed) -> None:
+    """Defaults of both kinds are in force, and their statuses say that they can be used."""
+    name = {"matchLabels": {"kubernetes.io/metadata.name": SHOP}}
+    cluster = builders.keda_defaults("all", "ClusterKedaDefaults", namespaceSelector=name, maxReplicaCount=7)
+    await here.scene.client.create(CLUSTER_KEDA_DEFAULTS, cluster)
+    await here.scene.client.create(KEDA_DEFAULTS, builders.keda_defaults(namespace=SHOP, minReplicaCount=2))
+    await here.scene.until(CLUSTER_KEDA_DEFAULTS, _is_told, "all")
+    await here.scene.until(KEDA_DEFAULTS, _is_told, "team")
+    await here.scene.client.create(DEPLOYMENTS, builders.deployment("plain", namespace=SHOP))
+    await here.scene.client.create(SCALED_OBJECTS, builders.bare_scaled_object(name="plain", namespace=SHOP))
+    await here.scene.until(
+        HORIZONTAL_POD_AUTOSCALERS,
+        lambda hpa: (hpa["spec"]["minReplicas"], hpa["spec"]["maxReplicas"]) == (2, 7),
+        "keda-hpa-plain",
+    )
 
 
 def _is_told(live: Obj) -> bool:

@@ -40,6 +40,10 @@ WAYS: dict[str, dict[str, Any]] = {
     },
     "everything": {
         "clusterEnvironments": {"enabled": True},
+        "kedaDefaults": {
+            "enabled": True,
+            "values": {"pollingInterval": 60, "bounds": {"maxReplicaCount": {"atMost": 50}}},
+        },
         "environments": {
             "downscalerAnnotations": True,
             "argocdApplications": True,

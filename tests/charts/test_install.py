@@ -47,7 +47,7 @@ def found(cluster: LocalCluster, kind: tuple[str, str]) -> list[Obj]:
 
 
 async def test_helm_installs_upgrades_and_removes_it_but_keeps_the_definitions(cluster: LocalCluster) -> None:
-    on = {"clusterEnvironments": {"enabled": True}}
+    on = {"clusterEnvironments": {"enabled": True}, "kedaDefaults": {"enabled": True}}
     await helm_does(cluster, "install", str(KEDA_PY), "keda", on, create_namespace=True)
     assert len(found(cluster, CRDS)) == len(KINDS)
     await helm_does(cluster, "upgrade", str(KEDA_PY), "keda", {**on, "operator": {"replicaCount": 2}})

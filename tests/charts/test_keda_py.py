@@ -26,10 +26,11 @@ def test_the_definitions_are_those_that_the_command_prints() -> None:
 
 
 def test_definitions_survive_an_uninstall_unless_told_otherwise() -> None:
-    on = {"clusterEnvironments": {"enabled": True}}
+    on = {"clusterEnvironments": {"enabled": True}, "kedaDefaults": {"enabled": True}}
     crds = [one for one in render(**on) if one["kind"] == "CustomResourceDefinition"]
     assert len(crds) == len(list(build_crds()))
-    assert "clusterenvironment" not in str(render()), "its definition comes with its rights"
+    for plural in ("clusterenvironment", "kedadefaults"):
+        assert plural not in str(render()), "its definition comes with its rights"
     assert {one["metadata"]["annotations"]["helm.sh/resource-policy"] for one in crds} == {"keep"}
     assert "helm.sh/resource-policy" not in str(render(crds={"keep": False}))
 

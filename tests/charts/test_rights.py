@@ -116,6 +116,19 @@ async def test_cluster_environments_use_the_rights_that_their_switch_gives_and_n
     assert on - off - {(right.resource, right.verb) for right in used} == set()
 
 
+@pytest.mark.parametrize("where", [{}, {"watchNamespace": SHOP}], ids=["everywhere", "one namespace"])
+async def test_defaults_use_the_rights_that_their_switch_gives_and_need_no_other(
+    where: dict[str, Any], tmp_path: Path
+) -> None:
+    values = {**where, "kedaDefaults": {"enabled": True}}
+    with noted() as used:
+        async with installed(tmp_path, **values) as here:
+            await exercise.lay_defaults(here)
+            assert here.refused == []
+    on, off = ({(right.resource, right.verb) for right in given(render(**each))} for each in (values, where))
+    assert on - off - {(right.resource, right.verb) for right in used} == set()
+
+
 async def test_where_secrets_are_named_a_trigger_gets_those_and_no_other(tmp_path: Path) -> None:
     values = {**RESTRICTED, "permissions": {"operator": {"restrict": {"namesAllowList": ["named"]}}}}
     async with http_server() as server, installed(tmp_path, **values) as here:

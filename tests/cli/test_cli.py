@@ -137,6 +137,8 @@ def test_crds_are_yaml_documents_without_anchors_kedas_first(capsys: pytest.Capt
         "clusterenvironments.keda-py.dev",
         "overrides.keda-py.dev",
         "scalingschedules.keda-py.dev",
+        "kedadefaults.keda-py.dev",
+        "clusterkedadefaults.keda-py.dev",
     ]
     assert "&id" not in text
     assert max(map(len, text.splitlines())) < 180

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from keda_py.dashboard.forecast import Forecasts
-from keda_py.dashboard.state import state_of
-from tests.builders import environment, override
+from keda_py.dashboard.state import policies_of, state_of
+from tests.builders import GROUP, environment, obj, override
 from tests.dashboard.story import NOW
 
 MESSAGE = (
@@ -49,3 +49,39 @@ def test_an_override_by_a_request_says_so_and_a_tenants_words_do_not(
     live |= {"status": status | {"requestedBy": "system:serviceaccount:keda:keda-operator"}}
     (shown,) = state_of([], [], [live], Forecasts(), NOW)["overrides"]
     assert shown["reason"] == ("woken by a request to web from 10.1.2.3, Mozilla" if reason else written)
+
+
+def test_a_policy_has_its_sums_and_what_each_of_its_namespaces_does() -> None:
+    live = cluster_environment("office") | {
+        "status": {
+            "namespaces": {"covered": 3, "asleep": 1, "waking": 1, "contested": 1},
+            "needsPerson": [{"namespace": "blog", "reason": "Contested", "message": "argo puts web back"}],
+            "conditions": [{"type": "Healthy", "status": "False"}],
+        }
+    }
+    environments = [
+        of_policy("shop", "Asleep", "outside of the hours"),
+        of_policy("blog", "Asleep", "outside of the hours"),
+        environment(namespace="own"),
+    ]
+    (shown,) = policies_of([live], environments)
+    assert (shown["counts"]["covered"], shown["counts"]["asleep"], shown["counts"]["failed"]) == (3, 1, 0)
+    assert [tuple(one.values()) for one in shown["namespaces"]] == [
+        ("shop", "Asleep", "outside of the hours"),
+        ("blog", "Asleep", "argo puts web back"),
+    ]
+
+
+def test_a_policy_that_was_not_looked_at_has_no_sums() -> None:
+    (shown,) = policies_of([cluster_environment("office")], [])
+    assert shown["counts"]["covered"] is None
+
+
+def cluster_environment(name: str) -> dict[str, Any]:
+    return obj(GROUP, "ClusterEnvironment", name, spec={})
+
+
+def of_policy(namespace: str, phase: str, because: str) -> dict[str, Any]:
+    live = environment("office", namespace) | {"status": {"phase": phase, "because": because}}
+    live["metadata"]["labels"] = {"keda-py.dev/cluster-environment": "office"}
+    return live

@@ -75,6 +75,12 @@
 {{- if $values.clusterEnvironments.enabled }}
 - --cluster-environments=true
 {{- end }}
+{{- if $values.kedaDefaults.enabled }}
+- --keda-defaults=true
+{{- end }}
+{{- with $values.kedaDefaults.values }}
+- {{ printf "--default-values=%s" (toJson .) | quote }}
+{{- end }}
 {{- if $values.environments.downscalerAnnotations }}
 - --downscaler-annotations=true
 - --downscaler-include-resources={{ join "," $values.environments.downscalerIncludeResources }}

@@ -21,6 +21,10 @@
 - {apiGroups: [{{ .apiGroup | quote }}], resources: [{{ .kind | quote }}], verbs: [list, watch]}
 {{- end }}
 {{- end }}
+{{- if .Values.kedaDefaults.enabled }}
+- {apiGroups: [keda-py.dev], resources: [kedadefaults], verbs: [list, watch]}
+- {apiGroups: [keda-py.dev], resources: [kedadefaults/status], verbs: [patch]}
+{{- end }}
 {{- if .Values.environments.downscalerAnnotations }}
 {{- include "keda-py.downscalerRules" . }}
 {{- end }}

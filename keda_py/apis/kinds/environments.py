@@ -7,6 +7,7 @@ each minute. The CLI shows it.
 from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
 from keda_py.apis.environments.cluster_environment import ClusterEnvironment
 from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.keda_defaults import ClusterKedaDefaults, KedaDefaults
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
 from keda_py.apis.kinds.kind import KindRow, PrinterColumn
@@ -28,6 +29,16 @@ _CALENDAR = (
     PrinterColumn(name="Open", path=".status.open", type="boolean"),
     *_NEXT,
     PrinterColumn(name="Zone", path=".spec.timeZone"),
+    _VALID,
+    _AGE,
+)
+
+_DEFAULTS = (
+    PrinterColumn(name="Interval", path=".spec.pollingInterval", type="integer"),
+    PrinterColumn(name="Cooldown", path=".spec.cooldownPeriod", type="integer"),
+    PrinterColumn(name="Min", path=".spec.minReplicaCount", type="integer"),
+    PrinterColumn(name="Max", path=".spec.maxReplicaCount", type="integer"),
+    PrinterColumn(name="MaxAtMost", path=".spec.bounds.maxReplicaCount.atMost", type="integer"),
     _VALID,
     _AGE,
 )
@@ -98,5 +109,14 @@ ENVIRONMENT_KINDS = (
         webhook="vscalingschedule",
         short_names=("sched",),
         columns=(PrinterColumn(name="Period", path=".status.period"), *_NEXT, _VALID, _AGE),
+    ),
+    KindRow(model=KedaDefaults, group=GROUP, webhook="vkedadefaults", short_names=("kdef",), columns=_DEFAULTS),
+    KindRow(
+        model=ClusterKedaDefaults,
+        group=GROUP,
+        webhook="vclusterkedadefaults",
+        scope="Cluster",
+        short_names=("ckdef",),
+        columns=_DEFAULTS,
     ),
 )

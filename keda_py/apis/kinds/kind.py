@@ -46,8 +46,8 @@ class KindRow:
 
     @property
     def plural(self) -> str:
-        """Return the name in URLs."""
-        return f"{self.singular}s"
+        """Return the name in URLs; a name that ends with an s is its own plural."""
+        return self.singular if self.singular.endswith("s") else f"{self.singular}s"
 
     @property
     def api_version(self) -> str:

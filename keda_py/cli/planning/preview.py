@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from keda_py.cli.manifests import read_texts
 from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
-from keda_py.cli.text import foreign
+from keda_py.cli.text import foreign, read_names
 
 if TYPE_CHECKING:
     from keda_py.replay.reading.manifests import ManifestSource
@@ -23,6 +23,7 @@ EXAMPLES = (
     ("keda-py preview -A", "of the cluster, with your own rights"),
     ("helm template . | keda-py preview -", "what a chart renders"),
     ("keda-py preview --from 2026-12-21 --days 14 app.yaml", "over the holidays"),
+    ("keda-py preview --namespaces shop,blog policy.yaml", "what a ClusterEnvironment does there"),
     ("keda-py preview --diff old/ new/", "what a change does, for a pipeline: Saturday: up 11 h more"),
     ("keda-py preview -o ics k8s/ > team.ics", "for a team's calendar"),
 )
@@ -42,7 +43,13 @@ def run(arguments: list[str]) -> int:
     from keda_py.preview.command import PreviewOptions, compare, read_cluster, show  # heavy: not for --help
 
     live = not (options.files or options.diff)
-    wanted = PreviewOptions(days=options.days, since=options.since, timezone=options.timezone, live=live)
+    wanted = PreviewOptions(
+        days=options.days,
+        since=options.since,
+        timezone=options.timezone,
+        live=live,
+        namespaces=read_names(options.namespaces),
+    )
     try:
         if options.diff:
             old, new = (_read([file], options) for file in options.diff)
@@ -75,6 +82,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("files", metavar="FILE", nargs="*", help="manifest, folder, or - for standard input")
     place = add("-n", "--namespace", default="", metavar="NS", help="of the cluster, in place of files")
     add("-A", "--all-namespaces", action="store_true", help="the whole cluster")
+    named = "that ClusterEnvironments of the files are taken to select, if no manifest has their labels"
+    add("--namespaces", default="", metavar="NS,NS", help=named)
     add("--kubeconfig", default="", metavar="FILE", help="of the cluster [as kubectl finds it]")
     completed_by(place, COMPLETION, "namespaces")
     add("--diff", nargs=2, metavar=("OLD", "NEW"), help="what goes otherwise with NEW; files or folders")
@@ -87,6 +96,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if sum(map(bool, (options.files, options.diff, options.namespace, options.all_namespaces))) != 1:
         parser.error("give one of FILE ..., -n NS, -A and --diff OLD NEW")
+    if options.namespaces and not (options.files or options.diff):
+        parser.error("--namespaces is for files; a cluster knows which namespaces a ClusterEnvironment selects")
     if options.diff and options.output in ("svg", "ics"):
         parser.error(f"--diff is told as a table or json; leave out -o {options.output}")
     return options

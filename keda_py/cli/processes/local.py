@@ -102,6 +102,8 @@ async def _run_operator(kubeconfig: Path) -> None:
         "metrics-bind-address": f"{_LOOPBACK}:0",
         "health-probe-bind-address": f"{_LOOPBACK}:0",
         "register": f"https://{_LOOPBACK}:{secure}",
+        "cluster-environments": "true",
+        "keda-defaults": "true",
     }
     await app.run(load_settings({flag: [value] for flag, value in flags.items()}, os.environ))
 

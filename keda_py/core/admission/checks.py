@@ -5,6 +5,7 @@ neighbours. A kind that is listed nowhere is only parsed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -13,10 +14,12 @@ from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventS
 from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
 from keda_py.apis.environments.cluster_environment import ClusterEnvironment
 from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.keda_defaults import ClusterKedaDefaults, KedaDefaults
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.core.admission.defaults import check_defaults
 from keda_py.core.admission.environments import (
     check_calendar,
     check_cluster_environment,
@@ -48,6 +51,8 @@ _CHECKS: Mapping[type[BaseModel], Check] = dict(
         _by(ClusterEnvironment, check_cluster_environment),
         _by(Override, check_override),
         _by(ScalingSchedule, check_scaling_schedule),
+        (KedaDefaults, partial(check_defaults, kind=KedaDefaults.__name__)),
+        (ClusterKedaDefaults, partial(check_defaults, kind=ClusterKedaDefaults.__name__)),
     )
 )
 

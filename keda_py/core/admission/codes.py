@@ -35,13 +35,15 @@ WAVE_EMPTY = "wave-empty"
 MEMBERS_SHARED = "members-shared"
 NOT_WOKEN = "service-not-woken"
 NEVER_COVERED = "never-covered"
+BEYOND_BOUNDS = "beyond-bounds"
+CHANGES_NOTHING = "changes-nothing"
 
 MEANING = frozenset(
     (
         *(OVER_WEEKEND, DAYS_CLOSED, SWAPPED, NEVER_OPENS, ALWAYS_OPEN, EVERY_MINUTE, SUMMER_TIME, ZONE_SIGN, OVERLAP),
         *(COOLDOWN, ABOVE_MAX, NEVER_SLEEPS, CANNOT_WAKE, UNKNOWN_ANNOTATION, ANNOTATION_VALUE, NO_TARGET),
         *(JOB_NEVER_RUNS, HOURS_SWAPPED, OVERRIDE_ENDLESS, NO_CALENDAR, WAVE_EMPTY, MEMBERS_SHARED, NOT_WOKEN),
-        NEVER_COVERED,
+        *(NEVER_COVERED, BEYOND_BOUNDS, CHANGES_NOTHING),
     )
 )
 """Codes of `core/meaning/`: admission shows the code behind the text. Older warnings keep their text without a code."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
+from keda_py.core.defaults.layers import Layers
 from keda_py.core.spec import ScalingSpec, TargetSpec
 from keda_py.core.spec_rules import check_triggers
 from keda_py.errors import ConfigError
@@ -59,6 +60,8 @@ class Neighbourhood:
     hpas: Sequence[HorizontalPodAutoscaler] = ()
     limit_ranges: Sequence[LimitRange] | None = ()
     containers: Sequence[Container] | None = None
+    defaults: Layers = ()
+    """Defaults and bounds of its namespace."""
     absent: str = "does not exist yet"
     """The meaning of `containers` None, as the end of a sentence about the target."""
 

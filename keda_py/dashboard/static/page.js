@@ -117,7 +117,7 @@ function details(one) {
   const wakes = (count) => count ? "wakes" : "sleeps";
   const ahead = one.upcoming.map((move) =>
     [clock(move.at), one.kind ? moved(move.before, move.after) : wakes(move.after), move.because]);
-  const notes = [...one.windows.map((text) => `window: ${text}`), ...one.findings,
+  const notes = [...one.windows.map((text) => `window: ${text}`), ...one.defaults, ...one.findings,
     ...one.assumes.map((type) => `${type}: taken to have no work; what it asks for comes on top`)];
   const members = one.members || [];
   const rows = members.map((each) => [each.member, each.wave, [each.state, each.replicas].filter(Boolean).join(" "), each.why]);
@@ -163,6 +163,22 @@ function override(one) {
     make("span", { class: "why" }, one.reason, make("small", {}, [one.by && `by ${one.by}`, ends].filter(Boolean).join(", ")))));
 }
 
+const SUMS = ["awake", "asleep", "waking", "fallingAsleep", "contested", "failed", "pending", "own"];
+const SPACED = { fallingAsleep: "falling asleep", own: "with their own" };
+function policy(one) {
+  const id = `ClusterEnvironment/${one.name}`, shown = open.has(id);
+  const toggle = () => { shown ? open.delete(id) : open.add(id); draw(); };
+  const known = one.counts.covered !== null;
+  const sums = SUMS.filter((word) => one.counts[word]).map((word) => `${one.counts[word]} ${SPACED[word] || word}`);
+  const rows = one.namespaces.map((each) => [each.namespace, each.phase || "not looked at yet", each.why]);
+  const more = one.moreNamespaces ? make("p", { class: "dim" }, `and ${one.moreNamespaces} more`) : null;
+  return make("li", {}, make("div", { class: "row" },
+    make("button", { type: "button", class: "name", "aria-expanded": String(shown), "data-key": id, onclick: toggle }, one.name),
+    make("span", { class: "why" }, known ? `${one.counts.covered} namespaces: ${sums.join(", ") || "none"}` : "not looked at yet")),
+  ...one.wrong.map((text) => make("p", { class: "wrong" }, text)),
+  shown ? make("div", { class: "details" }, part("Namespaces", rows.length ? table(rows) : make("p", { class: "dim" }, "none"), more)) : null);
+}
+
 function fill(id, rows) {
   at(id).replaceChildren(...rows);
   if (at(`s-${id}`)) at(`s-${id}`).hidden = !rows.length;
@@ -175,6 +191,8 @@ function draw() {
   const objects = state.objects.filter(fits), environments = state.environments.filter(fits);
   const focused = document.activeElement && document.activeElement.dataset.key;
   fill("overrides", state.overrides.filter((one) => fits(one) && !OVER.includes(one.phase)).map(override));
+  const named = (one) => words.every((word) => JSON.stringify([one.name, one.namespaces]).toLowerCase().includes(word));
+  fill("policies", state.policies.filter(named).map(policy));
   fill("environments", environments.length ? [axis(now), ...environments.map((one) => environment(one, now))] : []);
   fill("objects", objects.length ? [axis(now), ...objects.slice(0, SHOWN).map((one) => object(one, now))]
     : [make("li", { class: "dim" }, words.length ? "nothing fits the filter" : "no ScaledObject and no ScaledJob here")]);

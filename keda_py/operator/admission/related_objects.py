@@ -12,11 +12,14 @@ from typing import Any
 
 from keda_py.apis.foreign import map_at, maps_at
 from keda_py.core.admission.scaled_object import NOT_OURS
+from keda_py.core.defaults.filling import FindLayers
+from keda_py.core.defaults.layers import layer_to_wire
 from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj
 from keda_py.operator.admission.related_environments import RelatedEnvironments
 from keda_py.operator.cluster.caches import BY_HPA, BY_TARGET, Caches, target_key, unpack_hpa
+from keda_py.operator.environments.parts import EnvironmentParts
 
 MOST_TOLD, MOST_CONTAINERS, MOST_LIMITS = 50, 500, 20
 LONGEST_QUANTITY = 64
@@ -27,14 +30,18 @@ _RESOURCES = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SET
 class RelatedObjects:
     """Answers questions of the webhook process about the namespace of an object."""
 
-    def __init__(self, client: KubeClient, caches: Caches, environments: RelatedEnvironments) -> None:
-        self._client, self.caches, self._environments = client, caches, environments
+    def __init__(
+        self, client: KubeClient, caches: Caches, environments: RelatedEnvironments, layers: FindLayers
+    ) -> None:
+        self._client, self.caches, self._environments, self._layers = client, caches, environments, layers
 
     async def around(self, question: Obj) -> Obj:
         """Return everything that could collide with the object. Raises KubeError if its target cannot be read."""
         match question:
             case {"overridesOf": namespace}:
                 return self._environments.overrides_of(namespace)
+            case {"defaultsOf": namespace}:
+                return {"defaults": self._defaults(namespace)}
             case {"environmentOf": _}:
                 return await self._environments.environment(question)
         namespace, caches = question["namespace"], self.caches
@@ -46,7 +53,11 @@ class RelatedObjects:
             "hpas": [_hpa(unpack_hpa(one)) for one in caches.hpas.by_index(BY_TARGET, target)[:MOST_TOLD]],
             "limitRanges": self._limit_ranges(namespace),
             "containers": await self._containers(question) if question["containers"] else None,
+            "defaults": self._defaults(namespace),
         }
+
+    def _defaults(self, namespace: str) -> list[Obj]:
+        return [layer_to_wire(layer) for layer in self._layers(namespace)]
 
     def _limit_ranges(self, namespace: str) -> list[Obj] | None:
         informer = self.caches.limit_ranges
@@ -71,6 +82,14 @@ class RelatedObjects:
             return await self._client.get(resource.named(namespace, name))
         except (NotFound, ConfigError):  # ConfigError: no object can have that name
             return None
+
+
+def related_objects(
+    client: KubeClient, caches: Caches, environments: EnvironmentParts, layers: FindLayers
+) -> RelatedObjects:
+    """Put it together; `layers` are the defaults of a namespace, () if they are not known."""
+    related = RelatedEnvironments(client, environments.dependencies.caches, environments.dependencies.owners)
+    return RelatedObjects(client, caches, related, layers)
 
 
 def _rival(live: Obj) -> Obj:

@@ -10,10 +10,8 @@ import socket
 from collections.abc import Iterator, Sequence
 
 from keda_py.errors import KubeError
-from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import Obj
-from keda_py.operator.admission.related_environments import RelatedEnvironments
 from keda_py.operator.admission.related_objects import RelatedObjects
 from keda_py.operator.admission.requesters import Requester, Requesters
 from keda_py.operator.admission.webhook.cautions import Cautions, JudgedObject
@@ -23,8 +21,6 @@ from keda_py.operator.admission.webhook.orders import give_orders, to_wire
 from keda_py.operator.admission.webhook.paths import SCALED_JOB, SCALED_OBJECT
 from keda_py.operator.admission.webhook.process import WebhookProcess
 from keda_py.operator.admission.webhook.quiet import Quiet
-from keda_py.operator.cluster.caches import Caches
-from keda_py.operator.environments.parts import EnvironmentParts
 from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.ports.listening import listen
 from keda_py.settings.settings import Settings
@@ -171,22 +167,3 @@ def _serving_part(certificate: ServingCertificate) -> Message:
     """The certificate without the authority's key, which signs and does not serve."""
     texts = {"ca": certificate.ca, "certificate": certificate.certificate, "key": certificate.key}
     return {"certificate": {name: text.decode() for name, text in texts.items()}}
-
-
-# Assembly of admission: what the webhook's process has to know of other objects and of people who ask.
-
-
-def assemble_admission(
-    settings: Settings,
-    client: KubeClient,
-    events: EventRecorder,
-    instruments: OperatorMetrics,
-    caches: Caches,
-    environments: EnvironmentParts,
-) -> AdmissionServer:
-    """Put it together; nothing runs yet."""
-    known = environments.dependencies
-    related = RelatedEnvironments(client, known.caches, known.owners)
-    neighbours = RelatedObjects(client, caches, related)
-    requesters = Requesters(client, known.caches.overrides)
-    return AdmissionServer(settings, neighbours, events, instruments, requesters)

@@ -73,6 +73,7 @@ class Insight:
             "now": present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
             "ruledBy": str(map_at(dict(state.status), "kedaPy").get("ruledBy") or ""),
+            "defaults": [note.text for note in state.spec.defaults] if isinstance(state.spec, TriggersSpec) else [],
             **({"decidedBy": self._replica} if self._replica else {}),
             "troubles": [*self._troubles(key), *_doubts(state)],
             "last": describe(last) if last else None,

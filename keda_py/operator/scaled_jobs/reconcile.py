@@ -22,6 +22,7 @@ from keda_py.operator.controller.finalizer import ensure_finalizer
 from keda_py.operator.controller.scalers import build_scalers, used_types
 from keda_py.operator.controller.state import about
 from keda_py.operator.controller.troubles import StepError
+from keda_py.operator.defaults.report import report_bounds
 from keda_py.operator.scaled_jobs.cleanup import delete_earlier_generations
 from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.job_tracker import JobTracker
@@ -71,6 +72,7 @@ class JobReconciler:
             raise
         state.attempts, state.failures = 0, ()
         state.reconciled.finish(live)
+        change.conditions |= report_bounds(self._shared, state, spec, live)
         self._report_success(state, live, change, was_running=was_running and not spec.pause.stopped)
 
     async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:

@@ -8,11 +8,13 @@ loop and waits for that change, what may pass (KubeError, ScalerError) is tried 
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from keda_py.core import conditions
 from keda_py.core.activity import restore_activity
-from keda_py.core.conditions import READY, ConditionValue, read_condition, with_conditions
+from keda_py.core.conditions import BOUNDED, READY, ConditionValue, read_condition, with_conditions
+from keda_py.core.defaults.filling import loses_minimum
 from keda_py.core.fallback import has_valid_fallback
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
@@ -26,6 +28,7 @@ from keda_py.operator.controller.finalizer import ensure_finalizer
 from keda_py.operator.controller.scalers import build_scalers, used_types
 from keda_py.operator.controller.state import about
 from keda_py.operator.controller.troubles import StepError, log_trouble
+from keda_py.operator.defaults.report import report_bounds
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.pausing import pause, resume
 from keda_py.operator.scaled_objects.state import ObjectState
@@ -186,6 +189,8 @@ class Reconciler:
         # last.
         if state.activity is None:
             state.activity = restore_activity(state.status, clock.now(), clock.monotonic())
+        if state.spec is not None and state.spec.defaults and loses_minimum(state.spec, spec):
+            state.activity = replace(state.activity, inherited=True)
         state.spec, state.metrics = spec, metrics
         state.due.look_now()
         if fresh:
@@ -199,7 +204,10 @@ class Reconciler:
             self._shared.tell(live, *_READY_EVENT)
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
         keep = state.reconciled.fingerprint is not None and before.reason in _LOOP_REASONS
-        self._stage(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
+        values = {} if keep and not spec.pause.stopped else {"Ready": ready}
+        if spec.defaults or any(one.get("type") == BOUNDED for one in state.status.get("conditions") or ()):
+            values |= report_bounds(self._shared, state, spec, live)
+        self._stage(state, fields, values, spec)
 
     async def _report_failure(
         self, state: ObjectState, spec: ScalingSpec | None, live: Obj, fields: dict[str, Any], error: StepError

@@ -85,7 +85,7 @@ def _groups(subjects: Sequence[Subject]) -> Iterator[list[Subject]]:
     """Group objects that have the same counts at all times."""
     alike: dict[object, list[Subject]] = {}
     for subject in subjects:
-        key = (subject.kind, subject.timeline, subject.notes, subject.findings)
+        key = (subject.kind, subject.timeline, subject.notes, subject.findings, subject.remarks)
         alike.setdefault(key, []).append(subject)
     yield from alike.values()
 

@@ -7,18 +7,21 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, value_at
 from keda_py.core.environment.spec import owner_of
 from keda_py.core.meaning.jobs import CRON_JOB
 from keda_py.errors import Forbidden, KubeError, NotFound
 from keda_py.kube.resources import (
     CALENDARS,
     CLUSTER_CALENDARS,
+    CLUSTER_KEDA_DEFAULTS,
     CONFIG_MAPS,
     CRON_JOBS,
     DEPLOYMENTS,
     ENVIRONMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
+    KEDA_DEFAULTS,
+    NAMESPACES,
     OVERRIDES,
     SCALED_OBJECTS,
     SCALING_SCHEDULES,
@@ -31,8 +34,10 @@ from keda_py.kube.resources import (
 from keda_py.replay.plan import NamespacePlan
 from keda_py.replay.reading.manifests import ManifestSource, read_plans
 
-_RULING = (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES)
+DEFAULTS = (KEDA_DEFAULTS, CLUSTER_KEDA_DEFAULTS)
+_RULING = (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES, *DEFAULTS)
 _MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
+_CLUSTER_DEFAULTS = CLUSTER_KEDA_DEFAULTS.kind
 _FILES = (("configMapKeyRef", CONFIG_MAPS), ("secretKeyRef", SECRETS))
 
 
@@ -68,6 +73,8 @@ class ClusterReading:
         found = await self._list(SCALED_OBJECTS) if one is not None else await self._scaled_objects()
         for resource in _RULING:
             found += await self._list(resource)
+        if any(value_at(body, "spec", "namespaceSelector") for body in found if body["kind"] == _CLUSTER_DEFAULTS):
+            found += await self._namespaces()
         has_environments = any(body["kind"] == ENVIRONMENTS.kind for body in found)
         if one is not None and not any(_is_same(one, body) for body in found):
             found.append(one)
@@ -80,6 +87,16 @@ class ClusterReading:
 
     async def _scaled_objects(self) -> list[Obj]:
         return with_kind(SCALED_OBJECTS, await self._client.list(SCALED_OBJECTS, self._namespace))
+
+    async def _namespaces(self) -> list[Obj]:
+        """Read the labels of the namespaces, by which ClusterKedaDefaults select them."""
+        if not self._namespace:
+            return await self._list(NAMESPACES)
+        try:
+            return with_kind(NAMESPACES, [await self._client.get(NAMESPACES.named("", self._namespace))])
+        except (NotFound, Forbidden) as error:
+            self.unread.append(f"labels of the namespace are not known, so ClusterKedaDefaults are not told: {error}")
+            return []
 
     async def _list(self, resource: Resource) -> list[Obj]:
         try:

@@ -6,7 +6,7 @@ An object without a creation time is as old as the epoch, in the order of the fi
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -20,9 +20,15 @@ from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, text_at, te
 from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
 from keda_py.apis.parsing import parse_object
 from keda_py.core.admission.codes import ignored_codes, without_ignored
+from keda_py.core.admission.defaults import warn_of_bounds
 from keda_py.core.admission.findings import AdmissionWarning
+from keda_py.core.defaults.bodies import KINDS as DEFAULTS
+from keda_py.core.defaults.bodies import DefaultsOfBodies
+from keda_py.core.defaults.filling import FindLayers, fill_scaled_object
 from keda_py.core.environment.decision.observation import Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
+from keda_py.core.environment.namespaces.coverage import KIND as COVERING
+from keda_py.core.environment.namespaces.coverage import OWNER_LABEL
 from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.scaling.overlays import paused_by_owner
 from keda_py.core.environment.scaling.schedules import ScheduleSpec, build_schedule
@@ -32,13 +38,14 @@ from keda_py.core.hpa.wire import read_spec
 from keda_py.core.meaning.environments import LabelledObject, check_members, describe_lead, describe_waves
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, describe_job, read_job
 from keda_py.core.meaning.kinds import JUDGED, check_kind_meaning
+from keda_py.core.meaning.policies import cover, describe_coverage
 from keda_py.core.meaning.scaled_object import check_meaning
 from keda_py.core.meaning.wake_services import describe_requests
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec, without_ended_pause
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.core.values.times import parse_time, write_time
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS
+from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, NAMESPACES
 from keda_py.replay.plan import EnvironmentPlan, MemberPlan, NamespacePlan, ObjectPlan
 from keda_py.replay.reading.calendars import Calendars
 from keda_py.replay.triggers import Triggers, read_triggers
@@ -88,11 +95,17 @@ class _Namespace:
             self.warnings += [f"{title}: {one.message} [{one.code}]" for one in without_ignored(found, ignored)]
 
 
-def read_plans(sources: Iterable[ManifestSource], begins: datetime, ends: datetime) -> list[NamespacePlan]:
-    """Read plans in the order of their names; namespaces without an object to preview are left out."""
+def read_plans(
+    sources: Iterable[ManifestSource], begins: datetime, ends: datetime, named: Collection[str] = ()
+) -> list[NamespacePlan]:
+    """Read plans in the order of their names; namespaces without an object to preview are left out.
+
+    `named` are namespaces that ClusterEnvironments are taken to select.
+    """
     namespaces: defaultdict[str, _Namespace] = defaultdict(_Namespace)
     objects = {}
-    for number, written in enumerate(sources):
+    sources = list(sources)
+    for number, written in enumerate([*sources, *_of_policies(sources, namespaces, named)]):
         source = _dated(written, number, begins)
         body = source.body
         namespace = "" if body["kind"] == "ClusterCalendar" else namespace_of(body)
@@ -100,8 +113,32 @@ def read_plans(sources: Iterable[ManifestSource], begins: datetime, ends: dateti
         if not value_at(body, "metadata", "deletionTimestamp"):
             namespaces[namespace].by_kind[body["kind"]].append(source)
     calendars = Calendars(objects=objects, begins=begins, ends=ends)
-    plans = [_read_namespace(name, found, calendars) for name, found in sorted(namespaces.items())]
+    layers = _layers(namespaces)
+    plans = [_read_namespace(name, found, calendars, layers) for name, found in sorted(namespaces.items())]
     return [plan for plan in plans if plan.objects or plan.environments or plan.problems or plan.warnings]
+
+
+def _of_policies(
+    sources: Sequence[ManifestSource], namespaces: "defaultdict[str, _Namespace]", named: Collection[str]
+) -> Iterator[ManifestSource]:
+    """Yield the Environments that the operator would write from ClusterEnvironments among the manifests."""
+    found = cover([source.body for source in sources], named)
+    for body, error in found.unread:
+        namespaces[""].problems.append(f"{title_of(body)}: {error}")
+    for name, covered in found.by.items():
+        if not covered:
+            namespaces[""].warnings.append(f"{COVERING} {name}: {'; '.join(describe_coverage(name, found))}")
+    yield from (ManifestSource(body=body) for body in found.environments)
+
+
+def _layers(namespaces: "defaultdict[str, _Namespace]") -> FindLayers:
+    """Read the defaults among the manifests; those that cannot be used are problems of their namespace."""
+    kinds = (*DEFAULTS, NAMESPACES.kind)
+    bodies = [one.body for found in namespaces.values() for kind in kinds for one in found.by_kind[kind]]
+    defaults = DefaultsOfBodies(bodies)
+    for body, error in defaults.unread:
+        namespaces[namespace_of(body)].problems.append(f"{title_of(body)}: {error}")
+    return defaults.layers
 
 
 def _dated(source: ManifestSource, number: int, begins: datetime) -> ManifestSource:
@@ -113,10 +150,10 @@ def _dated(source: ManifestSource, number: int, begins: datetime) -> ManifestSou
     return replace(source, body=dated, spec=source.spec and replace(source.spec, created=created))
 
 
-def _read_namespace(name: str, found: _Namespace, calendars: Calendars) -> NamespacePlan:
+def _read_namespace(name: str, found: _Namespace, calendars: Calendars, layers: FindLayers) -> NamespacePlan:
     written = found.each("Environment", lambda source: parse_object(Environment, source.body))
     environments = [plan for one in written if (plan := _environment(one, calendars, found.problems)) is not None]
-    objects = found.each("ScaledObject", partial(_object, begins=calendars.begins))
+    objects = found.each("ScaledObject", partial(_object, begins=calendars.begins, layers=layers))
     members = tuple(_members(found, objects, written)) if environments else ()
     overrides = found.each("Override", lambda source: _override(source, written, calendars))
     schedules = found.each("ScalingSchedule", lambda source: _schedule(source, calendars))
@@ -159,7 +196,8 @@ def _described(
     own = [one for one in members if plan.spec.takes(one.labels, one.annotations)]
     to_zero = [f"{one.kind} {one.name}: {_TO_ZERO}" for one in own if one.scaled_to_zero]
     requests = [] if plan.spec.wake is None else [describe_requests(plan.spec.wake)]
-    return replace(plan, remarks=(*waves, *([lead] if lead else []), *requests, *to_zero))
+    policy = [f"{COVERING} {plan.policy} covers this namespace and writes it"] if plan.policy else []
+    return replace(plan, remarks=(*policy, *waves, *([lead] if lead else []), *requests, *to_zero))
 
 
 def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Sequence[LabelledObject]) -> None:
@@ -187,16 +225,22 @@ def _warn_of_jobs(
                 found.warn(CRON_JOB, job.name, (warning,))
 
 
-def _object(source: ManifestSource, begins: datetime) -> ObjectPlan:
-    spec = without_ended_pause(source.spec or AS_WRITTEN.read(source.body), begins)
+def _object(source: ManifestSource, begins: datetime, layers: FindLayers) -> ObjectPlan:
+    spec = without_ended_pause(source.spec or _filled(source.body, layers), begins)
     check_bounds(spec)
     check_triggers(spec.triggers)
     spec.pause.replica_count()
     _check_behavior(spec, read_triggers(spec))
     ignored = source.ignored | ignored_codes(spec.annotations)
-    findings, wake = tuple(without_ignored(check_meaning(spec), ignored)), wake_spec_of(spec.triggers)
-    remarks = () if wake is None else (describe_requests(wake, whose="its pods"),)
-    return ObjectPlan(spec=spec, findings=findings, remarks=remarks)
+    found, wake = (*warn_of_bounds(spec), *check_meaning(spec)), wake_spec_of(spec.triggers)
+    findings = tuple(without_ignored(found, ignored))
+    requests = () if wake is None else (describe_requests(wake, whose="its pods"),)
+    defaults = tuple(note.text for note in spec.defaults if not (note.is_bound and note.is_asked))
+    return ObjectPlan(spec=spec, findings=findings, remarks=(*defaults, *requests))
+
+
+def _filled(body: Obj, layers: FindLayers) -> ScalingSpec:
+    return AS_WRITTEN.built_by(lambda obj: fill_scaled_object(obj, layers(namespace_of(body)))).read(body)
 
 
 def _check_behavior(spec: ScalingSpec, triggers: Triggers) -> None:
@@ -220,7 +264,8 @@ def _environment(written: Environment, calendars: Calendars, problems: list[str]
         return None
     try:
         state = _stored(written.status)
-        return EnvironmentPlan(spec=spec, calendar=calendars.of_environment(written), state=state)
+        policy = written.metadata.labels.get(OWNER_LABEL, "")
+        return EnvironmentPlan(spec=spec, calendar=calendars.of_environment(written), state=state, policy=policy)
     except ConfigError as error:
         problems.append(f"{title}: {error}")
         return EnvironmentPlan(spec=spec, calendar=None, problem=str(error))

@@ -72,6 +72,7 @@ async def test_the_configuration_names_the_webhooks_as_keda_does(guarded: Guarde
             f"v{kind}.kb.io": f"/validate-keda-py-dev-v1alpha1-{kind}"
             for kind in (
                 *("calendar", "clustercalendar", "environment", "clusterenvironment", "override", "scalingschedule"),
+                *("kedadefaults", "clusterkedadefaults"),
             )
         },
     }

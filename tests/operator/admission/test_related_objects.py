@@ -61,7 +61,7 @@ class Full:
 
 
 async def test_however_much_there_is_the_answer_is_short() -> None:
-    answer = await RelatedObjects(None, Full(), Everything()).around(QUESTION)
+    answer = await RelatedObjects(None, Full(), Everything(), lambda _: ()).around(QUESTION)
     assert len(answer["rivals"]) == 2 * MOST_TOLD
     assert (len(answer["hpas"]), len(answer["limitRanges"])) == (MOST_TOLD, MOST_TOLD)
     assert len(answer["containers"]) == MOST_CONTAINERS
@@ -69,7 +69,7 @@ async def test_however_much_there_is_the_answer_is_short() -> None:
 
 
 async def test_a_rival_is_told_by_its_target_and_the_name_of_its_hpa() -> None:
-    answer = await RelatedObjects(None, Full(), Everything()).around(QUESTION)
+    answer = await RelatedObjects(None, Full(), Everything(), lambda _: ()).around(QUESTION)
     rival = {"name": "other", "apiVersion": "", "kind": "", "target": "web", "hpa": "keda-hpa-other"}
     assert answer["rivals"][0] == rival
 
@@ -88,7 +88,7 @@ async def test_what_is_told_around_an_environment_is_short_however_much_there_is
     )
     related = RelatedEnvironments(SimpleNamespace(clock=FakeClock(NOW)), caches, SimpleNamespace(within=lambda _: ()))
     question = {"environmentOf": "shop", "calendar": {"kind": "", "name": "office"}, "labels": ["team"], "name": "dev"}
-    answer = await RelatedObjects(None, Full(), related).around(question)
+    answer = await RelatedObjects(None, Full(), related, lambda _: ()).around(question)
     assert len(answer["jobs"]) == MOST_JOBS
     assert answer["jobs"][0]["metadata"]["labels"].keys() == {"team"}
     assert "startingDeadlineSeconds" not in answer["jobs"][0]["spec"]

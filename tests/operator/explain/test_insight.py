@@ -14,7 +14,19 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from keda_py.localkube.model.calls import User
-from tests.builders import cron, deployment, metrics_api, scaled_job, scaled_object, usage
+from tests.builders import (
+    GROUP,
+    a_namespace,
+    cron,
+    deployment,
+    keda_defaults,
+    metrics_api,
+    obj,
+    scaled_job,
+    scaled_object,
+    usage,
+)
+from tests.operator.environments.builders import labelled
 from tests.worlds.world import World
 
 NAMESPACE = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default"
@@ -261,3 +273,36 @@ async def test_what_a_schedule_does_that_may_not_be_meant_is_told(world: World) 
     assert (await insight(world, "work", "scaledjobs"))["troubles"] == [told]
     assert (await insight(world, "quiet"))["troubles"] == []
     assert "Fri 08:00 to Mon 01:00" in (await explain(world, "app"))[1]
+
+
+async def test_values_of_defaults_are_named_with_where_they_are_from(quiet_world: World) -> None:
+    world = quiet_world
+    world.operator.flags = {"keda-defaults": "true", "default-values": '{"cooldownPeriod": 120}'}
+    await world.operator.start()
+    await world.create(keda_defaults(pollingInterval=60))
+    body = scaled_object(metrics_api(world.url), pollingInterval=None, cooldownPeriod=None)
+    await world.create(deployment(), body)
+    await world.seconds(10)
+    code, page = await explain(world, "app")
+    assert code == 0
+    assert "pollingInterval 60: from KedaDefaults team in this namespace" in page
+    assert "cooldownPeriod 120: from the defaults of this installation" in page
+
+
+async def test_what_sleeps_under_a_policy_names_it_and_the_labels_that_it_selects_by(quiet_world: World) -> None:
+    world = quiet_world
+    world.operator.flags = {"cluster-environments": "true"}
+    await world.operator.start()
+    hours = [{"days": "Mon", "from": "00:00", "to": "00:01"}]
+    template = {"calendar": {"timeZone": "UTC", "hours": hours}, "grace": "0s"}
+    spec = {"namespaceSelector": {"matchLabels": {"sleeps": "yes"}}, "template": template}
+    await world.create(
+        labelled(a_namespace("shop"), sleeps="yes"), obj(GROUP, "ClusterEnvironment", "office", spec=spec)
+    )
+    await world.create(deployment("web", 1), deployment(), scaled_object(metrics_api(world.url)), namespace="shop")
+    await world.seconds(120)
+    why = "is covered by ClusterEnvironment office, which writes its Environment: it selects namespaces with sleeps=yes"
+    for about in ("environment/shop/office", "deployment/shop/web", "scaledobject/shop/app"):
+        code, page = await explain(world, about)
+        assert code == 0, page
+        assert f"policy: namespace shop {why}" in " ".join(page.split()), about

@@ -13,6 +13,7 @@ from keda_py.apis.scaled_object import Fallback
 from keda_py.core.environment.decision.members import Overlay, OverlayAsleep, OverlayHold, OverlayReplicas
 from keda_py.core.environment.overrides import OverrideState, Ruling
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.default_note import DefaultNote
 from keda_py.core.values.pause import LARGEST_INT32, PauseSpec
 
 _NO_TIME = timedelta(0)
@@ -52,8 +53,18 @@ def ruled(spec: ScalingSpec, under: ScalingSpec, because: str, active_reason: st
     return replace(under, ruled_by=because, ruled_until=until, pause=pause)
 
 
+def within(spec: ScalingSpec, replicas: int) -> tuple[ScalingSpec, int]:
+    """Return that count, or the bound of KedaDefaults below it, of which the spec then has a note."""
+    most = spec.most_replicas
+    if most is None or replicas <= most:
+        return spec, replicas
+    text = f"replicas {most}: the bound of maxReplicaCount; {replicas} are asked for by what lies over the manifest"
+    return replace(spec, defaults=(*spec.defaults, DefaultNote("replicas", text, True, True))), most
+
+
 def hold_at(spec: ScalingSpec, replicas: int) -> ScalingSpec:
     """Hold the spec at that count, whatever its triggers say, which are not asked."""
+    spec, replicas = within(spec, replicas)
     held = replace(spec, declared_min=0, idle_replicas=None, force_activation=False)
     return replace(held, pause=PauseSpec(replicas=str(replicas)))
 
@@ -62,6 +73,7 @@ def exactly(spec: ScalingSpec, replicas: int) -> ScalingSpec:
     """Set the HPA's min and max to that count, so that its tolerance does not matter; at 0 there is no HPA."""
     if replicas == 0:
         return hold_at(spec, 0)
+    spec, replicas = within(spec, replicas)
     scaling = replace(spec.pause, paused=False, replicas=None)
     return replace(spec, declared_min=replicas, max_replicas=replicas, idle_replicas=None, pause=scaling)
 

@@ -15,7 +15,7 @@ from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.queries import moment_of
 from keda_py.core.environment.calendar.reading import read_week
-from keda_py.core.environment.scaling.overlays import exactly, hold_at, paused_by_owner
+from keda_py.core.environment.scaling.overlays import exactly, hold_at, paused_by_owner, within
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.selecting import build_selector
@@ -185,6 +185,8 @@ def lay_bounds_over(spec: ScalingSpec, bounds: BoundsSpec | None) -> ScalingSpec
     most = spec.max_replicas if bounds.max_replicas is None else bounds.max_replicas
     if least > most:
         least, most = (least, least) if bounds.min_replicas is not None else (most, most)
+    spec, most = within(spec, most)
+    least = min(least, most)
     idle = spec.idle_replicas
     if bounds.closed:
         return hold_at(spec, least if idle is None or bounds.min_replicas is not None else idle)

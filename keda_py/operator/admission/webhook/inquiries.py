@@ -19,6 +19,7 @@ from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRang
 from keda_py.core.admission.environments import created_some_time
 from keda_py.core.admission.findings import Neighbourhood, Rival
 from keda_py.core.admission.resources import reads_containers
+from keda_py.core.defaults.layers import Layers, layer_of_wire
 from keda_py.core.environment.spec import build_environment
 from keda_py.core.meaning.surroundings import Surroundings
 from keda_py.core.spec import ScalingSpec, TargetSpec
@@ -50,7 +51,12 @@ def read_neighbourhood(answer: Obj) -> Neighbourhood:
         hpas=_parsed(HorizontalPodAutoscaler, answer["hpas"]),
         limit_ranges=None if limit_ranges is None else _parsed(LimitRange, limit_ranges),
         containers=None if containers is None else _parsed(Container, containers),
+        defaults=_layers(answer["defaults"]),
     )
+
+
+def _layers(bodies: Sequence[Obj]) -> Layers:
+    return tuple(map(layer_of_wire, bodies))
 
 
 def _rivals(bodies: Sequence[Obj]) -> Iterator[Rival]:
@@ -93,6 +99,10 @@ class Inquiries:
         """The operator's time, and how many Overrides of a namespace have not ended. Raises Unavailable."""
         answer = await self._ask({"overridesOf": namespace})
         return datetime.fromisoformat(answer["now"]), int(answer["overrides"])
+
+    async def defaults_of(self, namespace: str) -> Layers:
+        """The defaults of a namespace. Raises Unavailable."""
+        return _layers((await self._ask({"defaultsOf": namespace}))["defaults"])
 
     async def around_environment(self, environment: Environment) -> Surroundings:
         """The CronJobs of its namespace, and the calendar that it names. Raises Unavailable."""

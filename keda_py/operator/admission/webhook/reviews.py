@@ -24,10 +24,13 @@ from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.calendars.countries import check_countries
 from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.codes import MEANING, ignored_codes, without_ignored
+from keda_py.core.admission.defaults import warn_of_bounds
 from keda_py.core.admission.environments import check_new_override, check_requester
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
 from keda_py.core.admission.other_kinds import check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
+from keda_py.core.defaults.filling import fill_scaled_job, fill_scaled_object
+from keda_py.core.defaults.layers import Layers
 from keda_py.core.meaning.environments import check_override_meaning
 from keda_py.core.meaning.kinds import check_kind_meaning
 from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
@@ -67,6 +70,10 @@ class Inquirer(Protocol):
 
     async def around_environment(self, environment: Environment) -> Surroundings:
         """The CronJobs beside an Environment, and its calendar."""
+        ...
+
+    async def defaults_of(self, namespace: str) -> Layers:
+        """The defaults and bounds of a namespace, () if they are not known."""
         ...
 
     async def overrides_of(self, namespace: str) -> tuple[datetime, int]:
@@ -124,7 +131,7 @@ class Reviewer:
         self._shared_context, self._namespaces, self._operator = shared_context, frozenset(namespaces), operator
         self._judges: dict[str, Judge] = {
             **{webhook_of(kind).path: _judge(check_of(kind.model), kind.name) for kind in ADMITTED},
-            SCALED_JOB.path: _judge(self._check_scaled_job),
+            SCALED_JOB.path: self._judge_scaled_job,
             SCALED_OBJECT.path: self._judge_scaled_object,
             OVERRIDE.path: self._judge_override,
             ENVIRONMENT.path: self._judge_environment,
@@ -172,8 +179,10 @@ class Reviewer:
     async def _judge_scaled_object(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
         obj = parse_object(ScaledObject, body)
         spec = AS_WRITTEN.of(obj)
-        admission = check_scaled_object(obj, spec, await self._operator.around(spec), dry_run=bool(request.dry_run))
-        return chain(admission, self._warn(obj.spec.triggers), check_meaning(spec))
+        around = await self._operator.around(spec)
+        spec = fill_scaled_object(obj, around.defaults) if around.defaults else spec
+        admission = check_scaled_object(obj, spec, around, dry_run=bool(request.dry_run))
+        return chain(admission, warn_of_bounds(spec), self._warn(obj.spec.triggers), check_meaning(spec))
 
     async def _judge_override(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
         """By itself, by who writes it (no author is named by another user), by the time, and by how many there are."""
@@ -192,6 +201,17 @@ class Reviewer:
         except Unavailable:
             return findings
         return chain(findings, check_surroundings(environment, around))
+
+    async def _judge_scaled_job(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
+        """By itself first; without an answer no bound is known."""
+        findings = list(islice(self._check_scaled_job(body), MOST_FINDINGS))
+        if any(isinstance(one, Denial) for one in findings):
+            return findings
+        try:
+            layers = await self._operator.defaults_of(request.namespace)
+        except Unavailable:
+            return findings
+        return chain(findings, warn_of_bounds(fill_scaled_job(parse_object(ScaledJob, body), layers)))
 
     def _check_scaled_job(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledJob, body)

@@ -9,6 +9,7 @@ import orjson
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.core.admission.findings import Neighbourhood
+from keda_py.core.defaults.layers import Layers
 from keda_py.core.meaning.surroundings import Surroundings
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
@@ -39,10 +40,16 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 class Alone:
-    """An operator whose cluster holds nothing else."""
+    """An operator whose cluster holds nothing but defaults."""
+
+    def __init__(self, layers: Layers = ()) -> None:
+        self._layers = layers
 
     async def around(self, spec: ScalingSpec) -> Neighbourhood:
-        return Neighbourhood()
+        return Neighbourhood(defaults=self._layers)
+
+    async def defaults_of(self, namespace: str) -> Layers:
+        return self._layers
 
     async def around_environment(self, environment: Environment) -> Surroundings:
         return Surroundings(now=NOW)
@@ -52,6 +59,6 @@ class Alone:
 
 
 @asynccontextmanager
-async def a_reviewer(*namespaces: str) -> AsyncIterator[Reviewer]:
+async def a_reviewer(*namespaces: str, layers: Layers = ()) -> AsyncIterator[Reviewer]:
     async with shared_context() as lent:
-        yield Reviewer(lent, namespaces, Alone())
+        yield Reviewer(lent, namespaces, Alone(layers))
