@@ -28,6 +28,8 @@ def evidence_of(advice: Advice, prices: Prices) -> Iterator[str]:
         for window in advice.candidate.hours:
             yield window_use(use, window).words
         yield from _proof(advice, prices)
+    if advice.lower is not None:
+        yield advice.lower.words
     yield from _data(advice, use)
     yield _floor(advice, use)
     if use.change is not None:
