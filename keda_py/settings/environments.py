@@ -1,6 +1,7 @@
 """Settings of sleeping and waking outside of Environments; part of `settings.py`."""
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from keda_py.apis.go_values import parse_bool
 from keda_py.settings.options import option
@@ -20,9 +21,17 @@ def parse_downscaler_resources(text: str) -> tuple[str, ...]:
     return names
 
 
+def parse_prometheus(text: str) -> str:
+    """Parse the address of a server; a password in it would be seen by all who may see the process."""
+    url = urlsplit(text)
+    if text and (url.scheme not in ("http", "https") or not url.hostname or url.username is not None):
+        raise ValueError('is not a URL without user; use for example "http://prometheus.monitoring.svc:9090"')
+    return text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """Settings of ClusterEnvironments, py-kube-downscaler's annotations, and waking on request."""
+    """Settings of ClusterEnvironments, py-kube-downscaler's annotations, waking on request, and advice."""
 
     cluster_environments: bool = option(
         False,
@@ -51,4 +60,18 @@ class EnvironmentSettings:
         "headless Service of the wakers, in the operator's namespace; empty: requests wake nothing",
         flag="waker-service",
         env="KEDA_PY_WAKER_SERVICE",
+    )
+    advise_prometheus: str = option(
+        "",
+        parse_prometheus,
+        "Prometheus that is asked once a month whether the hours of each Environment still fit; empty: none is",
+        flag="advise-prometheus",
+        env="KEDA_PY_ADVISE_PROMETHEUS",
+    )
+    advise_token_file: str = option(
+        "",
+        str,
+        "file with a bearer token for --advise-prometheus",
+        flag="advise-bearer-token-file",
+        env="KEDA_PY_ADVISE_BEARER_TOKEN_FILE",
     )

@@ -75,6 +75,12 @@
 {{- if $values.clusterEnvironments.enabled }}
 - --cluster-environments=true
 {{- end }}
+{{- with $values.environments.advice.prometheus }}
+- --advise-prometheus={{ . }}
+{{- with $values.environments.advice.tokenFile }}
+- --advise-bearer-token-file={{ . }}
+{{- end }}
+{{- end }}
 {{- if $values.environments.downscalerAnnotations }}
 - --downscaler-annotations=true
 - --downscaler-include-resources={{ join "," $values.environments.downscalerIncludeResources }}

@@ -10,6 +10,7 @@ from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.manifest_workloads import Body
 from keda_py.advice.proposals.proof import Proof, prove_manifests
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
+from keda_py.core.advice.usage import window_use
 from keda_py.errors import ConfigError
 
 _RULING = ("Environment", "Calendar", "ClusterCalendar", "ConfigMap", "Secret")
@@ -41,11 +42,19 @@ class CurrentHours:
         if not isinstance(proposal, Proposal):
             return f"{title}: {has}; {denied}; nothing else is proposed: {proposal.because}"
         proposed = ", ".join(map(str, proposal.candidate.hours)) or "asleep always"
+        used = _used(proposal)
         if self.fits:
-            return f"{title}: {has} fit; {denied}"
+            return f"{title}: {has} fit{used}; {denied}"
         more = proposal.proof.saved_a_week - self.proof.saved_a_week
         less = f"{abs(more):.1f} replica hours a week {'less' if more > 0 else 'more'}"
-        return f"{title}: {has}; {denied}; proposed: {proposed}, {less}"
+        return f"{title}: {has}{used}; {denied}; proposed: {proposed}, {less}"
+
+
+def _used(proposal: Proposal) -> str:
+    """When it is really used, such as `; used Mon-Fri 09:10-18:05 on 97% of the days`."""
+    windows = (window_use(proposal.use, each) for each in proposal.candidate.hours)
+    used = ", ".join(each.brief for each in windows if each.used)
+    return f"; used {used}" if used else ""
 
 
 def compare(advices: Iterable[Advice], bodies: Sequence[Body], most_waits: float) -> list[CurrentHours]:

@@ -28,7 +28,7 @@ EXAMPLES = (
 )
 NOTES = (
     "A trace is that of `keda-py simulate`: the first column is the time, each other one a workload, called NAME, "
-    "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error`, a value below 0 and a missing row are missing data. "
+    "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error`, what is below 0 and a missing row are missing. "
     "Of a Prometheus, counters of Istio, Linkerd, ingress-nginx, Traefik and Envoy are known, keda_scaler_active, and "
     "CPU where a workload has nothing else. --query gives a rate by namespace and one of deployment, statefulset, "
     "scaledObject, service or workload. Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
