@@ -293,9 +293,7 @@ def test_json_of_a_call_is_one_document(tmp_path: Path, capsys: pytest.CaptureFi
     assert body["workloads"][0]["because"] == "there are 7 days of data, and a weekly habit needs 21"
 
 
-def test_without_a_source_it_is_told_why_the_operators_own_records_are_not_enough(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_call_that_names_no_source_and_no_namespace_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["advise", "-A"])
-    assert "the operator itself keeps a day of what it decided" in capsys.readouterr().err
+        main(["advise"])
+    assert "-n NS or -A alone tell what the operator itself has recorded" in capsys.readouterr().err
