@@ -17,6 +17,7 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.admission.reviews import CONTROLLER, AdmissionServer, assemble_admission
+from keda_py.operator.advising.watch import assemble_advising
 from keda_py.operator.authentications.authentications import Authentications
 from keda_py.operator.cloud_events.destinations import Destinations
 from keda_py.operator.cloud_events.sources import CloudEventSources
@@ -61,6 +62,8 @@ class Assembly:
     environments: EnvironmentParts
     policies: tuple[Component, ...]
     """Empty: ClusterEnvironments are off."""
+    advising: tuple[Component, ...]
+    """Empty: no Prometheus is asked whether hours fit."""
     downscaler: DownscalerParts | None
     """None: it is off."""
     packages: tuple[Component, ...]
@@ -99,7 +102,16 @@ class Assembly:
             lead=(partial(self.serving.guard, parts.shared.client),),
         )
         downscaler = (self.downscaler.component,) if self.downscaler is not None else ()
-        first = (shared, events, *self.policies, self.environments.component, *downscaler, serving, *self.packages)
+        first = (
+            shared,
+            events,
+            *self.policies,
+            self.environments.component,
+            *self.advising,
+            *downscaler,
+            serving,
+            *self.packages,
+        )
         return (*first, self.jobs.component, self.objects.component)
 
     @property
@@ -141,6 +153,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         jobs=jobs,
         environments=environments,
         policies=assemble_cluster_environments(environments, settings, rights.leads_all),
+        advising=assemble_advising(environments.dependencies, settings.environments),
         downscaler=assemble_downscaler(parts, settings, environments, overlays.annotated, rights.leads),
         packages=tuple(package(shared, rights.shares) for package in packages),
         authentications=_authentications(parts, jobs),

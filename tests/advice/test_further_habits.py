@@ -133,6 +133,10 @@ HABITS: dict[str, Unseen | DisturbedUse] = {
     "checks that begin in the middle of a week": DisturbedUse(
         of(*OFFICE), adding(lambda at, chance: chance.gauss(0.2, 0.01) if at >= 2 * WEEK + 800 else 0.0)
     ),
+    "more checks from the middle of a week on, beside rare use": DisturbedUse(
+        of(("Tue,Thu", "13:00", "15:00"), floor=IdleFloor(level=0.05, noise=0.2)),
+        adding(lambda at, _: 0.2 if at >= 6500 else 0.0),
+    ),
     "checks that end": DisturbedUse(
         of(*OFFICE), adding(lambda at, chance: chance.gauss(0.2, 0.01) if at < 2 * WEEK else 0.0)
     ),

@@ -26,7 +26,7 @@ def exported(kind: str, name: str, namespace: str, group: str = "keda.sh", **sta
 def test_without_a_source_it_is_told_how_far_the_operators_own_record_reaches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It never becomes a proposal: what nobody watched between two changes is not idle."""
+    """It never becomes a proposal: the time between two changes may be one without a watch."""
     long_ago = (SystemClock().now() - timedelta(days=28, hours=1)).isoformat()
     change = {"time": long_ago, "reason": "KEDAScaleTargetDeactivated", "replicas": {"before": 1, "after": 0}}
     known, unknown = (

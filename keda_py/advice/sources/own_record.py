@@ -1,7 +1,7 @@
 """What the operator itself has recorded of use: too little for a proposal, and this tells how much it is.
 
-An object's status keeps its last changes: 32 at most, of the last `--decision-history`. They do not say that an operator
-watched between two of them, and what nobody watched is not idle. `keda_scaler_active` in a Prometheus has the same
+An object's status keeps its last changes: 32 at most, of the last `--decision-history`. They do not say whether an
+operator ran between two of them, and a time without one is not idle. `keda_scaler_active` in a Prometheus has the same
 triggers, sample by sample.
 """
 
@@ -20,7 +20,7 @@ _REMEDY = "record keda_scaler_active in a Prometheus for so long, and give --pro
 
 
 def read_own_records(bodies: Iterable[Body], namespace: str, now: datetime) -> list[Observed]:
-    """A sentence for each ScaledObject and each Environment with requests. Raises ConfigError where there is none."""
+    """A sentence for each ScaledObject and each Environment with requests. Raises ConfigError without any."""
     here = [body for body in bodies if namespace in ("", namespace_of(body))]
     found = [*_scaled_objects(here, now), *_environments(here)]
     if not found:

@@ -30,8 +30,8 @@ NOTES = (
     "A trace is that of `keda-py simulate`: the first column is the time, each other one a workload, called NAME, "
     "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error`, what is below 0 and a missing row are missing. "
     "Of a Prometheus, counters of Istio, Linkerd, ingress-nginx, Traefik and Envoy are known, keda_scaler_active, and "
-    "CPU where a workload has nothing else. Without either it tells how far the operator's own record reaches, which is "
-    "too short for hours. --query gives a rate by namespace and one of deployment, statefulset, "
+    "CPU where a workload has nothing else. Without either it tells how far the operator's own record reaches, "
+    "which is too short for hours. --query gives a rate by namespace and one of deployment, statefulset, "
     "scaledObject, service or workload. Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
 )
 # Of one answer: a day of 8 000 workloads.

@@ -99,12 +99,9 @@ def floors_of(history: History) -> Sequence[Floor]:
     levels = [len(list(alike)) for _, alike in groupby(_ranks(floors))]
     if len(levels) == 1 or min(levels) < _LASTS:
         return ()
-    used = sorted(
-        value
-        for week, floor in zip(weeks_of(history), floors, strict=True)
-        for value in week.values
-        if value > floor.noise
-    )
+    # Above all of them: in the week in which it moved, the new level lies above the old noise.
+    noise = max(each.noise for each in floors)
+    used = sorted(value for value in history.values if value > noise)
     if not used or max(each.level for each in floors) > _FAR_BELOW * used[len(used) // 2]:
         return ()
     return _with_earlier(floors)

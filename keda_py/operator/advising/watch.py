@@ -16,8 +16,10 @@ from keda_py.errors import ConfigError, KedaPyError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, Obj, Resource
 from keda_py.kube.status import patch_status
-from keda_py.operator.advising.question import WorkloadFit
+from keda_py.operator.advising.question import AdviceSource, WorkloadFit
+from keda_py.operator.controller.component import Component
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
+from keda_py.settings.environments import EnvironmentSettings
 
 EACH_SECONDS = 3600.0
 MONTH, AGAIN = timedelta(days=30), timedelta(days=1)
@@ -90,7 +92,7 @@ class AdviceWatch:
             self._shared.tell(current, "Normal", UNFIT, advice["message"])
 
     def _zone(self, live: Obj) -> str:
-        """That of its hours, in which others are proposed."""
+        """Return the zone of its hours, in which other hours are proposed, too."""
         reference, caches = map_at(live, "spec", "calendarRef"), self._parts.caches
         if not reference:
             return text_at(live, "spec", "calendar", "timeZone")
@@ -112,6 +114,14 @@ class AdviceWatch:
         for resource, informer in (*of_namespace, (scaled.spec.resource, scaled)):
             yield from (_told(resource, live) for live in informer.objects(namespace))
         yield from (_told(CLUSTER_CALENDARS, live) for live in caches.cluster_calendars.objects())
+
+
+def assemble_advising(parts: EnvironmentDependencies, settings: EnvironmentSettings) -> tuple[Component, ...]:
+    """Make what the leader runs; nothing without a Prometheus."""
+    if not settings.advise_prometheus:
+        return ()
+    source = AdviceSource(url=settings.advise_prometheus, token_file=settings.advise_token_file)
+    return (Component(lead=(AdviceWatch(parts, source.ask).run,)),)
 
 
 def _told(resource: Resource, live: Obj) -> Mapping[str, Any]:

@@ -9,8 +9,6 @@ from typing import Any
 
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.core.environment.namespaces.order import NO_TURN
-from keda_py.operator.advising.question import AdviceSource
-from keda_py.operator.advising.watch import AdviceWatch
 from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.status import LeadersStatus
@@ -34,7 +32,6 @@ from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencie
 from keda_py.operator.sharding.tenures import Tenures
 from keda_py.operator.waking.scaled_objects import ScaledObjectWakes
 from keda_py.operator.waking.waking import Waking
-from keda_py.settings.environments import EnvironmentSettings
 from keda_py.settings.settings import Settings
 
 WORKERS = 5
@@ -58,8 +55,6 @@ class EnvironmentParts:
     dependencies: EnvironmentDependencies
     policies: Policies | None
     """None: ClusterEnvironments are off."""
-    advising: AdviceWatch | None
-    """None: no Prometheus is asked whether hours fit."""
 
     async def restore(self) -> None:
         """Restore all overlays, before any ScaledObject is reconciled."""
@@ -76,12 +71,11 @@ class EnvironmentParts:
         parts = self.dependencies
         waking = () if parts.waking is None else (parts.waking,)
         wakes = () if self.wakes is None else (self.wakes.run,)
-        advising = () if self.advising is None else (self.advising.run,)
         return Component(
             background=(parts.caches.run, *(one.caches.run for one in waking)),
             prepare=(self.restore,),
             follow=tuple(controller.run for controller in followed),
-            lead=(*(calendars.run for calendars in self.calendars), *(one.run for one in waking), *wakes, *advising),
+            lead=(*(calendars.run for calendars in self.calendars), *(one.run for one in waking), *wakes),
             on_clock_step=(*looked_at_again, *(calendars.look_at_all for calendars in self.calendars)),
             on_lead=(*(one.begin for one in waking), self.take_over),
             after_lead=looked_at_again,
@@ -141,16 +135,7 @@ def assemble_environments(
         wakes=wakes,
         dependencies=parts,
         policies=policies,
-        advising=_advising(parts, settings.environments),
     )
-
-
-def _advising(parts: EnvironmentDependencies, settings: EnvironmentSettings) -> AdviceWatch | None:
-    """Make what asks whether hours fit; None without a Prometheus."""
-    if not settings.advise_prometheus:
-        return None
-    source = AdviceSource(url=settings.advise_prometheus, token_file=settings.advise_token_file)
-    return AdviceWatch(parts, source.ask)
 
 
 def _policies(objects: ScaledObjectDependencies, settings: Settings, caches: EnvironmentCaches) -> Policies | None:
