@@ -102,3 +102,20 @@ def test_a_document_has_what_stands_beside_what_is_proposed(tmp_path: Path, caps
     assert main(["advise", str(manifests), "--trace", path, *UTC, "--diff", "-o", "json"]) == 1
     (standing,) = json.loads(capsys.readouterr().out)["standing"]
     assert (standing["environment"], standing["fits"], standing["waitsAWeek"]) == ("develop", False, 5.0)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"exclude": {"matchLabels": {"sleeps": "never"}}},
+        {"selector": {"matchExpressions": [{"key": "sleeps", "operator": "NotIn", "values": ["never"]}]}},
+    ],
+    ids=["exclude", "matchExpressions"],
+)
+def test_a_workload_that_an_environment_leaves_out_has_not_its_hours(
+    spec: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metadata = {"name": "web", "namespace": "shop", "labels": {"sleeps": "never"}}
+    left_out = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+    _, told = compared(tmp_path, capsys, environment("09:00", "18:00", **spec), left_out)
+    assert told.startswith("shop/web: it never sleeps; ")
