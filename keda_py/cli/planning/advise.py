@@ -32,7 +32,8 @@ NOTES = (
     "Of a Prometheus, counters of Istio, Linkerd, ingress-nginx, Traefik and Envoy are known, keda_scaler_active, and "
     "CPU where a workload has nothing else. Without either it tells how far the operator's own record reaches, "
     "which is too short for hours. --query gives a rate by namespace and one of deployment, statefulset, "
-    "scaledObject, service or workload. Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
+    "scaledObject, service or workload. An operator with --advise-prometheus asks the like once a month. "
+    "Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
 )
 # Of one answer: a day of 8 000 workloads.
 _MOST_BYTES = 64 * 2**20

@@ -80,11 +80,19 @@ class NoFloor:
 
 def find_floor(history: History) -> Floor | NoFloor:
     """The floor of a history that has values."""
-    known = sorted(value for value in history.values if not math.isnan(value))
-    low = known[int(_LOW * (len(known) - 1))]
+    known = _known(history)
+    low = _low_of(known)
     found = [_fit(history, known, low, shape) for shape in _SHAPES] if low > 0 else [Floor()]
     steady = next((each for each in found if isinstance(each, Floor) and each.level), None)
     return steady or _fit_rough(history, known) or found[0]
+
+
+def _known(history: History) -> Sequence[float]:
+    return sorted(value for value in history.values if not math.isnan(value))
+
+
+def _low_of(known: Sequence[float]) -> float:
+    return known[int(_LOW * (len(known) - 1))]
 
 
 def floors_of(history: History) -> Sequence[Floor]:
@@ -92,7 +100,11 @@ def floors_of(history: History) -> Sequence[Floor]:
 
     A week without a floor of its own, such as one of holidays, has that of the week before it.
     """
-    found = [find_floor(week) if week.known >= 1 / 2 else None for week in weeks_of(history)]
+    weeks = weeks_of(history)
+    lows = [_low_of(_known(week)) for week in weeks if week.known]
+    if max(lows) <= _MOVED * min(lows):
+        return ()  # most histories: the search below takes as long as all else
+    found = [find_floor(week) if week.known >= 1 / 2 else None for week in weeks]
     of_weeks = [each if isinstance(each, Floor) else None for each in found]
     first = next((each for each in of_weeks if each is not None), Floor())
     floors = [floor for floor in accumulate(of_weeks, lambda old, new: new or old, initial=first) if floor][1:]
@@ -130,11 +142,11 @@ def _with_earlier(floors: Sequence[Floor]) -> Sequence[Floor]:
 def _fit_rough(history: History, known: Sequence[float]) -> Floor | None:
     """A floor of any shape that is there most of the time, day and night alike, below an empty stretch."""
     first, last = (int(share * len(known)) for share in (_LEAST_IDLE, _MOST_IDLE))
-    for at in range(first, last):
+    for at in range(max(first, 2 * bisect_right(known, 0.0)), last):  # its median is above 0
         end = known[at]
         if _between(known, end, _ROUGH_END * end) <= _ROUGH_SPARSE * at and at + 1 < len(known):
             level, usual = known[at // 2], known[(at + 1 + len(known)) // 2]
-            if level > 0 and usual > _ROUGH_USE * end and _is_even(history, end):
+            if usual > _ROUGH_USE * end and _is_even(history, end):
                 noise = end * (1 + _ROUGH_END) / 2
                 return Floor(level=level, noise=noise, clear=max(noise, level + _CLEAR * (usual - level)))
     return None
