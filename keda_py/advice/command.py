@@ -9,11 +9,18 @@ from keda_py.advice.proposals.advise import Advice, Proposal, advise
 from keda_py.advice.proposals.current_hours import CurrentHours, compare
 from keda_py.advice.proposals.groups import Group, group_advices
 from keda_py.advice.proposals.manifest_workloads import Body, with_written
+from keda_py.advice.proposals.minimums import with_lower_minimum
 from keda_py.advice.proposals.places import PlaceRule
 from keda_py.advice.proposals.workload import Observed
 from keda_py.advice.reports.document import document
 from keda_py.advice.reports.evidence import evidence_of, saved_of
-from keda_py.advice.reports.manifests import environment_texts, manifests_of, override_texts, patch_texts
+from keda_py.advice.reports.manifests import (
+    calendar_texts,
+    environment_texts,
+    manifests_of,
+    override_texts,
+    patch_texts,
+)
 from keda_py.advice.reports.picture import write_page
 from keda_py.core.savings.statement import Prices, sum_of
 from keda_py.errors import ConfigError
@@ -49,7 +56,8 @@ class AdviceResult:
 def find(observed: Sequence[Observed], wanted: AdviseOptions, written: Sequence[Body] = ()) -> AdviceResult:
     """`written`: the manifests that there are. Raises ConfigError for a country that is unknown."""
     known = [with_written(each, written) for each in observed]
-    groups, advices = group_advices([advise(each, wanted.places, wanted.most_waits) for each in known], written)
+    found = [with_lower_minimum(advise(each, wanted.places, wanted.most_waits), written) for each in known]
+    groups, advices = group_advices(found, written)
     standings = tuple(compare(advices, written, wanted.most_waits)) if wanted.compares else None
     return AdviceResult(advices=tuple(advices), groups=tuple(groups), standings=standings)
 
@@ -71,9 +79,10 @@ def tell(found: AdviceResult, wanted: AdviseOptions) -> int:
 def write_files(found: AdviceResult, wanted: AdviseOptions) -> None:
     """A file for each manifest and patch. Raises ConfigError."""
     files = {
+        **calendar_texts(found.groups),
         **environment_texts(found.groups, wanted.prices),
         **override_texts(found.advices, wanted.prices),
-        **patch_texts(found.groups),
+        **patch_texts(found.groups, found.advices),
     }
     for name, text in files.items():
         path = Path(wanted.folder) / name
@@ -136,6 +145,9 @@ def page(advices: Sequence[Advice], prices: Prices, width: int) -> Text:
     if nothing:
         parts.append(Text("nothing is proposed for", "bold"))
         parts += _lines((f"{each.observed.workload.title}: {each.because}" for each in nothing), width)
+    lower = [f"{each.observed.workload.title}: {each.lower.words}" for each in nothing if each.lower]
+    if lower:
+        parts += [Text("but with fewer replicas", "bold"), *_lines(iter(lower), width)]
     return Text("\n", end="").join(parts)
 
 

@@ -10,6 +10,7 @@ from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.environments.members import Members
 from keda_py.environments.overview import line_of
 from keda_py.environments.words import (
+    advice_in_words,
     calendar_of,
     change_of,
     is_partly_up,
@@ -93,6 +94,7 @@ def sentences(environment: Environment, times: Times, warnings: Sequence[str] = 
     yield f"next: {_next(status, times)}"
     yield from _wakes(status, times)
     yield from requests_in_words(environment, times)
+    yield from advice_in_words(environment)
 
 
 def _next(status: EnvironmentStatus, times: Times) -> str:

@@ -170,6 +170,13 @@ def _what_wakes(environment: Environment) -> str:
         return ""  # the Valid condition says why
 
 
+def advice_in_words(environment: Environment) -> Iterator[str]:
+    """Say that its hours no longer fit its use, where a Prometheus was asked."""
+    advice = environment.status.advice
+    if advice is not None and advice.fits == "False":
+        yield f"its hours do not fit: {advice.message}"
+
+
 def requests_in_words(environment: Environment, times: Times) -> Iterator[str]:
     """Say which Services wake it, which cannot and why, and what the last request was; nothing without any of it."""
     found = environment.status.wake_on_request

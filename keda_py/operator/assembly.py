@@ -21,6 +21,7 @@ from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.admission.related_objects import related_objects
 from keda_py.operator.admission.requesters import Requesters
 from keda_py.operator.admission.reviews import CONTROLLER, AdmissionServer
+from keda_py.operator.advising.watch import assemble_advising
 from keda_py.operator.authentications.authentications import Authentications
 from keda_py.operator.cloud_events.destinations import Destinations
 from keda_py.operator.cloud_events.sources import CloudEventSources
@@ -68,6 +69,8 @@ class Assembly:
     """Empty: ClusterEnvironments are off."""
     known_defaults: KnownDefaults
     defaults: Component
+    advising: tuple[Component, ...]
+    """Empty: no Prometheus is asked whether hours fit."""
     downscaler: DownscalerParts | None
     """None: it is off."""
     packages: tuple[Component, ...]
@@ -112,6 +115,7 @@ class Assembly:
             self.defaults,
             *self.policies,
             self.environments.component,
+            *self.advising,
             *downscaler,
             serving,
             *self.packages,
@@ -160,6 +164,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         policies=assemble_cluster_environments(environments, settings, rights.leads_all),
         known_defaults=known,
         defaults=assemble_defaults(environments.dependencies.shared, known, rights.leads_all),
+        advising=assemble_advising(environments.dependencies, settings.environments),
         downscaler=assemble_downscaler(parts, settings, environments, overlays.annotated, rights.leads),
         packages=tuple(package(shared, rights.shares) for package in packages),
         authentications=_authentications(parts, jobs),

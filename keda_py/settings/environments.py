@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -52,9 +53,17 @@ def _unknown(body: Mapping[str, object], model: type[Wire]) -> list[str]:
     return sorted(set(body) - {field.alias or name for name, field in model.model_fields.items()})
 
 
+def parse_prometheus(text: str) -> str:
+    """Parse the address of a server; a password in it would be seen by all who may see the process."""
+    url = urlsplit(text)
+    if text and (url.scheme not in ("http", "https") or not url.hostname or url.username is not None):
+        raise ValueError('is not a URL without user; use for example "http://prometheus.monitoring.svc:9090"')
+    return text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """Settings of defaults, ClusterEnvironments, py-kube-downscaler's annotations, and waking on request."""
+    """Settings of defaults, ClusterEnvironments, py-kube-downscaler's annotations, waking on request, and advice."""
 
     default_values: KedaDefaultsSpec | None = option(
         None,
@@ -98,4 +107,18 @@ class EnvironmentSettings:
         "headless Service of the wakers, in the operator's namespace; empty: requests wake nothing",
         flag="waker-service",
         env="KEDA_PY_WAKER_SERVICE",
+    )
+    advise_prometheus: str = option(
+        "",
+        parse_prometheus,
+        "Prometheus that is asked once a month whether the hours of each Environment still fit; empty: none is",
+        flag="advise-prometheus",
+        env="KEDA_PY_ADVISE_PROMETHEUS",
+    )
+    advise_token_file: str = option(
+        "",
+        str,
+        "file with a bearer token for --advise-prometheus",
+        flag="advise-bearer-token-file",
+        env="KEDA_PY_ADVISE_BEARER_TOKEN_FILE",
     )

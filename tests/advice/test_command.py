@@ -58,18 +58,17 @@ def test_use_that_would_have_met_it_asleep_is_told_with_its_moment(
     assert proof["savedReplicaHoursAWeek"] == pytest.approx(168 - 45)
 
 
-def test_manifests_say_how_requests_at_odd_hours_may_wake_it(
+def test_requests_at_odd_hours_wake_the_environment_that_is_proposed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     odd = with_odd_use(Habit().history(), (9, 22), (19, 5))
-    path = written(tmp_path, shop__web=odd, dev__web=Habit().history())
+    path = written(tmp_path, shop__web=odd, dev__web=Habit(windows=[("Mon-Fri", "07:00", "16:00")]).history())
     assert main(["advise", "--trace", path, *UTC, "-o", "manifest"]) == 0
     dev, shop = capsys.readouterr().out.split("---\n")[1:]
     assert "wakeOnRequest" not in dev
-    commented = [line.removeprefix("# ") for line in shop.splitlines() if line.startswith("# ")]
-    at = commented.index("  wakeOnRequest:")
-    assert yaml.safe_load("\n".join(commented[at : at + 2])) == {"wakeOnRequest": {"for": "1h"}}
-    assert commented[at - 2].startswith("Requests came 2 times at odd hours.")
+    assert yaml.safe_load(shop)["spec"]["wakeOnRequest"] == {"for": "1h"}
+    assert "# Requests came 2 times at odd hours, so a request wakes it for 1h" in shop
+    assert "without wakers it sleeps on" in shop
 
 
 def test_manifests_do_not_speak_of_requests_where_cores_were_counted(
@@ -153,7 +152,12 @@ def test_manifests_validate_and_have_their_evidence_as_comments(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unused = Habit(windows=()).history()
-    path = written(tmp_path, shop__web=Habit().history(), shop__old=unused, dev__web=Habit(jitter=10).history())
+    path = written(
+        tmp_path,
+        shop__web=Habit().history(),
+        shop__old=unused,
+        dev__web=Habit(windows=[("Mon-Fri", "07:30", "19:00")]).history(),
+    )
     there = tmp_path / "there.yaml"
     there.write_text(yaml.safe_dump_all([workload("web", "dev"), workload("web", "shop")]))
     assert main(["advise", str(there), "--trace", path, *UTC, "-o", "manifest"]) == 0
@@ -167,7 +171,7 @@ def test_manifests_validate_and_have_their_evidence_as_comments(
     bodies = {(one["kind"], one["metadata"]["namespace"]): one for one in yaml.safe_load_all(text)}
     assert set(bodies) == {("Environment", "dev"), ("Environment", "shop"), ("Override", "shop")}
     assert bodies["Environment", "dev"]["spec"] == {
-        "calendar": {"timeZone": "UTC", "hours": [{"days": "Mon-Fri", "from": "09:00", "to": "18:00"}]},
+        "calendar": {"timeZone": "UTC", "hours": [{"days": "Mon-Fri", "from": "07:30", "to": "19:00"}]},
         "readyBy": True,
     }
     assert bodies["Environment", "shop"]["spec"]["selector"] == {"matchLabels": {"keda-py.dev/hours": "hours"}}
@@ -289,9 +293,7 @@ def test_json_of_a_call_is_one_document(tmp_path: Path, capsys: pytest.CaptureFi
     assert body["workloads"][0]["because"] == "there are 7 days of data, and a weekly habit needs 21"
 
 
-def test_without_a_source_it_is_told_why_the_operators_own_records_are_not_enough(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_call_that_names_no_source_and_no_namespace_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["advise", "-A"])
-    assert "the operator itself keeps a day of what it decided" in capsys.readouterr().err
+        main(["advise"])
+    assert "-n NS or -A alone tell what the operator itself has recorded" in capsys.readouterr().err

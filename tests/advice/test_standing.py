@@ -41,7 +41,8 @@ def test_hours_that_are_too_long_are_told_with_what_they_cost(
     code, told = compared(tmp_path, capsys, environment("07:30", "19:30"))
     assert code == 1
     assert told == (
-        "shop/web: your hours Mon-Fri 07:30-19:30 (Environment develop); 0.0 times a week use would have met it asleep; "
+        "shop/web: your hours Mon-Fri 07:30-19:30 (Environment develop); used Mon-Fri 09:00-18:00 on 100% of the days; "
+        "0.0 times a week use would have met it asleep; "
         "proposed: Mon-Fri 09:00-18:00, 15.0 replica hours a week less\n"
     )
 
@@ -56,7 +57,9 @@ def test_hours_that_deny_use_are_told_with_how_often(tmp_path: Path, capsys: pyt
 def test_hours_that_fit_are_no_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, told = compared(tmp_path, capsys, environment("09:00", "18:30"))
     assert code == 0
-    assert told.startswith("shop/web: your hours Mon-Fri 09:00-18:30 (Environment develop) fit;")
+    assert told.startswith(
+        "shop/web: your hours Mon-Fri 09:00-18:30 (Environment develop) fit; used Mon-Fri 09:00-18:00 on "
+    )
 
 
 def test_hours_of_a_calendar_that_is_named_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,7 +86,7 @@ def test_a_workload_that_no_environment_takes_never_sleeps(tmp_path: Path, capsy
     body = environment("09:00", "18:00", selector={"matchLabels": {"sleeps": "yes"}})
     code, told = compared(tmp_path, capsys, body)
     assert code == 1
-    assert told.startswith("shop/web: it never sleeps; 0.0 times")
+    assert told.startswith("shop/web: it never sleeps; used Mon-Fri 09:00-18:00 on 100% of the days; 0.0 times")
     labelled = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -99,3 +102,20 @@ def test_a_document_has_what_stands_beside_what_is_proposed(tmp_path: Path, caps
     assert main(["advise", str(manifests), "--trace", path, *UTC, "--diff", "-o", "json"]) == 1
     (standing,) = json.loads(capsys.readouterr().out)["standing"]
     assert (standing["environment"], standing["fits"], standing["waitsAWeek"]) == ("develop", False, 5.0)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"exclude": {"matchLabels": {"sleeps": "never"}}},
+        {"selector": {"matchExpressions": [{"key": "sleeps", "operator": "NotIn", "values": ["never"]}]}},
+    ],
+    ids=["exclude", "matchExpressions"],
+)
+def test_a_workload_that_an_environment_leaves_out_has_not_its_hours(
+    spec: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metadata = {"name": "web", "namespace": "shop", "labels": {"sleeps": "never"}}
+    left_out = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+    _, told = compared(tmp_path, capsys, environment("09:00", "18:00", **spec), left_out)
+    assert told.startswith("shop/web: it never sleeps; ")

@@ -1,6 +1,7 @@
 """Traces that no recording has, each with its truth: hours within half an hour of it, outside of it, or nothing."""
 
 from datetime import date, timedelta
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from keda_py.advice.proposals.advise import Advice, Proposal, advise
 from keda_py.advice.proposals.places import PlaceRule
 from keda_py.advice.proposals.workload import Observed, WorkloadKey
+from keda_py.core.advice.history import History
 from tests.advice.drawn import drawn
 from tests.advice.unseen import MONDAY, IdleFloor, Layer, Unseen
 from tests.core.advice.habits import Window, is_right
@@ -175,7 +177,15 @@ UNSEEN: dict[str, Unseen] = {
 }
 
 
-def advised(trace: Unseen, seed: int) -> Advice:
+class ZonedTrace(Protocol):
+    """Values in a zone."""
+
+    @property
+    def zone(self) -> str: ...
+    def history(self, seed: int = 1) -> History: ...
+
+
+def advised(trace: ZonedTrace, seed: int) -> Advice:
     """The advice on a trace, proven, with the public holidays of its zone."""
     observed = Observed(workload=WorkloadKey("shop", "Deployment", "web"), history=trace.history(seed))
     zone = ZoneInfo(trace.zone)

@@ -47,6 +47,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "environments": {
             "downscalerAnnotations": True,
             "argocdApplications": True,
+            "advice": {"prometheus": "http://prometheus.monitoring.svc:9090", "tokenFile": "/tokens/prometheus"},
             "downscalerIncludeResources": ["deployments", "statefulsets", "cronjobs", "daemonsets", "scaledobjects"],
             "kinds": [{"apiGroup": "argoproj.io", "kind": "rollouts"}],
         },

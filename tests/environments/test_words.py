@@ -11,7 +11,14 @@ from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.overrides import OverrideState
 from keda_py.environments.forecast import Plan, forecast
 from keda_py.environments.overview import line_of_live, overview
-from keda_py.environments.words import next_in_words, override_asked, reasons_of, requests_in_words, ruled_by
+from keda_py.environments.words import (
+    advice_in_words,
+    next_in_words,
+    override_asked,
+    reasons_of,
+    requests_in_words,
+    ruled_by,
+)
 from keda_py.environments.zones import CalendarZones
 from tests.builders import override
 from tests.environments.builders import EVENING, NOW, PRAGUE, SLEEPS, WAKES, stored
@@ -54,6 +61,14 @@ def test_a_line_tells_what_comes_next_and_who_keeps_it_so(status: Any, following
     environment = stored(**status)
     assert next_in_words(environment.status, PRAGUE) == following
     assert why in (None, "; ".join(reasons_of(environment, PRAGUE)))
+
+
+def test_hours_that_do_not_fit_are_told_and_those_that_fit_are_not() -> None:
+    message = "shop/web: your hours Mon-Fri 08:30-19:30; used Mon-Fri 09:10-18:05 on 97% of the days"
+    unfit = stored(advice={"checkedAt": "2026-11-20T17:00:00Z", "fits": "False", "message": message})
+    assert list(advice_in_words(unfit)) == [f"its hours do not fit: {message}"]
+    assert list(advice_in_words(stored(advice={"fits": "True", "message": message}))) == []
+    assert list(advice_in_words(stored())) == []
 
 
 WOKEN = {

@@ -81,6 +81,12 @@
 {{- with $values.kedaDefaults.values }}
 - {{ printf "--default-values=%s" (toJson .) | quote }}
 {{- end }}
+{{- with $values.environments.advice.prometheus }}
+- --advise-prometheus={{ . }}
+{{- with $values.environments.advice.tokenFile }}
+- --advise-bearer-token-file={{ . }}
+{{- end }}
+{{- end }}
 {{- if $values.environments.downscalerAnnotations }}
 - --downscaler-annotations=true
 - --downscaler-include-resources={{ join "," $values.environments.downscalerIncludeResources }}

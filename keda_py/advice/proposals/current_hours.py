@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.manifest_workloads import Body
 from keda_py.advice.proposals.proof import Proof, prove_manifests
-from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, value_at
+from keda_py.apis.job_spec import LabelSelector as WrittenSelector
+from keda_py.apis.parsing import parse_object
+from keda_py.core.advice.usage import window_use
+from keda_py.core.values.selecting import build_selector
+from keda_py.core.values.selectors import LabelSelector
 from keda_py.errors import ConfigError
 
 _RULING = ("Environment", "Calendar", "ClusterCalendar", "ConfigMap", "Secret")
@@ -41,11 +46,19 @@ class CurrentHours:
         if not isinstance(proposal, Proposal):
             return f"{title}: {has}; {denied}; nothing else is proposed: {proposal.because}"
         proposed = ", ".join(map(str, proposal.candidate.hours)) or "asleep always"
+        used = _used(proposal)
         if self.fits:
-            return f"{title}: {has} fit; {denied}"
+            return f"{title}: {has} fit{used}; {denied}"
         more = proposal.proof.saved_a_week - self.proof.saved_a_week
         less = f"{abs(more):.1f} replica hours a week {'less' if more > 0 else 'more'}"
-        return f"{title}: {has}; {denied}; proposed: {proposed}, {less}"
+        return f"{title}: {has}{used}; {denied}; proposed: {proposed}, {less}"
+
+
+def _used(proposal: Proposal) -> str:
+    """When it is really used, such as `; used Mon-Fri 09:10-18:05 on 97% of the days`."""
+    windows = (window_use(proposal.use, each) for each in proposal.candidate.hours)
+    used = ", ".join(each.brief for each in windows if each.used)
+    return f"; used {used}" if used else ""
 
 
 def compare(advices: Iterable[Advice], bodies: Sequence[Body], most_waits: float) -> list[CurrentHours]:
@@ -74,11 +87,23 @@ def _compare(advice: Advice, bodies: Sequence[Body], most_waits: float) -> Curre
 
 def _environment_of(labels: Mapping[str, str], bodies: Iterable[Body]) -> Body | None:
     """The first that takes a member with these labels."""
-    for body in bodies:
-        wanted = texts_at(body, "spec", "selector", "matchLabels")
-        if body["kind"] == "Environment" and wanted.items() <= labels.items():
-            return body
-    return None
+    return next((body for body in bodies if body["kind"] == "Environment" and _takes(body, labels)), None)
+
+
+def _takes(environment: Body, labels: Mapping[str, str]) -> bool:
+    """One whose selectors cannot be read takes nothing here; why is said where its hours are read."""
+    member = {"metadata": {"labels": labels}}
+    try:
+        selector, exclude = (_selector(environment, field) for field in ("selector", "exclude"))
+    except ConfigError:
+        return False
+    return (selector is None or selector.matches(member)) and not (exclude is not None and exclude.matches(member))
+
+
+def _selector(environment: Body, field: str) -> LabelSelector | None:
+    written = value_at(environment, "spec", field)
+    parsed = None if written is None else parse_object(WrittenSelector, written)
+    return build_selector(parsed, f"spec.{field}")
 
 
 def _hours_text(environment: Body, bodies: Iterable[Body]) -> str:

@@ -18,6 +18,8 @@ from keda_py.core.advice.candidates import Candidate
 from keda_py.core.advice.hours import AwakeHours, asleep_hours, union_of
 
 LABEL = "keda-py.dev/hours"
+AWAKE_FOR = "1h"
+"""How long a request at an odd hour wakes it."""
 # Hours a week that a workload may be awake for the sake of the others.
 _MOST_MORE = 5.0
 
@@ -39,7 +41,14 @@ class Group:
         body = environment_body(self.namespace, self.name, self.place, self.candidate)
         if not self.whole:
             body["spec"]["selector"] = {"matchLabels": {LABEL: self.name}}
+        if self.requests_at_odd_hours:
+            body["spec"]["wakeOnRequest"] = {"for": AWAKE_FOR}
         return body
+
+    @property
+    def requests_at_odd_hours(self) -> int:
+        """How often requests would have met it asleep."""
+        return sum(len(each.proof.waits) for each in self.advices if each.observed.counts_requests)
 
 
 def group_advices(advices: Iterable[Advice], written: Sequence[Body]) -> tuple[list[Group], list[Advice]]:

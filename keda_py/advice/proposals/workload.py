@@ -46,6 +46,23 @@ class Observed:
         return self.unit == "requests/s"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowerMinimum:
+    """A ScaledObject with `minimum` replicas or more had no work for so many hours a week while it was awake."""
+
+    minimum: int
+    idle_a_week: float
+    wakes_a_week: float
+
+    @property
+    def words(self) -> str:
+        """What its triggers said, and what would have been saved."""
+        saved = self.idle_a_week * self.minimum
+        idle = f"its triggers had no work for {self.idle_a_week:.1f} h a week in which {self.minimum} replicas were up"
+        wakes = f"work would have waited for a start {self.wakes_a_week:.1f} times a week"
+        return f"{idle}: minReplicaCount 0 saves {saved:.1f} replica hours a week, and {wakes}"
+
+
 def read_workload(text: str, namespace: str, where: str) -> WorkloadKey:
     """NAME, NAMESPACE/NAME or NAMESPACE/KIND/NAME. Raises ConfigError."""
     parts = text.split("/")

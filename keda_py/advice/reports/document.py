@@ -6,6 +6,8 @@ from typing import Any
 from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.current_hours import CurrentHours
 from keda_py.advice.proposals.groups import Group
+from keda_py.advice.proposals.shared_calendars import environment_of, shared_calendars
+from keda_py.advice.proposals.workload import LowerMinimum
 from keda_py.advice.reports.evidence import evidence_of, saved_of
 from keda_py.core.advice.usage import week_shares
 from keda_py.core.savings.statement import Prices
@@ -19,10 +21,12 @@ def document(
     standings: Sequence[CurrentHours] | None = None,
 ) -> dict[str, Any]:
     """The whole document; `standing` is null where it was not asked for."""
+    calendars = shared_calendars(groups)
     return {
         "standing": None if standings is None else [_standing(each) for each in standings],
         "workloads": [_workload(each, prices) for each in advices],
-        "environments": [each.body for each in groups],
+        "calendars": [each.body for each in calendars],
+        "environments": [environment_of(each, calendars) for each in groups],
     }
 
 
@@ -45,8 +49,18 @@ def _workload(advice: Advice, prices: Prices) -> dict[str, Any]:
         "floor": {"level": use.floor.level, "noise": use.floor.noise, "unit": advice.observed.unit} if use else None,
         "missing": round(1 - use.history.known, 4) if use else None,
         "proof": _proof(advice, prices) if isinstance(advice, Proposal) else None,
+        "minReplicas": _lower(advice.lower) if advice.lower else None,
         "week": week_shares(use) if use else None,
         "evidence": list(evidence_of(advice, prices)),
+    }
+
+
+def _lower(lower: LowerMinimum) -> dict[str, Any]:
+    return {
+        "from": lower.minimum,
+        "to": 0,
+        "idleHoursAWeek": round(lower.idle_a_week, 4),
+        "wakesAWeek": round(lower.wakes_a_week, 4),
     }
 
 

@@ -28,6 +28,8 @@ def evidence_of(advice: Advice, prices: Prices) -> Iterator[str]:
         for window in advice.candidate.hours:
             yield window_use(use, window).words
         yield from _proof(advice, prices)
+    if advice.lower is not None:
+        yield advice.lower.words
     yield from _data(advice, use)
     yield _floor(advice, use)
     if use.change is not None:
@@ -94,6 +96,8 @@ def _floor(advice: Advice, use: Use) -> str:
         text = f"idle floor: 0 {unit}, so that all above it is use"
     else:
         text = f"idle floor: {use.floor.level:.3g} {unit}, up to {use.floor.noise:.3g} is not counted as use"
+    if use.floor.earlier:
+        text += f"; it moved, and was {', then '.join(f'{level:.3g}' for level in use.floor.earlier)} before"
     weeks = (use.history.ends - use.history.origin) / timedelta(days=7)
     spikes = f"; {use.marks.spikes / weeks:.1f} short spikes a week are none either" if use.marks.spikes else ""
     minutes = ", ".join(f":{minute:02}" for minute in use.marks.hourly)

@@ -8,7 +8,8 @@ import yaml
 
 from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.environment import API_VERSION
-from keda_py.advice.proposals.groups import LABEL, Group
+from keda_py.advice.proposals.groups import AWAKE_FOR, LABEL, Group
+from keda_py.advice.proposals.shared_calendars import environment_of, shared_calendars
 from keda_py.advice.reports.evidence import evidence_of
 from keda_py.core.savings.statement import Prices
 from keda_py.terminal.foreign import printable
@@ -16,8 +17,6 @@ from keda_py.terminal.wrapping import wrap
 
 _TRIED = "720h"
 """How long what was never used sleeps on trial: 30 days, and then it comes back by itself."""
-_AWAKE_FOR = "1h"
-"""How long a request at an odd hour wakes it."""
 _API_VERSIONS = {"ScaledObject": "keda.sh/v1alpha1"}
 _WIDTH = 110
 _TIME = re2.compile(r"\d\d:\d\d")
@@ -25,7 +24,8 @@ _TIME = re2.compile(r"\d\d:\d\d")
 
 def manifests_of(groups: Sequence[Group], advices: Sequence[Advice], prices: Prices) -> str:
     """Write all manifests into one document, with the evidence as comments."""
-    parts = [*environment_texts(groups, prices).values(), *override_texts(advices, prices).values()]
+    files = (calendar_texts(groups), environment_texts(groups, prices), override_texts(advices, prices))
+    parts = [text for texts in files for text in texts.values()]
     nothing = [each for each in advices if not isinstance(each, Proposal)]
     if nothing:
         sentences = [
@@ -33,12 +33,16 @@ def manifests_of(groups: Sequence[Group], advices: Sequence[Advice], prices: Pri
             *(f"{each.observed.workload.title}: {each.because}" for each in nothing),
         ]
         parts.append(_comments(sentences))
+    lower = [line for each in advices for line in _lower_minimum(each)]
+    if lower:
+        parts.append(_comments(["ScaledObjects that need no replicas without work:", *lower]))
     return "".join(parts)
 
 
 def environment_texts(groups: Sequence[Group], prices: Prices) -> Mapping[str, str]:
     """File name -> Environment."""
     found = {}
+    calendars = shared_calendars(groups)
     for group in groups:
         count = "one workload" if len(group.advices) == 1 else f"{len(group.advices)} workloads"
         sentences = [f"Hours of {count} of namespace {group.namespace}, found by keda-py advise."]
@@ -49,20 +53,37 @@ def environment_texts(groups: Sequence[Group], prices: Prices) -> Mapping[str, s
         for each in group.advices:
             sentences += [each.observed.workload.title, *(f"  {one}" for one in evidence_of(each, prices))]
         found[f"{group.namespace}-{group.name}.yaml"] = _comments([*sentences, *_wake_on_request(group)]) + _dump(
-            group.body
+            environment_of(group, calendars)
         )
     return found
 
 
+def calendar_texts(groups: Sequence[Group]) -> Mapping[str, str]:
+    """File name -> ClusterCalendar of Environments with the same hours."""
+    found = {}
+    for each in shared_calendars(groups):
+        sentences = [
+            f"Hours that {', '.join(each.environments)} share, found by keda-py advise; each has its evidence."
+        ]
+        found[f"calendar-{each.name}.yaml"] = _comments(sentences) + _dump(each.body)
+    return found
+
+
 def _wake_on_request(group: Group) -> Iterator[str]:
-    """What lets requests at odd hours wake it; left to the reader, as it needs wakers in the cluster."""
-    odd = [wait for each in group.advices if each.observed.counts_requests for wait in each.proof.waits]
-    if odd:
-        often = "once" if len(odd) == 1 else f"{len(odd)} times"
-        yield f"Requests came {often} at odd hours. Where wakers run (waker.enabled of the chart), add this to"
-        yield f"spec, and a request wakes it for {_AWAKE_FOR}:"
-        yield "  wakeOnRequest:"
-        yield f"    for: {_AWAKE_FOR}"
+    """Why requests wake it."""
+    count = group.requests_at_odd_hours
+    if count:
+        often = "once" if count == 1 else f"{count} times"
+        yield f"Requests came {often} at odd hours, so a request wakes it for {AWAKE_FOR}, where wakers run"
+        yield "(waker.enabled of the chart); without wakers it sleeps on, and its status says so."
+
+
+def _lower_minimum(advice: Advice) -> Iterator[str]:
+    if advice.lower is not None:
+        workload = advice.observed.workload
+        merge = '{"spec": {"minReplicaCount": 0}}'
+        yield f"  {advice.lower.words}:"
+        yield f"  kubectl patch scaledobject {workload.name} -n {workload.namespace} --type merge -p '{merge}'"
 
 
 def override_texts(advices: Sequence[Advice], prices: Prices) -> Mapping[str, str]:
@@ -79,23 +100,23 @@ def override_texts(advices: Sequence[Advice], prices: Prices) -> Mapping[str, st
     return found
 
 
-def patch_texts(groups: Sequence[Group]) -> Mapping[str, str]:
-    """File name -> what puts the label of its Environment on a workload, for kustomize."""
+def patch_texts(groups: Sequence[Group], advices: Sequence[Advice]) -> Mapping[str, str]:
+    """File name -> what puts the label of its Environment on a workload, or lowers its minimum, for kustomize."""
+    labels = {each.observed.workload: group.name for group in groups if not group.whole for each in group.advices}
     found = {}
-    for group in groups:
-        for each in () if group.whole else group.advices:
-            workload = each.observed.workload
+    for each in advices:
+        workload = each.observed.workload
+        name = f"patches/{workload.namespace}-{workload.kind.lower()}-{workload.name}.yaml"
+        label = {"labels": {LABEL: labels[workload]}} if workload in labels else {}
+        spec = {"spec": {"minReplicaCount": 0}} if each.lower else {}
+        if label or spec:
             body = {
                 "apiVersion": _API_VERSIONS.get(workload.kind, "apps/v1"),
                 "kind": workload.kind,
-                "metadata": {
-                    "name": workload.name,
-                    "namespace": workload.namespace,
-                    "labels": {LABEL: group.name},
-                },
+                "metadata": {"name": workload.name, "namespace": workload.namespace, **label},
+                **spec,
             }
-            name = f"patches/{workload.namespace}-{workload.kind.lower()}-{workload.name}.yaml"
-            found[name] = f"---\n{_dump(body)}"
+            found[name] = (_comments([each.lower.words]) if each.lower else "---\n") + _dump(body)
     return found
 
 

@@ -5,7 +5,7 @@ What is slow, partial or out of step fails as a whole, with the query and the pa
 
 import math
 from array import array
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -40,13 +40,14 @@ class Weeks:
 
 @dataclass(slots=True, kw_only=True)
 class RecordedWeeks:
-    """A server with what it has recorded."""
+    """A server with what it has recorded. `keeps`: the series, by their labels, that are kept in memory."""
 
     server: PrometheusServer
     client: httpx.AsyncClient
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 60.0
     """Seconds for one answer."""
+    keeps: Callable[[Mapping[str, str]], bool] = lambda _: True
 
     async def check_clock(self, now: datetime) -> None:
         """Raises FetchError for a clock that differs: the hours would be wrong by that."""
@@ -89,6 +90,8 @@ class RecordedWeeks:
                     )
                 seen.add(labels)
                 row = found.get(labels)
+                if row is None and not self.keeps(dict(labels)):
+                    continue
                 if row is None:
                     row = found[labels] = array("d", [math.nan]) * weeks.count
                 _place(row, each["values"], at, weeks)

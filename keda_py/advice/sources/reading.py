@@ -7,7 +7,7 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from keda_py.advice.proposals.workload import Observed, WorkloadKey
@@ -50,6 +50,7 @@ async def read_prometheus(recorded: RecordedWeeks, asked: HistoryQuery, now: dat
         text = f"{recorded.server.shown}: has nothing of {names} in the last {asked.weeks} weeks"
         raise ConfigError(f"{text}; give a query of your own: --query 'sum by (namespace, deployment) (rate(...[5m]))'")
     found: defaultdict[WorkloadKey, list[_Read]] = defaultdict(list)
+    recorded = replace(recorded, keeps=lambda labels: workload_of(labels, asked.namespace) is not None)
     for number, known in enumerate(queries):
         series: Series = {}
         async for part in recorded.read_into(series, known.query, weeks):

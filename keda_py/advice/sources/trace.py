@@ -1,6 +1,6 @@
 """A trace file -> a history for each column: the files of `keda-py simulate`, in which cells may be empty here.
 
-An empty cell, `error` and a time without a row are missing data, which is not idle.
+An empty cell, `error`, a value below 0 and a time without a row are missing data, which is not idle.
 """
 
 import math
@@ -26,7 +26,7 @@ def read_trace(path: str, namespace: str, unit: str) -> list[Observed]:
     for at, samples in trace.rows():
         times.append(origin + at)
         for column, sample in zip(columns, samples, strict=True):
-            column.append(math.nan if isinstance(sample, ScalerError) else max(sample, 0.0))
+            column.append(math.nan if isinstance(sample, ScalerError) else sample)
     try:
         histories = [sample_history(times, column) for column in columns]
     except ConfigError as error:

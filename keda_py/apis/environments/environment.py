@@ -205,6 +205,15 @@ class TruceStatus(Wire):
     """Entries of ignoreDifferences, as GROUP|KIND|NAME|FIELD."""
 
 
+class AdviceStatus(Wire):
+    """Whether the hours fit the use of the last weeks, asked once a month with `--advise-prometheus`."""
+
+    checked_at: Timestamp = ""
+    fits: Literal["", "True", "False", "Unknown"] = ""
+    message: str = ""
+    """The hours, when the workloads were used, and what is proposed instead."""
+
+
 class EnvironmentStatus(Wire):
     """Current state, next change, and the operator's memory of members."""
 
@@ -246,6 +255,8 @@ class EnvironmentStatus(Wire):
     jobs_never_run: list[str] = []
     """The first 100 CronJobs that were told to have a schedule that never falls into the hours."""
     wake_on_request: WakeOnRequestStatus | None = None
+    advice: AdviceStatus | None = None
+    """Whether its hours still fit, where a Prometheus is asked."""
     conditions: list[Condition] = []
 
 

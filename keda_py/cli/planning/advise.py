@@ -28,10 +28,12 @@ EXAMPLES = (
 )
 NOTES = (
     "A trace is that of `keda-py simulate`: the first column is the time, each other one a workload, called NAME, "
-    "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error` and a missing row are missing data. "
+    "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error`, what is below 0 and a missing row are missing. "
     "Of a Prometheus, counters of Istio, Linkerd, ingress-nginx, Traefik and Envoy are known, keda_scaler_active, and "
-    "CPU where a workload has nothing else. --query gives a rate by namespace and one of deployment, statefulset, "
-    "scaledObject, service or workload. Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
+    "CPU where a workload has nothing else. Without either it tells how far the operator's own record reaches, "
+    "which is too short for hours. --query gives a rate by namespace and one of deployment, statefulset, "
+    "scaledObject, service or workload. An operator with --advise-prometheus asks the like once a month. "
+    "Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
 )
 # Of one answer: a day of 8 000 workloads.
 _MOST_BYTES = 64 * 2**20
@@ -43,13 +45,13 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     from keda_py.advice.command import find, tell  # heavy: not for --help
 
-    wanted = _options_of(options)
-    return tell(find(_observed(options), wanted, _chosen_manifests(options)), wanted)
+    wanted, manifests = _options_of(options), _chosen_manifests(options)
+    return tell(find(_observed(options, manifests), wanted, manifests), wanted)
 
 
 def _chosen_manifests(options: argparse.Namespace) -> "list[dict[str, Any]]":
     """The manifests that there are."""
-    if options.cluster:
+    if options.cluster or not (options.trace or options.prometheus or options.files):
         return asyncio.run(_of_cluster(options))
     from keda_py.cli.manifests import read_texts
     from keda_py.validation.documents import read_documents
@@ -100,12 +102,17 @@ def _options_of(options: argparse.Namespace) -> "AdviseOptions":
     )
 
 
-def _observed(options: argparse.Namespace) -> "list[Observed]":
+def _observed(options: argparse.Namespace, manifests: "list[dict[str, Any]]") -> "list[Observed]":
     if options.trace:
         from keda_py.advice.sources.trace import read_trace
 
         return read_trace(options.trace, options.namespace or "default", options.unit)
-    return asyncio.run(_recorded(options))
+    if options.prometheus:
+        return asyncio.run(_recorded(options))
+    from keda_py.advice.sources.own_record import read_own_records
+    from keda_py.clock import SystemClock
+
+    return read_own_records(manifests, options.namespace, SystemClock().now())
 
 
 async def _recorded(options: argparse.Namespace) -> "list[Observed]":
@@ -159,13 +166,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--diff", action="store_true", help="tell how the hours fit that are written")
     add("--out", default="", metavar="DIR", help="write the manifests there, a file each, for a merge request")
     options = parser.parse_args(arguments)
-    if not (options.trace or options.prometheus):
-        text = "the operator itself keeps a day of what it decided, and a weekly habit needs three weeks"
-        parser.error(f"give one of --trace FILE and --prometheus URL: {text}")
+    if not (options.trace or options.prometheus or options.namespace or options.all_namespaces):
+        text = "-n NS or -A alone tell what the operator itself has recorded, which is too short for hours"
+        parser.error(f"give one of --trace FILE and --prometheus URL; {text}")
     if options.diff and not (options.files or options.cluster):
         parser.error("--diff: compares with what there is; name manifests, or give --cluster")
-    if options.prometheus and bool(options.namespace) == options.all_namespaces:
-        parser.error("--prometheus: give one of -n NS and -A")
+    if not options.trace and bool(options.namespace) == options.all_namespaces:
+        parser.error("give one of -n NS and -A")
     if options.trace and (options.all_namespaces or options.query):
         parser.error("--trace: a file has the workloads of its columns; leave out -A and --query")
     return options

@@ -10,11 +10,11 @@ from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 from keda_py.core.advice.days import lay_on_days
-from keda_py.core.advice.floor import Floor, NoFloor, find_floor
+from keda_py.core.advice.floor import Floor, NoFloor, find_floor, floors_of
 from keda_py.core.advice.habit import HabitChange, find_change
 from keda_py.core.advice.history import History
-from keda_py.core.advice.hours import AwakeHours, asleep_hours, hours_of
-from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, close_sessions, join_marks, mark_steps
+from keda_py.core.advice.hours import AwakeHours, asleep_hours, hours_of, union_of
+from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, close_sessions, join_marks, mark_steps, mark_weeks
 from keda_py.core.advice.profile import RECENT, RECENT_DAYS, Days, awake_slots, ever_awake
 from keda_py.core.environment.calendar.days import DAY
 
@@ -86,6 +86,9 @@ def _measure(history: History) -> tuple[Floor, Marks] | NoCandidate:
         return NoCandidate(text)
     if history.known < _LEAST_KNOWN:
         return NoCandidate(f"{1 - history.known:.0%} of the data is missing, and what is missing is not idle")
+    floors = floors_of(history)
+    if floors:
+        return floors[-1], mark_weeks(history, floors)
     floor = find_floor(history)
     return NoCandidate(floor.because) if isinstance(floor, NoFloor) else (floor, mark_steps(history, floor))
 
@@ -115,13 +118,14 @@ def candidates(use: Use) -> Iterator[Candidate | NoCandidate]:
     if USED not in use.marks.steps:
         yield from _never_used(use)
         return
-    known: set[tuple[AwakeHours, ...]] = set()
+    hours: tuple[AwakeHours, ...] = ()
     ever = ever_awake(use.days)
-    for tolerated in _TOLERATED:
-        hours = hours_of(awake_slots(use.days, tolerated, use.further), ever)
-        if hours in known:
+    for number, tolerated in enumerate(_TOLERATED):
+        # An end that moves may come close to other days' ends than before, and then not move as far: hours that deny
+        # less would be shorter there. So each candidate has the hours of the one before it.
+        shorter, hours = hours, union_of(hours, hours_of(awake_slots(use.days, tolerated, use.further), ever))
+        if number and hours == shorter:
             continue
-        known.add(hours)
         refused = _refuse(use, hours)
         if refused is not None:
             yield refused

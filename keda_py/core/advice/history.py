@@ -31,6 +31,11 @@ class History:
         """The end of the last step."""
         return self.origin + timedelta(seconds=self.step * len(self.values))
 
+    def part(self, start: int, end: int) -> "History":
+        """Return the steps [start, end)."""
+        origin = self.origin + timedelta(seconds=start * self.step)
+        return History(origin=origin, step=self.step, values=self.values[start:end])
+
     @property
     def known(self) -> float:
         """The share of steps that have a value."""
@@ -41,8 +46,8 @@ class History:
 def sample_history(times: Sequence[float], found: Sequence[float]) -> History:
     """Samples in the order of time, laid onto equal steps: Unix seconds, and values, which hold until the next one.
 
-    A value of NaN is missing. A step has the mean of what holds in it; of a step of which half is unknown, the value
-    is missing. Raises ConfigError for what shows no hours.
+    A value of NaN is missing, and so is one below 0, as a counter gives that began again. A step has the mean of what
+    holds in it; of a step of which half is unknown, the value is missing. Raises ConfigError for what shows no hours.
     """
     if len(times) < 2:
         raise ConfigError("there are fewer than two samples; give some weeks of them")
@@ -56,7 +61,7 @@ def sample_history(times: Sequence[float], found: Sequence[float]) -> History:
     sums, known = array("d", bytes(8 * count)), array("d", bytes(8 * count))
     for number, (at, value) in enumerate(zip(times, found, strict=True)):
         following = times[number + 1] if number + 1 < len(times) else at + usual
-        if not math.isnan(value):
+        if value >= 0:  # NaN is not
             _lay(sums, known, (at / step - first, min(following, at + usual * _HOLDS) / step - first), value)
     values = array(
         "d", (total / share if share > _HALF else math.nan for total, share in zip(sums, known, strict=True))

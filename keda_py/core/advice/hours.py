@@ -17,8 +17,8 @@ ROUND = 15
 """Minutes."""
 SHORTEST_SLEEP = 60
 """Minutes: to sleep for less is not worth a wake."""
-_REACH = 25
-"""Minutes by which an end moves out to where it is on another day, or was in any week."""
+_REACH = 20
+"""Minutes by which an end moves out to where it is on another day, or was in any week; half an hour when rounded."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

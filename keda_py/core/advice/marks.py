@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from keda_py.core.advice.floor import Floor
+from keda_py.core.advice.floor import Floor, weeks_of
 from keda_py.core.advice.history import History
 
 IDLE, UNKNOWN, USED, ABSENT = range(4)
@@ -31,6 +31,16 @@ class Marks:
     steps: bytearray
     spikes: int
     hourly: tuple[int, ...]
+
+
+def mark_weeks(history: History, floors: Sequence[Floor]) -> Marks:
+    """The marks of a history whose floor is another one in each of its weeks."""
+    parts = [mark_steps(week, floor) for week, floor in zip(weeks_of(history), floors, strict=True)]
+    return Marks(
+        steps=bytearray().join(each.steps for each in parts),
+        spikes=sum(each.spikes for each in parts),
+        hourly=tuple(sorted({minute for each in parts for minute in each.hourly})),
+    )
 
 
 def mark_steps(history: History, floor: Floor) -> Marks:

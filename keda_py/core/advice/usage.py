@@ -21,12 +21,21 @@ class WindowUse:
     """First and last use of each day that had any, sorted."""
 
     @property
+    def _usual(self) -> str:
+        first, last = self.firsts[len(self.firsts) // 2], self.lasts[len(self.lasts) // 2]
+        return f"{_clock(first)}-{_clock(last)}"
+
+    @property
+    def brief(self) -> str:
+        """Say on which days and when it is used, such as `Mon-Fri 09:10-18:05 on 97% of the days`."""
+        return f"{self.window.days_text} {self._usual} on {self.used / self.days:.0%} of the days"
+
+    @property
     def words(self) -> str:
         """Say how the window is used, such as `usually 09:10-18:05`."""
         if not self.used:
             return f"{self.window}: awake because nothing is known of these hours"
-        first, last = self.firsts[len(self.firsts) // 2], self.lasts[len(self.lasts) // 2]
-        usual = f"usually {_clock(first)}-{_clock(last)}"
+        usual = f"usually {self._usual}"
         outer = f"from {_clock(self.firsts[0])} at the earliest to {_clock(self.lasts[-1])} at the latest"
         share = self.used / self.days
         return f"{self.window}: used on {self.used} of {self.days} days ({share:.0%}), {usual}, {outer}"

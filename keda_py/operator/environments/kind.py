@@ -244,6 +244,7 @@ class Environments(Kind[EnvironmentMemory]):
         ]
         remembers = decision.state.members != before.members
         fields = fields_of(EnvironmentStatus, status)
+        del fields["advice"]  # `operator/advising/` writes it
         if left := {key: state.status["members"][key] for key in stored.unreadable}:
             fields["members"] = left | (fields["members"] or {})
         # `exactly` writes over the version that was read: a replica with an old cache gets a Conflict, instead of

@@ -40,6 +40,7 @@ def habits(draw: st.DrawFn, jitters: tuple[int, ...] = (0, 0, 10, 20)) -> Habit:
         windows=draw(windows()),
         weeks=draw(st.integers(4, 8)),
         floor=draw(st.sampled_from((0.0, 0.0, 0.2, 2.0))),
+        rough=draw(st.sampled_from((0.05, 0.05, 0.4))),
         jitter=draw(st.sampled_from(jitters)),
         seed=draw(st.integers(0, 10_000)),
     )
