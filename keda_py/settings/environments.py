@@ -22,7 +22,7 @@ def parse_downscaler_resources(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """Settings of ClusterEnvironments, py-kube-downscaler's annotations, and waking on request."""
+    """Settings of ClusterEnvironments, deletions of namespaces, the downscaler's annotations, and waking on request."""
 
     cluster_environments: bool = option(
         False,
@@ -30,6 +30,13 @@ class EnvironmentSettings:
         "act on ClusterEnvironments, which create an Environment in each namespace that they select",
         flag="cluster-environments",
         env="KEDA_PY_CLUSTER_ENVIRONMENTS",
+    )
+    delete_namespaces: bool = option(
+        False,
+        parse_bool,
+        "delete namespaces as deleteAfter of an Environment asks for, if they have the label that allows it",
+        flag="delete-namespaces",
+        env="KEDA_PY_DELETE_NAMESPACES",
     )
     downscaler_annotations: bool = option(
         False,

@@ -92,6 +92,12 @@ class EnvironmentSpec(Wire):
     idle_after: str = ""
     """Sleeps in its opening hours, too, after so long without an active trigger, an Override or a rollout, such as 48h;
     any of them wakes it."""
+    delete_after: str = ""
+    """Deletes the namespace after so long without use, such as 14d: only with `idleAfter`, if the namespace has the
+    label keda-py.dev/allow-deletion: "true", and a day after an Event that announces it. The chart gives the right
+    with `environments.deleteNamespaces`."""
+    delete_bound_volumes: bool = False
+    """Deletes it although a PersistentVolumeClaim is bound there, whose data may be lost."""
 
 
 class MemberStatus(Wire):
@@ -196,6 +202,18 @@ class IdleStatus(Wire):
     signals: list[IdleSignal] = []
 
 
+class DeletionStatus(Wire):
+    """Deletion of the namespace by `deleteAfter`, as far as it is known now; it is shown, and never read."""
+
+    at: str = ""
+    """When it is deleted unless it is used; with `blocked` when it would be."""
+    announced: bool = False
+    """An Event has announced it."""
+    blocked: str = ""
+    """Why it is not deleted."""
+    summary: str = ""
+
+
 class TruceStatus(Wire):
     """Lines that the operator added to an Application of Argo CD, which it takes back when members are awake."""
 
@@ -237,6 +255,8 @@ class EnvironmentStatus(Wire):
     """By KIND/NAME, such as Deployment/web; only members that differ from what their owner left."""
     idle: IdleStatus | None = None
     """Use of it, with `idleAfter`."""
+    deletion: DeletionStatus | None = None
+    """Deletion of its namespace, with `deleteAfter`, while it is not used."""
     truces: list[TruceStatus] = []
     """Applications of Argo CD that ignore the counts of members while they sleep."""
     gitops: str = ""

@@ -7,6 +7,7 @@ from keda_py.core.environment.namespaces.order import NamespaceTurn
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.environments.deletion.namespaces import NamespaceDeletions
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.override_cache import Overriding
@@ -38,4 +39,5 @@ class EnvironmentDependencies:
     waking: Waking | None
     requests: WakeRequests | None
     truces: Truces
+    deletions: NamespaceDeletions
     turn_of: Callable[[ObjectKey], NamespaceTurn]

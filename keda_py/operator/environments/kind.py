@@ -11,7 +11,7 @@ In: `members.py` and `known/`; the decision is `core/environment/decision/`. Nex
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -33,7 +33,6 @@ from keda_py.core.meaning.causes import by_environment
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError
-from keda_py.kube.events import EventType
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import ENVIRONMENTS, Obj
 from keda_py.operator.controller.activations import Ticket
@@ -44,7 +43,7 @@ from keda_py.operator.controller.state import LATE_SECONDS, about
 from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.environments.actions import Writes
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.events import condition_events, events_of, turn_events
+from keda_py.operator.environments.events import condition_events, events_of, loss_events, turn_events
 from keda_py.operator.environments.job_warnings import REASON, running_jobs
 from keda_py.operator.environments.known.changes import (
     DueEnvironments,
@@ -207,6 +206,8 @@ class Environments(Kind[EnvironmentMemory]):
                 decision = self._waking.settle(spec, seen, decision, state, ask)
             state.pause = self._members.pause_in(spec.namespace, clock.monotonic() - began)
         awaited = any(one.heir for one, _ in found)
+        if self._parts.acts():
+            decision = await self._parts.deletions.plan(spec, decision)
         self._plan(state, decision, awaited=awaited, unseen=bool(others.unwatched or stored.unreadable or awaited))
         if self._parts.acts():
             await state.jobs.judge(spec, calendar, running_jobs(found, decision.state.members), clock.now())
@@ -240,7 +241,7 @@ class Environments(Kind[EnvironmentMemory]):
             *events_of(before, decision),
             *condition_events(state.status.get("conditions") or (), status.conditions),
             *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
-            *self._loss_events(state, stored),
+            *loss_events(state, stored),
             *(("Warning", REASON, note[:LONGEST_NOTE]) for note in jobs.notes),
         ]
         remembers = decision.state.members != before.members
@@ -257,6 +258,8 @@ class Environments(Kind[EnvironmentMemory]):
         self._report_held_up(state, live, held_up(decision.status))
         for kind, reason, note in events if live is not None else ():
             self._shared.events.record(live or {}, kind, reason, note)
+        if state.spec is not None:
+            await self._parts.deletions.act(state.spec.spec, live)
         # Argo CD is told after the status is stored, and before counts change. Earlier, a crash would leave lines in
         # its Application that no status knows of; later, Argo CD could put the counts back at once.
         await self._parts.truces.keep(state.uid)
@@ -265,18 +268,6 @@ class Environments(Kind[EnvironmentMemory]):
         await Writes(client=self._shared.client, hpas=self._hpas, state=state, objects=objects).act(acting)
         if self._shared.activations.has_turn(state.key):  # the turn came during this look
             state.due.look_now()
-
-    @staticmethod
-    def _loss_events(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
-        """Report once per problem what the stored status has lost; the Valid condition reports entries that stay
-        unreadable.
-        """
-        losses = (*stored.lost, *stored.unreadable.values())
-        for problem in losses if losses != state.lost else ():
-            log.warning("part of the stored status cannot be read", extra=about(state) | {"error": problem})
-            if problem in stored.lost:
-                yield "Warning", "EnvironmentInvalid", f"{problem}; it is written anew"
-        state.lost = losses
 
     def _follow(
         self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen, before: EnvironmentState
@@ -339,6 +330,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._parts.owners.forget(state.uid)
         self._waking.forget(state.uid)
         self._parts.truces.forget(state.uid)
+        self._parts.deletions.forget(state.uid)
         self._parts.caches.further.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(state.scaled_object(key), None, state.uid)

@@ -12,6 +12,9 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+import pytest
+
+from tests.builders import override
 from tests.http_server import HttpServer
 from tests.operator.cluster_environments.builders import counts, policy, populate, switch_on
 from tests.operator.environments.builders import until
@@ -21,22 +24,47 @@ from tests.worlds.world import open_world
 FEW, MANY = 4, 16
 FLOOR = 30
 """Lines a namespace that a function may take more: a batch that falls otherwise makes so much of a difference."""
+PLANNING = "core/environment/namespaces/coverage.py"
 OTHERS = ("keda_py/localkube", "tests")
 Lines = Counter[str]
 
 
 async def test_the_operator_executes_as_many_lines_a_namespace_among_many_namespaces_as_among_few(
-    tmp_path: Path, server: HttpServer
+    tmp_path_factory: pytest.TempPathFactory, server: HttpServer
 ) -> None:
-    few, many = [await lines_a_namespace(tmp_path / str(n), server, n) for n in (FEW, MANY)]
+    few, many = [await lines_a_namespace(tmp_path_factory.mktemp("world"), server, n) for n in (FEW, MANY)]
     grown = {name: (few[name], count) for name, count in many.items() if count > 1.2 * few[name] + FLOOR}
     assert grown == {}
     assert sum(many.values()) < 1.05 * sum(few.values())
 
 
-async def lines_a_namespace(folder: Path, server: HttpServer, namespaces: int) -> Counter[str]:
+async def test_a_change_in_one_namespace_plans_no_other_namespace_again(
+    tmp_path_factory: pytest.TempPathFactory, server: HttpServer
+) -> None:
+    few, many = [await lines_of_one_change(tmp_path_factory.mktemp("world"), server, n) for n in (FEW, MANY)]
+    plans = [sum(count for name, count in lines.items() if PLANNING in name) for lines in (few, many)]
+    assert plans[0] == plans[1] > 0
+    assert sum(many.values()) < 1.3 * sum(few.values())
+
+
+async def lines_of_one_change(folder: Path, server: HttpServer, namespaces: int) -> Lines:
+    """Lines while one namespace of many is woken by an Override."""
+    async with open_world(folder, server) as world:
+        await world.operator.start()
+        await switch_on(world)
+        await populate(world, *(f"team-{number}" for number in range(namespaces)))
+        await world.create(policy())
+        await until(world, 20, "12:06")
+        target = {"kind": "Environment", "name": "office"}
+        with counted_lines() as lines:
+            await world.create(override("look", "team-1", state="Awake", target=target, **{"for": "2m"}))
+            await world.seconds(60)
+        assert counts(world) == {"covered": namespaces, "asleep": namespaces - 1, "awake": 1}
+        return lines
+
+
+async def lines_a_namespace(folder: Path, server: HttpServer, namespaces: int) -> Lines:
     """Lines by function and namespace while all fall asleep and wake."""
-    folder.mkdir()
     async with open_world(folder, server) as world:
         await world.operator.start()
         await switch_on(world)
