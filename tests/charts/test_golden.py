@@ -43,6 +43,8 @@ WAYS: dict[str, dict[str, Any]] = {
         "environments": {
             "downscalerAnnotations": True,
             "argocdApplications": True,
+            "deleteNamespaces": True,
+            "fluxAnnotations": True,
             "downscalerIncludeResources": ["deployments", "statefulsets", "cronjobs", "daemonsets", "scaledobjects"],
             "kinds": [{"apiGroup": "argoproj.io", "kind": "rollouts"}],
         },

@@ -75,6 +75,9 @@
 {{- if $values.clusterEnvironments.enabled }}
 - --cluster-environments=true
 {{- end }}
+{{- if and $values.environments.enabled $values.environments.deleteNamespaces }}
+- --delete-namespaces=true
+{{- end }}
 {{- if $values.environments.downscalerAnnotations }}
 - --downscaler-annotations=true
 - --downscaler-include-resources={{ join "," $values.environments.downscalerIncludeResources }}

@@ -57,7 +57,10 @@ class GitOpsSpec(Wire):
     argocd: Literal["", "IgnoreReplicas"] = ""
     """IgnoreReplicas: Applications with automated sync get `ignoreDifferences` for the members that sleep, and
     RespectIgnoreDifferences, which are taken back when all are awake. The chart gives the right with
-    `environments.argocd.enabled`."""
+    `environments.argocdApplications`."""
+    flux: Literal["", "DisableReconcile"] = ""
+    """DisableReconcile: members that Flux applies get the annotation by which it leaves them alone while they sleep.
+    The chart gives the right with `environments.fluxAnnotations`."""
 
 
 class EnvironmentSpec(Wire):
@@ -260,7 +263,7 @@ class EnvironmentStatus(Wire):
     truces: list[TruceStatus] = []
     """Applications of Argo CD that ignore the counts of members while they sleep."""
     gitops: str = ""
-    """Why an Application could not be told to ignore counts."""
+    """Why an Application, or an annotation for Flux, could not be written."""
     savings: dict[str, SavingsStatus] = {}
     """Savings by the sleep of members that no ScaledObject scales, by KIND/NAME; `instead` is the count to restore."""
     jobs_never_run: list[str] = []

@@ -139,7 +139,7 @@ def _steady(at: datetime, shown: datetime | None) -> datetime:
 def announcement(namespace: str, plan: DeletionPlan, delete_after: timedelta) -> str:
     """Return the note of the Event a day before."""
     return (
-        f"namespace {namespace} is deleted at {plan.status.at}, when it has not been used for {in_words(delete_after)}; an "
+        f"namespace {namespace} is deleted at {plan.status.at}, not used for {in_words(delete_after)} by then; an "
         f"Override, a rollout or work of a trigger keeps it, and so does the end of its label {ALLOW_LABEL}"
     )
 

@@ -69,6 +69,8 @@ class EnvironmentSpec:
     delete_after: timedelta | None = None
     """After so long without use its namespace is deleted; None: never."""
     delete_bound_volumes: bool = False
+    flux: bool = False
+    """True if members that Flux applies are annotated while they sleep."""
     argocd: bool = False
     """True if Applications of Argo CD are told to ignore the counts of sleeping members."""
 
@@ -141,6 +143,7 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         idle_after=idle_after or None,
         delete_after=delete_after or None,
         delete_bound_volumes=spec.delete_bound_volumes,
+        flux=spec.gitops is not None and spec.gitops.flux == "DisableReconcile",
         argocd=spec.gitops is not None and spec.gitops.argocd == "IgnoreReplicas",
     )
 

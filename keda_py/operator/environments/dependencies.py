@@ -14,6 +14,7 @@ from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.waking.requests import WakeRequests
+from keda_py.operator.gitops.flux import FluxAnnotations
 from keda_py.operator.gitops.truces import Truces
 from keda_py.operator.waking.waking import Waking
 
@@ -39,5 +40,6 @@ class EnvironmentDependencies:
     waking: Waking | None
     requests: WakeRequests | None
     truces: Truces
+    flux: FluxAnnotations
     deletions: NamespaceDeletions
     turn_of: Callable[[ObjectKey], NamespaceTurn]

@@ -212,6 +212,7 @@ class Environments(Kind[EnvironmentMemory]):
         if self._parts.acts():
             await state.jobs.judge(spec, calendar, running_jobs(found, decision.state.members), clock.now())
             decision = await self._parts.truces.plan(spec, decision, seen, state.status)
+            decision = self._parts.flux.tell(spec.uid, decision)
             if decision.status.gitops:  # no watch reports that an Application may be written again
                 state.due.look_by(clock.monotonic() + READ_AGAIN_SECONDS)
             await self._do(state, decision, seen, stored, {one.key: body for one, body in found})
@@ -265,6 +266,9 @@ class Environments(Kind[EnvironmentMemory]):
         await self._parts.truces.keep(state.uid)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
+        written = state.spec.spec if state.spec is not None else None
+        held = self._parts.owners.holds(state.key.namespace, state.uid)
+        objects = {**objects, **await self._parts.flux.keep(written, decision, state.key, held)}
         await Writes(client=self._shared.client, hpas=self._hpas, state=state, objects=objects).act(acting)
         if self._shared.activations.has_turn(state.key):  # the turn came during this look
             state.due.look_now()
@@ -331,6 +335,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._waking.forget(state.uid)
         self._parts.truces.forget(state.uid)
         self._parts.deletions.forget(state.uid)
+        self._parts.flux.forget(state.uid)
         self._parts.caches.further.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(state.scaled_object(key), None, state.uid)

@@ -28,6 +28,7 @@ from keda_py.operator.environments.override_kind import OverrideMemory, Override
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
 from keda_py.operator.environments.state import EnvironmentMemory
 from keda_py.operator.environments.waking.requests import WakeRequests
+from keda_py.operator.gitops.flux import FluxAnnotations
 from keda_py.operator.gitops.truces import Truces
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.sharding.tenures import Tenures
@@ -123,6 +124,7 @@ def assemble_environments(
         waking=waking,
         requests=requests,
         truces=Truces(shared.client, clock),
+        flux=FluxAnnotations(shared.client, caches.members),
         deletions=NamespaceDeletions(
             shared,
             caches.environments,

@@ -27,7 +27,7 @@ from keda_py.core.environment.deletion import (
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.values.durations import in_words
 from keda_py.core.values.times import write_time
-from keda_py.errors import KubeError
+from keda_py.errors import Conflict, KubeError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import NAMESPACES, Obj
 from keda_py.operator.controller.dependencies import Dependencies
@@ -43,11 +43,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class DeletionMemory:
-    """What this process knows of one Environment; `looked` and `read` are monotonic times."""
+    """What this process knows of one Environment; `looked` and `read` are monotonic times.
+
+    `refusal` says why the namespace itself may not be deleted, as it was read last.
+    """
 
     looked: float | None = None
     read: float = float("-inf")
-    label: str = ""
+    refusal: str = ""
     told: bool = False
     plan: DeletionPlan | None = None
 
@@ -127,10 +130,10 @@ class NamespaceDeletions:
             return obstacle
         now = self._shared.clock.monotonic()
         if now - memory.read >= READ_SECONDS:
-            _, memory.label = await self._obstacles.namespace(spec.namespace)
+            _, memory.refusal = await self._obstacles.namespace(spec.namespace)
             memory.read = now
-        if memory.label or spec.delete_after is None or not is_near(count, spec.delete_after):
-            return memory.label
+        if memory.refusal or spec.delete_after is None or not is_near(count, spec.delete_after):
+            return memory.refusal
         return await self._contents(spec, asleep=asleep)
 
     def _known_obstacles(self, spec: EnvironmentSpec) -> Iterator[str]:
@@ -153,7 +156,17 @@ class NamespaceDeletions:
         return obstacle or (await self._obstacles.pods(spec.namespace) if asleep else "")
 
     async def act(self, spec: EnvironmentSpec, live: Obj | None) -> None:
-        """Announce, withdraw or delete what the stored status says. Raises KubeError."""
+        """Announce, withdraw or delete what the stored status says. Raises no KubeError, as `plan`."""
+        try:
+            await self._act(spec, live)
+        except Conflict:
+            pass  # the namespace, or the counts, changed meanwhile: the next look reads them
+        except KubeError as error:
+            log.warning("deletion of a namespace failed", extra={"namespace": spec.namespace, "error": str(error)})
+            memory = self._memories.setdefault(spec.uid, DeletionMemory())
+            memory.refusal, memory.read = f"it failed: {error}", self._shared.clock.monotonic()
+
+    async def _act(self, spec: EnvironmentSpec, live: Obj | None) -> None:
         memory = self._memories.get(spec.uid)
         if (
             memory is None
