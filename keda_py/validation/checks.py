@@ -37,7 +37,14 @@ from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.meaning.target import check_target
 from keda_py.core.spec import ScalingSpec, TriggersSpec
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES
+from keda_py.kube.resources import (
+    CALENDARS,
+    CLUSTER_CALENDARS,
+    CLUSTER_ENVIRONMENTS,
+    ENVIRONMENTS,
+    OVERRIDES,
+    SCALING_SCHEDULES,
+)
 from keda_py.sdk.checks import check_trigger, context_of
 from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
@@ -49,7 +56,7 @@ from keda_py.validation.schemas import check_schema, our_kinds
 from keda_py.validation.versions import check_hpa_of, check_scaled_object_of, is_hpa
 
 _WITH_TRIGGERS = ("ScaledObject", "ScaledJob")
-_WITH_HOLIDAYS = tuple(one.kind for one in (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS))
+_WITH_HOLIDAYS = tuple(one.kind for one in (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, CLUSTER_ENVIRONMENTS))
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 

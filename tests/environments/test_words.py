@@ -225,10 +225,10 @@ def test_of_an_object_that_is_no_environment_its_end_is_told() -> None:
 @pytest.mark.parametrize(
     ("deletion", "text"),
     [
-        ({"at": "2026-12-04T08:00:00Z"}, "its namespace is deleted Fri 4 Dec 09:00 CET (08:00 UTC) unless it is used"),
+        ({"at": "2026-12-04T08:00:00Z"}, "its namespace is deleted Fri 04 Dec 09:00 CET (08:00 UTC) unless it is used"),
         (
             {"at": "2026-12-04T08:00:00Z", "blocked": "pod web-1 has not ended"},
-            "its namespace would be deleted Fri 4 Dec 09:00 CET (08:00 UTC), but pod web-1 has not ended",
+            "its namespace would be deleted Fri 04 Dec 09:00 CET (08:00 UTC), but pod web-1 has not ended",
         ),
         ({"at": "soon"}, ""),
     ],

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from keda_py.apis.environments.cluster_environment import ClusterEnvironment
 from keda_py.apis.parsing import parse_object
 from keda_py.core.admission.environments import check_cluster_environment
-from keda_py.core.environment.decision.state import Activity
-from keda_py.core.environment.deletion import (
+from keda_py.core.environment.decision.deletion import (
     LONGEST_GAP,
     NOTICE,
     IdleCount,
@@ -23,6 +22,7 @@ from keda_py.core.environment.deletion import (
     resume,
     write_count,
 )
+from keda_py.core.environment.decision.state import Activity
 from keda_py.errors import ConfigError
 from tests.builders import obj
 from tests.core.environment.builders import NOON, environment
@@ -57,7 +57,7 @@ def test_what_would_delete_too_soon_or_too_much_is_refused_by_its_field(spec: di
     ("template", "field"),
     [
         ({"calendar": ALWAYS, "idleAfter": "48h", "deleteAfter": "24h"}, "spec.template.deleteAfter"),
-        ({"calendar": {**ALWAYS, "holidays": [{"country": "XX"}]}}, "spec.template.calendar.holidays"),
+        ({"calendar": {**ALWAYS, "holidays": [{"dates": ["soon"]}]}}, "spec.template.calendar.holidays"),
         ({"calendar": {**ALWAYS, "timeZone": "Mars/Olympus"}}, "spec.template.calendar.timeZone"),
     ],
 )

@@ -1,4 +1,4 @@
 """Deletion of namespaces that nothing has used for `deleteAfter`: counts that outlive the process, obstacles, writes.
 
-In: decisions of `../kind.py`; what is decided is in `core/environment/deletion.py`. Begin with `namespaces.py`.
+In: decisions of `../kind.py`, and what `core/environment/decision/deletion.py` decides. Begin with `namespaces.py`.
 """

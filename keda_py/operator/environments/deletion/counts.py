@@ -10,7 +10,7 @@ import json
 
 from keda_py.apis.foreign import map_at, name_of, texts_at
 from keda_py.clock import Clock
-from keda_py.core.environment.deletion import IdleCount, read_count, resume, write_count
+from keda_py.core.environment.decision.deletion import IdleCount, read_count, resume, write_count
 from keda_py.errors import AlreadyExists, Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CONFIG_MAPS, Obj

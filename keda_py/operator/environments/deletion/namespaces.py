@@ -12,9 +12,7 @@ from datetime import datetime, timedelta
 
 from keda_py.apis.foreign import name_of
 from keda_py.core.environment.decision.decision import EnvironmentDecision
-from keda_py.core.environment.decision.goal import State
-from keda_py.core.environment.decision.state import Activity, Phase
-from keda_py.core.environment.deletion import (
+from keda_py.core.environment.decision.deletion import (
     DeletionPlan,
     IdleCount,
     Step,
@@ -24,6 +22,8 @@ from keda_py.core.environment.deletion import (
     is_protected,
     plan_deletion,
 )
+from keda_py.core.environment.decision.goal import State
+from keda_py.core.environment.decision.state import Activity, Phase
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.values.durations import in_words
 from keda_py.core.values.times import write_time

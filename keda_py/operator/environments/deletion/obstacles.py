@@ -1,7 +1,7 @@
 """Obstacles to the deletion of a namespace, read from the cluster; what cannot be read is one, too."""
 
 from keda_py.apis.foreign import map_at, name_of, text_at, texts_at
-from keda_py.core.environment.deletion import ALLOW_LABEL
+from keda_py.core.environment.decision.deletion import ALLOW_LABEL
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PODS, Obj

@@ -68,7 +68,7 @@ def resume(stored: IdleCount, now: datetime) -> IdleCount:
 
 
 class Step(StrEnum):
-    """What is done about a namespace now."""
+    """Step that is taken about a namespace now."""
 
     NONE = ""
     ANNOUNCE = "Announce"
