@@ -33,6 +33,9 @@ CloudEventType = Literal[
     "keda-py.environment.invalid.v1",
     "keda-py.environment.conflict.v1",
     "keda-py.environment.heldup.v1",
+    "keda-py.environment.deletionannounced.v1",
+    "keda-py.environment.deletionwithdrawn.v1",
+    "keda-py.environment.namespacedeleted.v1",
 ]
 
 

@@ -35,8 +35,8 @@ def country_holidays(country: str, subdivision: str, years: tuple[int, ...], *, 
 
 
 def check_countries(body: Mapping[str, object]) -> None:
-    """Check the countries of a Calendar or Environment. Raises ConfigError for an unknown one."""
-    for field in ("spec", "spec.calendar"):
+    """Check the countries of a Calendar, an Environment or a template of one. Raises ConfigError for an unknown one."""
+    for field in ("spec", "spec.calendar", "spec.template.calendar"):
         for number, source in enumerate(list_at(body, *field.split("."), "holidays")):
             country, subdivision = text_at(source, "country"), text_at(source, "subdivision")
             if country:

@@ -56,6 +56,9 @@ TYPES: Mapping[tuple[str, str], CloudEventType] = {
     ("Environment", "EnvironmentInvalid"): "keda-py.environment.invalid.v1",
     ("Environment", "EnvironmentConflict"): "keda-py.environment.conflict.v1",
     ("Environment", "EnvironmentHeldUp"): "keda-py.environment.heldup.v1",
+    ("Environment", "NamespaceDeletionAnnounced"): "keda-py.environment.deletionannounced.v1",
+    ("Environment", "NamespaceDeletionWithdrawn"): "keda-py.environment.deletionwithdrawn.v1",
+    ("Environment", "NamespaceDeleted"): "keda-py.environment.namespacedeleted.v1",
 }
 """Type by kind of object and reason of the Event; other Events are recorded in Kubernetes only."""
 

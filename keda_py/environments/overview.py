@@ -47,7 +47,7 @@ class EnvironmentLine:
         """Return the line for programs; times are UTC, counts null until the operator has looked at it."""
         document = self.status.model_dump(by_alias=True, exclude_defaults=True)
         known = bool(self.status.phase)
-        kept = ("stillUp", "nextChange", "override", "lastWake", "because", "conditions", "wakeOnRequest")
+        kept = ("stillUp", "nextChange", "override", "lastWake", "deletion", "because", "conditions", "wakeOnRequest")
         found = {
             "namespace": self.namespace,
             "name": self.name,

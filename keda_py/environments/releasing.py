@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from keda_py.apis.environments.environment import Environment, MemberStatus
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at
 from keda_py.core.environment.decision.state import Stage
+from keda_py.core.gitops.flux import MARK, change_of_annotations
 from keda_py.core.gitops.truce import Truce, read_truces, without_truce
 from keda_py.core.hpa.conditions import ZeroMark, scaled_to_zero
 from keda_py.core.hpa.wire import read_zero_mark
@@ -84,6 +85,8 @@ class Releasing:
         if (self._last or meta.deletion_timestamp) and not self._dry_run:
             done += await self._delete_slices(where, environment)
         done += await self._end_truces(where, environment)
+        if environment.spec.gitops is not None and environment.spec.gitops.flux:
+            done += await self._end_flux(where, meta.namespace)
         # The finalizer goes last: while it stays, the status still remembers each count that is to be given back.
         if (self._last or meta.deletion_timestamp) and not self._dry_run and not any(one.failed for one in done):
             done += await self._remove_finalizer(where, live)
@@ -124,6 +127,23 @@ class Releasing:
             else:
                 outcome, failed = "puts counts back again", False
             done.append(ReleaseResult(environment=where, member=name, outcome=outcome, failed=failed))
+        return done
+
+    async def _end_flux(self, where: str, namespace: str) -> Sequence[ReleaseResult]:
+        """Take our annotations for Flux off the members, which are up by now."""
+        done = []
+        for resource in (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS):
+            try:
+                for live in await self._client.list(resource, namespace):
+                    annotations = change_of_annotations(live, asleep=False)
+                    if annotations is not None and not self._dry_run:
+                        path = resource.named(namespace, live["metadata"]["name"])
+                        await self._client.patch(path, {"metadata": {"annotations": annotations}})
+            except NotFound:
+                continue
+            except KubeError as error:
+                told = f"annotations with {MARK} stay on {resource.plural}; take them off by hand: {error}"
+                done.append(ReleaseResult(environment=where, member="", outcome=told, failed=not self._last))
         return done
 
     async def _end_truce(self, truce: Truce, holder: str) -> str:

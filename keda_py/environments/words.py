@@ -132,7 +132,19 @@ def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
         yield f"{others[0].member} is up: {up_in_words(others[0], times)}{more}"
     if wakes := wake_by_request(environment):
         yield wakes
+    yield from deletion_in_words(status, times)
     yield from policy_of(environment)
+
+
+def deletion_in_words(status: EnvironmentStatus, times: Times) -> Iterator[str]:
+    """Write `its namespace is deleted Tue 1 Dec 08:00 UTC unless it is used`, or what is in the way of that."""
+    found = status.deletion
+    if found is None or (at := time_of(found.at)) is None:
+        return
+    if found.blocked:
+        yield f"its namespace would be deleted {times.spoken(at)}, but {found.blocked}"
+    else:
+        yield f"its namespace is deleted {times.spoken(at)} unless it is used"
 
 
 def policy_of(environment: Environment) -> Iterator[str]:

@@ -97,6 +97,7 @@ class Resource:
 CONFIG_MAPS = Resource(version="v1", kind="ConfigMap", plural="configmaps")
 NAMESPACES = Resource(version="v1", kind="Namespace", plural="namespaces", namespaced=False)
 NODES = Resource(version="v1", kind="Node", plural="nodes", namespaced=False)
+PERSISTENT_VOLUME_CLAIMS = Resource(version="v1", kind="PersistentVolumeClaim", plural="persistentvolumeclaims")
 PODS = Resource(version="v1", kind="Pod", plural="pods")
 SECRETS = Resource(version="v1", kind="Secret", plural="secrets")
 SERVICES = Resource(version="v1", kind="Service", plural="services")

@@ -63,7 +63,7 @@ def parse_prometheus(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """Settings of defaults, ClusterEnvironments, py-kube-downscaler's annotations, waking on request, and advice."""
+    """Settings of defaults, ClusterEnvironments, deletions of namespaces, the downscaler's annotations, wakes and advice."""
 
     default_values: KedaDefaultsSpec | None = option(
         None,
@@ -86,6 +86,13 @@ class EnvironmentSettings:
         "act on ClusterEnvironments, which create an Environment in each namespace that they select",
         flag="cluster-environments",
         env="KEDA_PY_CLUSTER_ENVIRONMENTS",
+    )
+    delete_namespaces: bool = option(
+        False,
+        parse_bool,
+        "delete namespaces as deleteAfter of an Environment asks for, if they have the label that allows it",
+        flag="delete-namespaces",
+        env="KEDA_PY_DELETE_NAMESPACES",
     )
     downscaler_annotations: bool = option(
         False,

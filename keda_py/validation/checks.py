@@ -57,7 +57,7 @@ from keda_py.validation.schemas import check_schema, our_kinds
 from keda_py.validation.versions import check_hpa_of, check_scaled_object_of, is_hpa
 
 _WITH_TRIGGERS = ("ScaledObject", "ScaledJob")
-_WITH_HOLIDAYS = tuple(one.kind for one in (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS))
+_WITH_HOLIDAYS = tuple(one.kind for one in (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, CLUSTER_ENVIRONMENTS))
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 

@@ -7,8 +7,9 @@ all Environments. Idle are all that sleep; the figures are those of the operator
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from keda_py.clock import SystemClock
@@ -17,7 +18,7 @@ from keda_py.kube.resources import CLUSTER_ENVIRONMENTS, DEPLOYMENTS, NAMESPACES
 from tests.bench.lab.figures import Row, cpu_seconds, shared_mb
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import free_port, until
-from tests.bench.lab.stand import each, start_cluster, start_operator
+from tests.bench.lab.stand import each, start_cluster_process, start_operator
 from tests.builders import a_namespace, obj, usage, workload
 
 NAME, MEMBERS = "bench", 20
@@ -29,42 +30,61 @@ OPEN = {"timeZone": "UTC", "hours": [{"from": "00:00", "to": "24:00"}]}
 CLOSED = {**OPEN, "exceptions": [{"dates": ["2026-01-01/2027-12-31"], "closed": True, "reason": "bench"}]}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyStand:
+    """A cluster and an operator, each a process, by their pids."""
+
+    client: KubeClient
+    cluster: int
+    operator: int
+    namespaces: int
+
+
 async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """Measure on an embedded cluster of its own."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
-        kubeconfig = await start_cluster(stack, folder)
+        cluster, kubeconfig = await start_cluster_process(stack, folder)
         client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
         say(f"{options.namespaces} namespaces")
         await each(options.namespaces, lambda index: _populate(client, f"n{index}"))
         flags = ("--cluster-environments=true", f"--webhook-port={free_port()}", "--activations-per-second=0")
         operator = await start_operator(stack, folder, kubeconfig, (free_port(), free_port()), flags)
-        yield {"namespaces": options.namespaces, "members": MEMBERS, **await _measure(client, operator, options, say)}
+        stand = PolicyStand(client=client, cluster=cluster, operator=operator, namespaces=options.namespaces)
+        yield {"namespaces": options.namespaces, "members": MEMBERS}
+        async for row in _measure(stand, options, say):
+            yield row
 
 
-async def _measure(client: KubeClient, operator: int, options: Options, say: Say) -> Row:
+async def _measure(stand: PolicyStand, options: Options, say: Say) -> AsyncGenerator[Row, None]:
     say("until all are covered")
-    began = time.perf_counter()
-    await client.create(CLUSTER_ENVIRONMENTS, _policy())
-    await _until(client, options, "awake", 1)
-    covered = time.perf_counter() - began
+    yield await _timed(stand, "covered", stand.client.create(CLUSTER_ENVIRONMENTS, _policy()), ("awake", 1))
     say("until all are asleep")
-    asleep = await _change(client, options, CLOSED, "asleep", 0)
+    yield await _timed(stand, "asleep", _change(stand, CLOSED), ("asleep", 0))
     say(f"asleep, {options.steady:g} s")
     await asyncio.sleep(SETTLE_SECONDS)
-    used = cpu_seconds(operator)
+    used = cpu_seconds(stand.operator)
     await asyncio.sleep(options.steady)
-    idle = (cpu_seconds(operator) - used) * 60 / options.steady
-    memory = shared_mb(operator)
+    idle = (cpu_seconds(stand.operator) - used) * 60 / options.steady
+    yield {"idle_cpu_s_a_minute": round(idle, 2), "pss_mb": round(shared_mb(stand.operator), 1)}
     say("until all are awake")
-    awake = await _change(client, options, OPEN, "awake", 1)
-    return {
-        "covered_s": round(covered, 1),
-        "asleep_s": round(asleep, 1),
-        "awake_s": round(awake, 1),
-        "idle_cpu_s_a_minute": round(idle, 2),
-        "pss_mb": round(memory, 1),
-    }
+    yield await _timed(stand, "awake", _change(stand, OPEN), ("awake", 1))
+
+
+async def _timed(stand: PolicyStand, what: str, change: Awaitable[object], reached: tuple[str, int]) -> Row:
+    """Make a change; return the seconds until it has reached all, and the CPU of operator and cluster for 1 000
+    workloads, which holds on a busy machine, too.
+    """
+    began, before = time.perf_counter(), (cpu_seconds(stand.operator), cpu_seconds(stand.cluster))
+    await change
+    await _until(stand, *reached)
+    took = time.perf_counter() - began
+    workloads = stand.namespaces * MEMBERS / 1000
+    operator, cluster = (
+        round((cpu_seconds(pid) - used) / workloads, 2)
+        for pid, used in zip((stand.operator, stand.cluster), before, strict=True)
+    )
+    return {f"{what}_s": round(took, 1), "operator_cpu_s_per_1000": operator, "cluster_cpu_s_per_1000": cluster}
 
 
 async def _populate(client: KubeClient, name: str) -> None:
@@ -82,23 +102,19 @@ def _policy() -> Obj:
     return obj("keda-py.dev/v1alpha1", "ClusterEnvironment", NAME, spec=spec)
 
 
-async def _change(client: KubeClient, options: Options, calendar: Obj, phase: str, replicas: int) -> float:
-    """Change the hours; return the seconds until all namespaces are in that phase."""
-    began = time.perf_counter()
+async def _change(stand: PolicyStand, calendar: Obj) -> None:
     template = {"calendar": {"exceptions": None, **calendar}}
-    await client.patch(CLUSTER_ENVIRONMENTS.named("", NAME), {"spec": {"template": template}})
-    await _until(client, options, phase, replicas)
-    return time.perf_counter() - began
+    await stand.client.patch(CLUSTER_ENVIRONMENTS.named("", NAME), {"spec": {"template": template}})
 
 
-async def _until(client: KubeClient, options: Options, phase: str, replicas: int) -> None:
+async def _until(stand: PolicyStand, phase: str, replicas: int) -> None:
     """Wait until the status counts every namespace there, and every Deployment has that count."""
 
     async def reached() -> bool:
-        live = await client.get(CLUSTER_ENVIRONMENTS.named("", NAME))
+        live = await stand.client.get(CLUSTER_ENVIRONMENTS.named("", NAME))
         counts = (live.get("status") or {}).get("namespaces") or {}
-        if counts.get(phase) != options.namespaces:
+        if counts.get(phase) != stand.namespaces:
             return False
-        return all(one["spec"].get("replicas", 1) == replicas for one in await client.list(DEPLOYMENTS))
+        return all(one["spec"].get("replicas", 1) == replicas for one in await stand.client.list(DEPLOYMENTS))
 
-    await until(reached, f"{options.namespaces} namespaces {phase}", LONGEST_SECONDS, pause=0.5)
+    await until(reached, f"{stand.namespaces} namespaces {phase}", LONGEST_SECONDS, pause=0.5)

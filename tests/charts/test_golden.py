@@ -48,6 +48,8 @@ WAYS: dict[str, dict[str, Any]] = {
             "downscalerAnnotations": True,
             "argocdApplications": True,
             "advice": {"prometheus": "http://prometheus.monitoring.svc:9090", "tokenFile": "/tokens/prometheus"},
+            "deleteNamespaces": True,
+            "fluxAnnotations": True,
             "downscalerIncludeResources": ["deployments", "statefulsets", "cronjobs", "daemonsets", "scaledobjects"],
             "kinds": [{"apiGroup": "argoproj.io", "kind": "rollouts"}],
         },

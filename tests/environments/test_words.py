@@ -235,3 +235,20 @@ def test_what_an_override_will_do_is_told_beforehand(asked: Plan, status: Any, t
 def test_of_an_object_that_is_no_environment_its_end_is_told() -> None:
     asked = Plan(state=OverrideState.HOLD, target="Deployment web", starts=NOW, ends=AT_22)
     assert list(forecast(asked, None, PRAGUE)) == [f"Deployment web stays as it is, neither up nor down, {UNTIL_22}"]
+
+
+@pytest.mark.parametrize(
+    ("deletion", "text"),
+    [
+        ({"at": "2026-12-04T08:00:00Z"}, "its namespace is deleted Fri 04 Dec 09:00 CET (08:00 UTC) unless it is used"),
+        (
+            {"at": "2026-12-04T08:00:00Z", "blocked": "pod web-1 has not ended"},
+            "its namespace would be deleted Fri 04 Dec 09:00 CET (08:00 UTC), but pod web-1 has not ended",
+        ),
+        ({"at": "soon"}, ""),
+    ],
+)
+def test_a_deletion_of_the_namespace_is_said_with_what_is_in_its_way(deletion: dict[str, str], text: str) -> None:
+    environment = stored(**ASLEEP, deletion=deletion)
+    assert text in "; ".join(reasons_of(environment, PRAGUE))
+    assert ("namespace" in "; ".join(reasons_of(environment, PRAGUE))) == bool(text)

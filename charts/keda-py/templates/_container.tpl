@@ -87,6 +87,9 @@
 - --advise-bearer-token-file={{ . }}
 {{- end }}
 {{- end }}
+{{- if and $values.environments.enabled $values.environments.deleteNamespaces }}
+- --delete-namespaces=true
+{{- end }}
 {{- if $values.environments.downscalerAnnotations }}
 - --downscaler-annotations=true
 - --downscaler-include-resources={{ join "," $values.environments.downscalerIncludeResources }}

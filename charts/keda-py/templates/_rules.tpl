@@ -20,6 +20,9 @@
 {{- range .Values.environments.kinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: [{{ .kind | quote }}], verbs: [list, watch]}
 {{- end }}
+{{- if .Values.environments.fluxAnnotations }}
+- {apiGroups: [apps], resources: [deployments, statefulsets], verbs: [patch]}
+{{- end }}
 {{- end }}
 {{- if .Values.kedaDefaults.enabled }}
 - {apiGroups: [keda-py.dev], resources: [kedadefaults], verbs: [list, watch]}
@@ -41,6 +44,11 @@
 {{- end }}
 {{- if or $allowed.scaledJobs $allowed.kubernetesWorkload }}
 - {apiGroups: [""], resources: [pods], verbs: [list, watch]}
+{{- else if include "keda-py.deletes" . }}
+- {apiGroups: [""], resources: [pods], verbs: [list]}
+{{- end }}
+{{- if include "keda-py.deletes" . }}
+- {apiGroups: [""], resources: [persistentvolumeclaims], verbs: [list]}
 {{- end }}
 - {apiGroups: [""], resources: [limitranges], verbs: [list, watch]}
 {{ include "keda-py.configMapsRule" . }}
@@ -79,6 +87,11 @@
 {{- end }}
 {{- end }}
 
+{{/* Not empty: Environments may have their namespaces deleted. */}}
+{{- define "keda-py.deletes" -}}
+{{- if and .Values.environments.enabled .Values.environments.deleteNamespaces }}yes{{ end }}
+{{- end }}
+
 {{/* Secrets that triggers and authentications may name: any, or those listed. */}}
 {{- define "keda-py.secretsRule" -}}
 {{- $names := .Values.permissions.operator.restrict.namesAllowList -}}
@@ -114,6 +127,10 @@
 {{- end }}
 {{- if and (not $everywhere) (include "keda-py.wakes" .) }}
 - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}
+{{- end }}
+{{- if include "keda-py.deletes" . }}
+- {apiGroups: [""], resources: [configmaps], verbs: [create]}
+- {apiGroups: [""], resources: [configmaps], resourceNames: [keda-py-idle-namespaces], verbs: [get, update]}
 {{- end }}
 {{- if or (not $everywhere) $restrict.secret }}
 {{ include "keda-py.secretsRule" . }}
@@ -151,6 +168,10 @@
 {{- end }}
 {{- if .Values.environments.argocdApplications }}
 - {apiGroups: [argoproj.io], resources: [applications], verbs: [get, patch]}
+{{- end }}
+{{- if .Values.environments.fluxAnnotations }}
+- {apiGroups: [apps], resources: [deployments, statefulsets], verbs: [list, patch]}
+- {apiGroups: [batch], resources: [cronjobs], verbs: [list, patch]}
 {{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}

@@ -57,7 +57,10 @@ class GitOpsSpec(Wire):
     argocd: Literal["", "IgnoreReplicas"] = ""
     """IgnoreReplicas: Applications with automated sync get `ignoreDifferences` for the members that sleep, and
     RespectIgnoreDifferences, which are taken back when all are awake. The chart gives the right with
-    `environments.argocd.enabled`."""
+    `environments.argocdApplications`."""
+    flux: Literal["", "DisableReconcile"] = ""
+    """DisableReconcile: members that Flux applies get the annotation by which it leaves them alone while they sleep.
+    The chart gives the right with `environments.fluxAnnotations`."""
 
 
 class EnvironmentSpec(Wire):
@@ -92,6 +95,12 @@ class EnvironmentSpec(Wire):
     idle_after: str = ""
     """Sleeps in its opening hours, too, after so long without an active trigger, an Override or a rollout, such as 48h;
     any of them wakes it."""
+    delete_after: str = ""
+    """Deletes the namespace after so long without use, such as 14d: only with `idleAfter`, if the namespace has the
+    label keda-py.dev/allow-deletion: "true", and a day after an Event that announces it. The chart gives the right
+    with `environments.deleteNamespaces`."""
+    delete_bound_volumes: bool = False
+    """Deletes it although a PersistentVolumeClaim is bound there, whose data may be lost."""
 
 
 class MemberStatus(Wire):
@@ -196,6 +205,18 @@ class IdleStatus(Wire):
     signals: list[IdleSignal] = []
 
 
+class DeletionStatus(Wire):
+    """Deletion of the namespace by `deleteAfter`, as far as it is known now; it is shown, and never read."""
+
+    at: str = ""
+    """When it is deleted unless it is used; with `blocked` when it would be."""
+    announced: bool = False
+    """An Event has announced it."""
+    blocked: str = ""
+    """Why it is not deleted."""
+    summary: str = ""
+
+
 class TruceStatus(Wire):
     """Lines that the operator added to an Application of Argo CD, which it takes back when members are awake."""
 
@@ -246,10 +267,12 @@ class EnvironmentStatus(Wire):
     """By KIND/NAME, such as Deployment/web; only members that differ from what their owner left."""
     idle: IdleStatus | None = None
     """Use of it, with `idleAfter`."""
+    deletion: DeletionStatus | None = None
+    """Deletion of its namespace, with `deleteAfter`, while it is not used."""
     truces: list[TruceStatus] = []
     """Applications of Argo CD that ignore the counts of members while they sleep."""
     gitops: str = ""
-    """Why an Application could not be told to ignore counts."""
+    """Why an Application, or an annotation for Flux, could not be written."""
     savings: dict[str, SavingsStatus] = {}
     """Savings by the sleep of members that no ScaledObject scales, by KIND/NAME; `instead` is the count to restore."""
     jobs_never_run: list[str] = []

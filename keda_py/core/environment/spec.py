@@ -21,6 +21,7 @@ DEFAULT_PARALLEL = 50
 DEFAULT_TIMEOUT = timedelta(minutes=5)
 DEFAULT_LEAD = timedelta(minutes=30)
 DEFAULT_GRACE = timedelta(minutes=15)
+SHORTEST_END = timedelta(days=1)
 SHORTEST_IDLE = timedelta(minutes=5)
 """A trigger is polled each 30 s by default, and KEDA's users poll slow sources each few minutes."""
 # Members of one Environment. The status remembers a count of each, which all fit in with the longest names.
@@ -65,6 +66,11 @@ class EnvironmentSpec:
     """None: requests do not wake it."""
     idle_after: timedelta | None = None
     """After so long without use it sleeps though it is open; None: never."""
+    delete_after: timedelta | None = None
+    """After so long without use its namespace is deleted; None: never."""
+    delete_bound_volumes: bool = False
+    flux: bool = False
+    """True if members that Flux applies are annotated while they sleep."""
     argocd: bool = False
     """True if Applications of Argo CD are told to ignore the counts of sleeping members."""
 
@@ -111,6 +117,9 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
     with mistakes.noted():
         exclude = build_selector(spec.exclude, "spec.exclude")
     max_lead, grace, idle_after = _build_durations(spec, mistakes)
+    delete_after = timedelta(0)
+    with mistakes.noted():
+        delete_after = _read_delete_after(spec, idle_after)
     wake = None
     with mistakes.noted():
         wake = None if spec.wake_on_request is None else build_wake_spec(spec.wake_on_request)
@@ -132,6 +141,9 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         grace=grace,
         wake=wake,
         idle_after=idle_after or None,
+        delete_after=delete_after or None,
+        delete_bound_volumes=spec.delete_bound_volumes,
+        flux=spec.gitops is not None and spec.gitops.flux == "DisableReconcile",
         argocd=spec.gitops is not None and spec.gitops.argocd == "IgnoreReplicas",
     )
 
@@ -154,6 +166,26 @@ def _read_idle_after(text: str) -> timedelta:
     if text and found < SHORTEST_IDLE:
         message = f"{text!r} is shorter than 5m, in which use may not be noticed; write for example 48h"
         raise ConfigError(f"spec.idleAfter: {message}", field="spec.idleAfter")
+    return found
+
+
+def _read_delete_after(spec: WrittenSpec, idle_after: timedelta) -> timedelta:
+    """Read the span, 0 for none. Raises ConfigError for one that deletes too soon, or what other Environments have."""
+    field, text = "spec.deleteAfter", spec.delete_after
+    found = parse_duration(text, timedelta(0), field=field)
+    if not text:
+        return found
+    if not idle_after:
+        raise ConfigError(f"{field}: {text!r} counts the time without use; give spec.idleAfter, too", field=field)
+    if found < idle_after:
+        message = f"{text!r} is shorter than spec.idleAfter, {spec.idle_after!r}, after which it sleeps first"
+        raise ConfigError(f"{field}: {message}; write a longer one, such as 14d", field=field)
+    if found < SHORTEST_END:
+        message = f"{text!r} is shorter than 1d, by which a deletion is announced; write a longer one, such as 14d"
+        raise ConfigError(f"{field}: {message}", field=field)
+    if spec.selector is not None or spec.exclude is not None:
+        message = "deletes the whole namespace, of which spec.selector and spec.exclude choose a part; take them out"
+        raise ConfigError(f"{field}: {text!r} {message}", field=field)
     return found
 
 

@@ -26,7 +26,7 @@ from keda_py.core.environment.namespaces.coverage import (
 from keda_py.core.environment.namespaces.report import invalid_status, status_of
 from keda_py.core.environment.namespaces.spec import CLUSTERS_OWN, ClusterEnvironmentSpec
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import NAMESPACES, Obj
 from keda_py.operator.cluster_environments.writes import EnvironmentWrites
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
@@ -58,12 +58,17 @@ class ParsedPolicy:
 class PolicyMemory(Remembered):
     """State of one ClusterEnvironment between two looks; nothing of it has to survive.
 
-    `errors` are by namespace, with the time of the next try. `pruned` are specs as the API server stored them where it
-    did not store all of the template, by namespace: to write such a one again would never end.
+    `plans` are those of the last look, by namespace; `to_plan` are the namespaces that changed since (None: all may
+    have): while five hundred fall asleep, each look would else plan five hundred for a few that have changed. `errors`
+    are by namespace, with the time of the next try. `pruned` are specs as the API server stored them where it did not
+    store all of the template, by namespace: to write such a one again would never end.
     """
 
     spec: ParsedPolicy | None = None
     looked: float = float("-inf")
+    plans: dict[str, NamespacePlan] = field(default_factory=dict)
+    to_plan: set[str] | None = None
+    planned: float = float("-inf")
     errors: dict[str, tuple[str, float]] = field(default_factory=dict)
     pruned: dict[str, tuple[str, Any]] = field(default_factory=dict)
 
@@ -88,7 +93,7 @@ class ClusterEnvironments(Kind[PolicyMemory]):
             await self._shared.status.write(state, {"conditions": conditions})
             state.stop()
             raise StepError("ClusterEnvironment cannot be read", error) from error
-        state.spec = ParsedPolicy(spec)
+        state.spec, state.to_plan = ParsedPolicy(spec), None
         state.due.look_now()
         state.reconciled.finish(live)
 
@@ -103,8 +108,9 @@ class ClusterEnvironments(Kind[PolicyMemory]):
             state.due.look_at(state.looked + PAUSE_SECONDS)
             log.debug("namespaces are not known yet", extra=about(state) | {"error": problem})
             return
-        plans = await self._plan(state, spec)
-        state.errors = {name: one for name, one in state.errors.items() if name in {plan.namespace for plan in plans}}
+        await self._plan(state, spec)
+        plans = [state.plans[name] for name in sorted(state.plans)]
+        state.errors = {name: one for name, one in state.errors.items() if name in state.plans}
         due = [plan for plan in plans if plan.write and state.errors.get(plan.namespace, ("", 0.0))[1] <= state.looked]
         # Environments are written before the status, so that a status never tells of a coverage that is not there.
         # After a crash in between the next look finds what is written in the caches, and writes the status alone.
@@ -118,21 +124,26 @@ class ClusterEnvironments(Kind[PolicyMemory]):
         if state.errors:
             state.due.look_by(min(at for _, at in state.errors.values()))
 
-    async def _plan(self, state: PolicyMemory, spec: ClusterEnvironmentSpec) -> list[NamespacePlan]:
-        """Plan all namespaces that it selects, or has an Environment in."""
+    async def _plan(self, state: PolicyMemory, spec: ClusterEnvironmentSpec) -> None:
+        """Plan the namespaces that have changed since the last look; all of them once an hour."""
+        if state.to_plan is None or state.looked - state.planned >= LONGEST_WAIT_SECONDS:
+            state.plans, state.planned = {}, state.looked
+            state.to_plan = {name_of(live) for live in self._policies.every_namespace()}
         specs = self._policies.specs()
         older = [one for one in specs if (one.created, one.uid) < (spec.created, spec.uid)]
-        plans = []
-        for number, live in enumerate(list(self._policies.every_namespace())):
-            # One look plans thousands of namespaces: between some of them the loop serves polls and the HPA's
-            # questions.
-            if number % AT_A_TIME == AT_A_TIME - 1:
+        number = 0
+        while state.to_plan:  # a change during a pause adds to it, and may replace it by None
+            name, number = state.to_plan.pop(), number + 1
+            if number % AT_A_TIME == 0:
                 await asyncio.sleep(0)
+            live = self._policies.namespace(name)
+            if live is None:
+                state.plans.pop(name, None)
+                continue
             plan = plan_namespace(spec, older, self._seen(live), self._never)
             if plan.write is Write.PUT_BACK and self._is_pruned(state, spec, plan):
                 plan = NamespacePlan(namespace=plan.namespace, coverage=plan.coverage, live=plan.live)
-            plans.append(plan)
-        return plans
+            state.plans[name] = plan
 
     def _seen(self, live: Obj) -> NamespaceSeen:
         name = name_of(live)
@@ -149,8 +160,8 @@ class ClusterEnvironments(Kind[PolicyMemory]):
         return known == (digest_of(spec.template), map_at(plan.live, "spec"))
 
     def _group(self, spec: ClusterEnvironmentSpec, plan: NamespacePlan) -> int:
-        found = (one for one in (each.get("", plan.namespace) for each in self._policies.namespaces) if one is not None)
-        return spec.group_of(labels_of(self._seen(next(found, {"metadata": {"name": plan.namespace}}))))
+        live = self._policies.namespace(plan.namespace) or {"metadata": {"name": plan.namespace}}
+        return spec.group_of(labels_of(self._seen(live)))
 
     def _note(self, state: PolicyMemory, plan: NamespacePlan, error: KubeError | None) -> None:
         """Note what became of a write; another client that was quicker is no failure, the next look sees its write."""
@@ -189,8 +200,13 @@ class ClusterEnvironments(Kind[PolicyMemory]):
     def _on_change(self, controller: Controller[PolicyMemory], old: Obj | None, new: Obj | None) -> None:
         if old is not None and new is not None and _relevant_fields(old) == _relevant_fields(new):
             return
-        now = self._shared.clock.monotonic()
+        now, live = self._shared.clock.monotonic(), new or old or {}
+        namespace = name_of(live) if live.get("kind") == NAMESPACES.kind else namespace_of(live)
         for state in controller.states.values():
+            if not namespace:
+                state.to_plan = None  # another ClusterEnvironment may cover any of them
+            elif state.to_plan is not None:
+                state.to_plan.add(namespace)
             if state.spec is not None:
                 # Each look goes over all namespaces, and each phase of each Environment would cause one: a hundred of
                 # them that wake together cause one in a pause.

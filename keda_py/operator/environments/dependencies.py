@@ -7,12 +7,14 @@ from keda_py.core.environment.namespaces.order import NamespaceTurn
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.environments.deletion.namespaces import NamespaceDeletions
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.waking.requests import WakeRequests
+from keda_py.operator.gitops.flux import FluxAnnotations
 from keda_py.operator.gitops.truces import Truces
 from keda_py.operator.waking.waking import Waking
 
@@ -38,4 +40,6 @@ class EnvironmentDependencies:
     waking: Waking | None
     requests: WakeRequests | None
     truces: Truces
+    flux: FluxAnnotations
+    deletions: NamespaceDeletions
     turn_of: Callable[[ObjectKey], NamespaceTurn]

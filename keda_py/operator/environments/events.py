@@ -1,5 +1,6 @@
-"""Kubernetes Events about an Environment, derived from two decisions in a row. Pure."""
+"""Kubernetes Events about an Environment, derived from two decisions in a row."""
 
+import logging
 from collections.abc import Iterable, Iterator
 
 from keda_py.apis.foreign import text_at
@@ -9,7 +10,12 @@ from keda_py.core.environment.decision.members import MemberReason
 from keda_py.core.environment.decision.report import STILL_UP
 from keda_py.core.environment.decision.state import EnvironmentState, Phase, Stage
 from keda_py.core.environment.decision.still_up import still_up_in_words
+from keda_py.core.environment.decision.stored import StoredState
 from keda_py.kube.events import EventType
+from keda_py.operator.controller.state import about
+from keda_py.operator.environments.state import EnvironmentMemory
+
+log = logging.getLogger(__name__)
 
 _MOST_NAMED = 5
 _WRONG = {("Valid", "False"): "EnvironmentInvalid", ("Conflict", "True"): "EnvironmentConflict"}
@@ -81,3 +87,13 @@ def turn_events(before: int, waiting: int) -> Iterator[tuple[EventType, str, str
     if waiting and not before:
         note = f"{waiting} members wait: the operator wakes no more workloads a second (--activations-per-second)"
         yield "Normal", "ActivationsWait", note
+
+
+def loss_events(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
+    """Report once per problem what the stored status has lost; condition Valid reports entries that stay unreadable."""
+    losses = (*stored.lost, *stored.unreadable.values())
+    for problem in losses if losses != state.lost else ():
+        log.warning("part of the stored status cannot be read", extra=about(state) | {"error": problem})
+        if problem in stored.lost:
+            yield "Warning", "EnvironmentInvalid", f"{problem}; it is written anew"
+    state.lost = losses

@@ -11,14 +11,14 @@ In: `members.py` and `known/`; the decision is `core/environment/decision/`. Nex
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
-from keda_py.apis.foreign import map_at, texts_at
+from keda_py.apis.foreign import map_at, name_of, namespace_of, texts_at
 from keda_py.apis.parsing import parse_manifest
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
@@ -31,8 +31,8 @@ from keda_py.core.environment.decision.stored import StoredState, read_stored
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.meaning.causes import by_environment
 from keda_py.core.pacing.activations import read_priority
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError
-from keda_py.kube.events import EventType
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import ENVIRONMENTS, Obj
 from keda_py.operator.controller.activations import Ticket
@@ -43,7 +43,7 @@ from keda_py.operator.controller.state import LATE_SECONDS, about
 from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.environments.actions import Writes
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.events import condition_events, events_of, turn_events
+from keda_py.operator.environments.events import condition_events, events_of, loss_events, turn_events
 from keda_py.operator.environments.job_warnings import REASON, running_jobs
 from keda_py.operator.environments.known.changes import (
     DueEnvironments,
@@ -206,10 +206,13 @@ class Environments(Kind[EnvironmentMemory]):
                 decision = self._waking.settle(spec, seen, decision, state, ask)
             state.pause = self._members.pause_in(spec.namespace, clock.monotonic() - began)
         awaited = any(one.heir for one, _ in found)
+        if self._parts.acts():
+            decision = await self._parts.deletions.plan(spec, decision)
         self._plan(state, decision, awaited=awaited, unseen=bool(others.unwatched or stored.unreadable or awaited))
         if self._parts.acts():
             await state.jobs.judge(spec, calendar, running_jobs(found, decision.state.members), clock.now())
             decision = await self._parts.truces.plan(spec, decision, seen, state.status)
+            decision = self._parts.flux.tell(spec.uid, decision)
             if decision.status.gitops:  # no watch reports that an Application may be written again
                 state.due.look_by(clock.monotonic() + READ_AGAIN_SECONDS)
             await self._do(state, decision, seen, stored, {one.key: body for one, body in found})
@@ -239,7 +242,7 @@ class Environments(Kind[EnvironmentMemory]):
             *events_of(before, decision),
             *condition_events(state.status.get("conditions") or (), status.conditions),
             *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
-            *self._loss_events(state, stored),
+            *loss_events(state, stored),
             *(("Warning", REASON, note[:LONGEST_NOTE]) for note in jobs.notes),
         ]
         remembers = decision.state.members != before.members
@@ -257,26 +260,19 @@ class Environments(Kind[EnvironmentMemory]):
         self._report_held_up(state, live, held_up(decision.status))
         for kind, reason, note in events if live is not None else ():
             self._shared.events.record(live or {}, kind, reason, note)
+        if state.spec is not None:
+            await self._parts.deletions.act(state.spec.spec, live)
         # Argo CD is told after the status is stored, and before counts change. Earlier, a crash would leave lines in
         # its Application that no status knows of; later, Argo CD could put the counts back at once.
         await self._parts.truces.keep(state.uid)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
+        written = state.spec.spec if state.spec is not None else None
+        held = self._parts.owners.holds(state.key.namespace, state.uid)
+        objects = {**objects, **await self._parts.flux.keep(written, decision, state.key, held)}
         await Writes(client=self._shared.client, hpas=self._hpas, state=state, objects=objects).act(acting)
         if self._shared.activations.has_turn(state.key):  # the turn came during this look
             state.due.look_now()
-
-    @staticmethod
-    def _loss_events(state: EnvironmentMemory, stored: StoredState) -> Iterator[tuple[EventType, str, str]]:
-        """Report once per problem what the stored status has lost; the Valid condition reports entries that stay
-        unreadable.
-        """
-        losses = (*stored.lost, *stored.unreadable.values())
-        for problem in losses if losses != state.lost else ():
-            log.warning("part of the stored status cannot be read", extra=about(state) | {"error": problem})
-            if problem in stored.lost:
-                yield "Warning", "EnvironmentInvalid", f"{problem}; it is written anew"
-        state.lost = losses
 
     def _follow(
         self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen, before: EnvironmentState
@@ -339,6 +335,8 @@ class Environments(Kind[EnvironmentMemory]):
         self._parts.owners.forget(state.uid)
         self._waking.forget(state.uid)
         self._parts.truces.forget(state.uid)
+        self._parts.deletions.forget(state.uid)
+        self._parts.flux.forget(state.uid)
         self._parts.caches.further.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(state.scaled_object(key), None, state.uid)
@@ -368,9 +366,10 @@ class Environments(Kind[EnvironmentMemory]):
         if (change := read(old, new)) is None:
             return
         now = self._shared.clock.monotonic()
-        for state in controller.states.values():
-            about = change.namespace in ("", state.key.namespace) and change.member not in state.foreign
-            if state.spec is not None and about:
+        # By namespace: each of ten thousand workloads that fall asleep must not ask five hundred Environments.
+        for live in self.live.objects(change.namespace):
+            state = controller.states.get(ObjectKey(controller.kind, namespace_of(live), name_of(live)))
+            if state is not None and state.spec is not None and change.member not in state.foreign:
                 wait = max(state.looked + state.pause - now, 0.0)
                 state.due.look_by(now + wait if wait else 0.0)
                 controller.queue.add(state.key, wait)

@@ -13,6 +13,7 @@ from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.status import LeadersStatus
 from keda_py.operator.environments.calendar_kind import CalendarMemory, CalendarObjects
+from keda_py.operator.environments.deletion.namespaces import NamespaceDeletions
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.kind import Environments
 from keda_py.operator.environments.known.caches import EnvironmentCaches
@@ -27,12 +28,14 @@ from keda_py.operator.environments.override_kind import OverrideMemory, Override
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
 from keda_py.operator.environments.state import EnvironmentMemory
 from keda_py.operator.environments.waking.requests import WakeRequests
+from keda_py.operator.gitops.flux import FluxAnnotations
 from keda_py.operator.gitops.truces import Truces
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.sharding.tenures import Tenures
 from keda_py.operator.waking.scaled_objects import ScaledObjectWakes
 from keda_py.operator.waking.waking import Waking
 from keda_py.settings.settings import Settings
+from keda_py.settings.surroundings import service_account_namespace
 
 WORKERS = 5
 
@@ -84,6 +87,7 @@ class EnvironmentParts:
 
     def take_over(self) -> None:
         """Make everything due after this replica became the leader: it has to store and apply what it only followed."""
+        self.dependencies.deletions.begin()
         for controller in (self.environments, self.overrides, self.schedules):
             for key in tuple(controller.states):
                 controller.on_overlay(key)
@@ -120,6 +124,13 @@ def assemble_environments(
         waking=waking,
         requests=requests,
         truces=Truces(shared.client, clock),
+        flux=FluxAnnotations(shared.client, caches.members),
+        deletions=NamespaceDeletions(
+            shared,
+            caches.environments,
+            service_account_namespace() or settings.cluster.pod_namespace,
+            permitted=settings.environments.delete_namespaces,
+        ),
         turn_of=policies.turn_of if policies is not None else lambda _: NO_TURN,
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)

@@ -134,10 +134,16 @@ async def build_stand_on(
 
 async def start_cluster(stack: AsyncExitStack, folder: Path) -> Path:
     """`keda-py local --no-operator`, ready; its kubeconfig."""
-    log, kubeconfig = folder / "local.log", folder / "kubeconfig"
-    await start_process(stack, log, *keda_py("local", "--no-operator", "--kubeconfig", str(kubeconfig)))
-    await until(lambda: said(log, "embedded cluster is ready"), "the embedded cluster")
+    _, kubeconfig = await start_cluster_process(stack, folder)
     return kubeconfig
+
+
+async def start_cluster_process(stack: AsyncExitStack, folder: Path) -> tuple[int, Path]:
+    """The same with its pid, for a bench that tells the operator's CPU from the cluster's."""
+    log, kubeconfig = folder / "local.log", folder / "kubeconfig"
+    pid = await start_process(stack, log, *keda_py("local", "--no-operator", "--kubeconfig", str(kubeconfig)))
+    await until(lambda: said(log, "embedded cluster is ready"), "the embedded cluster")
+    return pid, kubeconfig
 
 
 async def start_operator(

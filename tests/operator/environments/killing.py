@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from keda_py.core.gitops.flux import is_marked
 from keda_py.core.hpa.wire import read_zero_mark
 from keda_py.core.waking.rules import LABEL
 from keda_py.localkube.cluster import ClusterOptions
@@ -18,7 +19,7 @@ _COUNTED = ("deployments", "statefulsets", "cronjobs")
 
 class Cutter:
     """Pulls the cable at the k-th write from now on of a status, count, suspension, slice or Application, or of the mark
-    of an HPA's zero.
+    of an HPA's zero or for Flux.
 
     `writes` counts up to there.
     """
@@ -44,7 +45,8 @@ def _is_counted(event: Event) -> bool:
         return read_zero_mark(before) is not read_zero_mark(after)
     ours = plural == "endpointslices" and LABEL in (after["metadata"].get("labels") or {})
     whole = ours or plural in ("environments", "applications")
-    return whole or (plural in _COUNTED and before.get("spec") != after.get("spec"))
+    annotated = plural in _COUNTED and is_marked(before) != is_marked(after)
+    return whole or annotated or (plural in _COUNTED and before.get("spec") != after.get("spec"))
 
 
 class Kills:

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
-from keda_py.apis.foreign import map_at, text_at
+from keda_py.apis.foreign import map_at, maps_at, text_at
 from keda_py.core.environment.namespaces.spec import ClusterEnvironmentSpec
+
+IDLE: Final = "Idle"
+"""Reason of condition Asleep of an Environment that nothing uses (`decision/goal.py`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,16 +26,25 @@ class NamespaceProgress:
 
 
 def progress_of(live: Mapping[str, Any]) -> NamespaceProgress:
-    """Read an Environment's status; an Override or a deletion takes it out of the order."""
+    """Read an Environment's status; an Override or a deletion takes it out of the order.
+
+    One that sleeps in its hours because nothing uses it is not about to wake, so that no other one waits for it.
+    """
     status = map_at(live, "status")
     phase = text_at(status, "phase")
     if text_at(status, "override", "name") or text_at(live, "metadata", "deletionTimestamp"):
         return NamespaceProgress(delays_wake=False, delays_sleep=False)
     falling = phase == "FallingAsleep" and bool(map_at(status, "transition"))
+    idle = phase in ("Asleep", "FallingAsleep") and _is_idle(status)
     return NamespaceProgress(
-        delays_wake=phase in ("Asleep", "FallingAsleep", "Waking"),
+        delays_wake=phase in ("Asleep", "FallingAsleep", "Waking") and not idle,
         delays_sleep=phase in ("Awake", "Waking") or falling,
     )
+
+
+def _is_idle(status: Mapping[str, Any]) -> bool:
+    asleep = (one for one in maps_at(status, "conditions") if text_at(one, "type") == "Asleep")
+    return any(text_at(one, "reason") == IDLE for one in asleep)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
+from keda_py.apis.environments.cluster_environment import ClusterEnvironment
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.kinds.kind import VERSION, KindRow
@@ -39,6 +40,8 @@ SCALED_OBJECT = webhook_of(kind_of(ScaledObject))
 SCALED_JOB = webhook_of(kind_of(ScaledJob))
 ENVIRONMENT = webhook_of(kind_of(Environment))
 OVERRIDE = webhook_of(kind_of(Override))
-WITH_HOLIDAYS = tuple(webhook_of(kind_of(model)) for model in (Calendar, ClusterCalendar, Environment))
+WITH_HOLIDAYS = tuple(
+    webhook_of(kind_of(model)) for model in (Calendar, ClusterCalendar, Environment, ClusterEnvironment)
+)
 AUTHENTICATION = webhook_of(kind_of(TriggerAuthentication))
 CLUSTER_AUTHENTICATION = webhook_of(kind_of(ClusterTriggerAuthentication))

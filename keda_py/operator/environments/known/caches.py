@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from keda_py.apis.foreign import map_at, maps_at, text_at, texts_at
 from keda_py.core.admission.codes import IGNORE
 from keda_py.core.environment.spec import EXCLUDE
+from keda_py.core.gitops.flux import ANNOTATIONS as FLUX
+from keda_py.core.gitops.flux import MARK
 from keda_py.errors import KubeError, NotFound, Unavailable
 from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient
@@ -47,7 +49,7 @@ _KEPT = (
 )
 _REVISION = "deployment.kubernetes.io/revision"
 """Annotation that the controller of Deployments writes at each rollout; StatefulSets have it in their status."""
-_ANNOTATIONS = (EXCLUDE, IGNORE)
+_ANNOTATIONS = (EXCLUDE, IGNORE, MARK, *FLUX.values())
 _OF_SCHEDULES = ("schedule", "timeZone", "startingDeadlineSeconds")
 
 log = logging.getLogger(__name__)

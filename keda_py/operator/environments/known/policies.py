@@ -80,6 +80,10 @@ class Policies:
         for informer in self.namespaces:
             yield from informer.objects()
 
+    def namespace(self, name: str) -> Obj | None:
+        """Return a namespace that may be covered; None if it does not exist."""
+        return next((one for each in self.namespaces if (one := each.get("", name)) is not None), None)
+
     def specs(self) -> list[ClusterEnvironmentSpec]:
         """The ClusterEnvironments that can be parsed, the oldest first."""
         if self._oldest is None:
@@ -122,8 +126,7 @@ class Policies:
         if tally is None:
             return False
         namespace = namespace_of(live)
-        found = next((one for each in self.namespaces if (one := each.get("", namespace)) is not None), None)
-        labels = {NAME_LABEL: namespace, **texts_at(found, "metadata", "labels")}
+        labels = {NAME_LABEL: namespace, **texts_at(self.namespace(namespace), "metadata", "labels")}
         return tally.note(namespace, tally.spec.group_of(labels), progress_of(live))
 
     def _on_policy(self, old: Obj | None, new: Obj | None) -> None:

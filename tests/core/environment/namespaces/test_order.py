@@ -12,6 +12,7 @@ from keda_py.core.environment.decision.goal import GoalReason
 from keda_py.core.environment.decision.observation import EnvironmentSeen
 from keda_py.core.environment.decision.state import EnvironmentState
 from keda_py.core.environment.namespaces.order import (
+    IDLE,
     NamespaceProgress,
     NamespaceTurn,
     NamespaceWait,
@@ -114,3 +115,18 @@ def test_the_tally_of_many_changes_is_that_of_the_last_states(
         after = [names[at] for at in range(group + 1, 3) if any(g == at and p.delays_sleep for g, p in last.values())]
         assert (turn.wake.awaited, turn.sleep.awaited) == (", ".join(before), ", ".join(after))
         assert turn.wake.longest == sum([2 * MINUTE, MINUTE][:group], timedelta(0))
+
+
+def test_an_environment_that_sleeps_because_nothing_uses_it_delays_no_wake() -> None:
+    idle = environment(idleAfter="2h")
+    begun = decide(idle, calendar(), Overrides(()), EnvironmentSeen(members=[member(count=0)]), ASLEEP, OPENS)
+    unused = replace(ASLEEP, activity=begun.state.activity)
+    asleep = EnvironmentSeen(members=[member(count=0)])
+    later = decide(idle, calendar(), Overrides(()), asleep, unused, OPENS + 120 * MINUTE)
+    assert (later.goal.reason, later.state.phase) == (GoalReason.IDLE, "Asleep")
+    progress = progress_of({"metadata": {}, "status": later.status.model_dump(by_alias=True)})
+    assert progress == NamespaceProgress(delays_wake=False, delays_sleep=False)
+    closed = decide(idle, calendar(), Overrides(()), asleep, unused, OPENS - MINUTE)
+    before = progress_of({"metadata": {}, "status": closed.status.model_dump(by_alias=True)})
+    assert before == NamespaceProgress(delays_wake=True, delays_sleep=False)
+    assert GoalReason.IDLE.value == IDLE

@@ -285,6 +285,7 @@ def calendar_spec(zone: str, **holidays: str) -> Obj:
         ("calendar", calendar_spec("UTC", country="XX"), "spec.holidays[1].country: 'XX' is unknown"),
         ("clustercalendar", calendar_spec("UTC", country="DE", subdivision="ZZ"), "spec.holidays[1].subdivision: 'ZZ' is"),
         ("environment", {"calendar": calendar_spec("UTC", country="Germany")}, "spec.calendar.holidays[1].country: 'Germany' is"),
+        ("clusterenvironment", {"namespaceSelector": {}, "template": {"calendar": calendar_spec("UTC", country="XX")}}, "spec.template.calendar.holidays[1].country: 'XX' is"),
         ("environment", {"calendar": calendar_spec("Europe/Prag", country="CZ")}, "spec.calendar.timeZone: 'Europe/Prag' is not a known"),
         ("calendar", calendar_spec("Mars/Base", country="CZ"), "spec.timeZone: 'Mars/Base' is not a known time zone"),
         ("scalingschedule", {"names": ["web"], "timeZone": "Mars/Base", "periods": [{"name": "day", "hours": HOURS, "minReplicas": 1}]}, "spec.timeZone: 'Mars/Base' is not"),
