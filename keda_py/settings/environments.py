@@ -63,7 +63,7 @@ def parse_prometheus(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSettings:
-    """Settings of defaults, ClusterEnvironments, deletions, the downscaler's annotations, waking on request, and advice."""
+    """Settings of defaults, ClusterEnvironments, deletions, the downscaler's annotations, waking, and advice."""
 
     default_values: KedaDefaultsSpec | None = option(
         None,

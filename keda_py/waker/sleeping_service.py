@@ -45,7 +45,11 @@ class SleepingService:
         return self._rules
 
     def take_rules(self, rules: WakeRules) -> None:
+        """Go by what the operator writes; once pods take the requests, those of the wake ask for nothing any more."""
         self._rules = rules
+        if rules.state is WakeState.FORWARDING:
+            # The next call would come up to a second later, which may be when it falls asleep again.
+            self._last = None
 
     @property
     def waiting(self) -> int:

@@ -13,7 +13,7 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.core.waking.http2 import SETTINGS
-from keda_py.core.waking.rules import Ignored
+from keda_py.core.waking.rules import Ignored, WakeState
 from keda_py.core.waking.sniffing import PREFACE
 from keda_py.telemetry.waker_metrics import WakerMetrics
 from keda_py.waker.connection import Connection
@@ -219,5 +219,24 @@ def test_http2_wakes_by_its_first_request_however_its_bytes_come() -> None:
         assert night.calls.sent == []
         wire.send(headers[3:])
         await eventually(lambda: night.calls.sent)
+
+    on_a_jumping_loop(scenario)
+
+
+def test_requests_that_the_pods_have_answered_ask_for_no_wake_of_the_next_sleep() -> None:
+    """The call that sums up the requests of a second would come up to a second after they were answered."""
+
+    async def scenario(night: Night) -> None:
+        first, second = night.connect(), night.connect()
+        first.send(get("/", "curl/8.5.0"))
+        await eventually(lambda: len(night.calls.sent) == 1)
+        second.send(get("/", "curl/8.5.0"))
+        for wire in (first, second):
+            wire.leave()
+        for state in (WakeState.FORWARDING, WakeState.ASLEEP):
+            night.service.take_rules(rules(state=state))
+        for _ in range(20):
+            await night.seconds(1)
+        assert len(night.calls.sent) == 1
 
     on_a_jumping_loop(scenario)
