@@ -13,7 +13,7 @@ import logging
 import re  # noqa: TID251 - in a browser the text is the reader's own, and so is the time that it takes
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,9 @@ class _PlaceholderType(type):
         if name.startswith("__"):
             raise AttributeError(name)
         return Placeholder
+
+    def __iter__(cls) -> Iterator[Any]:
+        return iter(())
 
 
 class Placeholder(Exception, metaclass=_PlaceholderType):

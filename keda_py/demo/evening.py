@@ -123,7 +123,7 @@ class Visitor:
             raise KedaPyError("no Override followed from the request") from None
 
     async def reload(self, stage: Stage) -> None:
-        """See how far the wake is."""
+        """Load the page again, and tell what it says of the wake."""
         await self._see_page(stage, "sees the page reload")
 
     async def see_answer(self, stage: Stage) -> None:

@@ -137,21 +137,17 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         (jobs.controller if key.kind == SCALED_JOBS.kind else objects.controller).on_reading(key)
 
     readings, overlays, known = readings_of(around, sources, rights.owns, on_reading), SpecOverlays(), _defaults(around)
-    shared = _shared(around, sources, readings, rights)
-    parts = _scaled_object_parts(sources, shared, overlays, known)
+    parts = _scaled_object_parts(sources, _shared(around, sources, readings, rights), overlays, known)
     objects = assemble_scaled_objects(parts, settings.scaling.scaled_object_workers, rights.shares)
-    jobs = assemble_jobs(shared, settings, rights.shares, JOBS_AS_WRITTEN.built_by(known.build_scaled_job))
-    standby_reader = StandbyReader(parts, rights.owns)
-    for listener in (objects.controller, jobs.controller, standby_reader):
-        sources.resolver.subscribe(listener.on_parameters)
-    _follow_specs(overlays, known, objects, jobs)
+    jobs = assemble_jobs(parts.shared, settings, rights.shares, JOBS_AS_WRITTEN.built_by(known.build_scaled_job))
+    standby_reader = _standby_reader(sources, parts, rights)
+    _follow(sources, overlays, known, objects, jobs)
     environments = assemble_environments(parts, settings, overlays, rights.leads_all, around.answers)
-    admission = _admission(around, sources.caches, environments, known)
     answers = Answers(
         metrics=objects.questions,
-        admission=admission,
+        admission=_admission(around, sources.caches, environments, known),
         instruments=around.instruments,
-        insight=_insight(shared, objects, jobs, rights),
+        insight=_insight(parts.shared, objects, jobs, rights),
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
         rights=rights,
         standby_reader=standby_reader,
@@ -166,10 +162,10 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
         defaults=assemble_defaults(environments.dependencies.shared, known, rights.leads_all),
         advising=assemble_advising(environments.dependencies, settings.environments),
         downscaler=assemble_downscaler(parts, settings, environments, overlays.annotated, rights.leads),
-        packages=tuple(package(shared, rights.shares) for package in packages),
+        packages=tuple(package(parts.shared, rights.shares) for package in packages),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts, rights),
-        admission=admission,
+        admission=answers.admission,
         serving=Serving(settings, around.clock, around.client, answers),
         rights=rights,
         standby_reader=standby_reader,
@@ -187,10 +183,18 @@ def _scaled_object_parts(
     )
 
 
-def _follow_specs(
-    overlays: SpecOverlays, known: KnownDefaults, objects: ScaledObjectParts, jobs: ScaledJobParts
+def _standby_reader(sources: Sources, parts: ScaledObjectDependencies, rights: Rights) -> StandbyReader:
+    reader = StandbyReader(parts, rights.owns)
+    sources.resolver.subscribe(reader.on_parameters)
+    return reader
+
+
+def _follow(
+    sources: Sources, overlays: SpecOverlays, known: KnownDefaults, objects: ScaledObjectParts, jobs: ScaledJobParts
 ) -> None:
-    """Make objects due when what lies over or under their manifests changes."""
+    """Make objects due when their parameters change, or what lies over or under their manifests."""
+    for controller in (objects.controller, jobs.controller):
+        sources.resolver.subscribe(controller.on_parameters)
     overlays.subscribe(objects.controller.on_overlay)
     known.follow(objects.dependencies.caches.scaled_objects, objects.controller.on_overlay)
     known.follow(jobs.caches.scaled_jobs, jobs.controller.on_overlay)

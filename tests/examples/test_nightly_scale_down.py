@@ -69,7 +69,7 @@ async def test_develop_sleeps_at_night_release_at_the_weekend_too_and_production
     async with play(tmp_path, "nightly-scale-down", options=ClusterOptions(hpa_sync_seconds=900)) as at:
         await at.until(FRIDAY)
         store, clock = at.world.cluster.store, at.world.clock
-        recorder = Recorder(store, clock, NAMES, Blank(), Phases(store, clock, ""))
+        recorder = Recorder(store, clock, NAMES, Blank(), Phases(store, clock, "", SEOUL))
         await at.apply()
         await at.shows()
         await poll(at, SELDOM)

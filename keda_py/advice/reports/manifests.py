@@ -70,7 +70,7 @@ def calendar_texts(groups: Sequence[Group]) -> Mapping[str, str]:
 
 
 def _wake_on_request(group: Group) -> Iterator[str]:
-    """Why requests wake it."""
+    """Give the number of requests at odd hours as the reason."""
     count = group.requests_at_odd_hours
     if count:
         often = "once" if count == 1 else f"{count} times"

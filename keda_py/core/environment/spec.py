@@ -116,10 +116,7 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         selector = build_selector(spec.selector, "spec.selector")
     with mistakes.noted():
         exclude = build_selector(spec.exclude, "spec.exclude")
-    max_lead, grace, idle_after = _build_durations(spec, mistakes)
-    delete_after = timedelta(0)
-    with mistakes.noted():
-        delete_after = _read_delete_after(spec, idle_after)
+    max_lead, grace, idle_after, delete_after = _build_durations(spec, mistakes)
     wake = None
     with mistakes.noted():
         wake = None if spec.wake_on_request is None else build_wake_spec(spec.wake_on_request)
@@ -148,16 +145,18 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
     )
 
 
-def _build_durations(spec: WrittenSpec, mistakes: Mistakes) -> tuple[timedelta, timedelta, timedelta]:
-    """(maxLead, grace, idleAfter); the defaults for those that are noted as mistakes."""
-    max_lead, grace, idle_after = DEFAULT_LEAD, DEFAULT_GRACE, timedelta(0)
+def _build_durations(spec: WrittenSpec, mistakes: Mistakes) -> tuple[timedelta, timedelta, timedelta, timedelta]:
+    """(maxLead, grace, idleAfter, deleteAfter); the defaults for those that are noted as mistakes."""
+    max_lead, grace, idle_after, delete_after = DEFAULT_LEAD, DEFAULT_GRACE, timedelta(0), timedelta(0)
     with mistakes.noted():
         max_lead = parse_duration(spec.max_lead, DEFAULT_LEAD, field="spec.maxLead")
     with mistakes.noted():
         grace = parse_duration(spec.grace, DEFAULT_GRACE, field="spec.grace")
     with mistakes.noted():
         idle_after = _read_idle_after(spec.idle_after)
-    return max_lead, grace, idle_after
+    with mistakes.noted():
+        delete_after = _read_delete_after(spec, idle_after)
+    return max_lead, grace, idle_after, delete_after
 
 
 def _read_idle_after(text: str) -> timedelta:

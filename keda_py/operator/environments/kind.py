@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from keda_py.answers.fairness import TenantPlaces
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
@@ -246,13 +247,9 @@ class Environments(Kind[EnvironmentMemory]):
             *(("Warning", REASON, note[:LONGEST_NOTE]) for note in jobs.notes),
         ]
         remembers = decision.state.members != before.members
-        fields = fields_of(EnvironmentStatus, status)
-        del fields["advice"]  # `operator/advising/` writes it
-        if left := {key: state.status["members"][key] for key in stored.unreadable}:
-            fields["members"] = left | (fields["members"] or {})
         # `exactly` writes over the version that was read: a replica with an old cache gets a Conflict, instead of
         # dropping an original count that another replica has just stored.
-        await self._shared.status.write(state, fields, exactly=remembers)
+        await self._shared.status.write(state, _fields(state, stored, status), exactly=remembers)
         state.accounts = True
         state.jobs.note_told()
         if not self._parts.acts():
@@ -373,6 +370,15 @@ class Environments(Kind[EnvironmentMemory]):
                 wait = max(state.looked + state.pause - now, 0.0)
                 state.due.look_by(now + wait if wait else 0.0)
                 controller.queue.add(state.key, wait)
+
+
+def _fields(state: EnvironmentMemory, stored: StoredState, status: EnvironmentStatus) -> dict[str, Any]:
+    """Return the fields of a status that this kind writes; members that could not be read stay as they are."""
+    fields = fields_of(EnvironmentStatus, status)
+    del fields["advice"]  # `operator/advising/` writes it
+    if left := {key: state.status["members"][key] for key in stored.unreadable}:
+        fields["members"] = left | (fields["members"] or {})
+    return fields
 
 
 def _on_restore(controller: Controller[EnvironmentMemory]) -> None:

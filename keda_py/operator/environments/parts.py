@@ -11,6 +11,7 @@ from keda_py.answers.bounds import AnswerBounds
 from keda_py.core.environment.namespaces.order import NO_TURN
 from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.status import LeadersStatus
 from keda_py.operator.environments.calendar_kind import CalendarMemory, CalendarObjects
 from keda_py.operator.environments.deletion.namespaces import NamespaceDeletions
@@ -93,6 +94,18 @@ class EnvironmentParts:
                 controller.on_overlay(key)
 
 
+def _environment_controller(parts: EnvironmentDependencies, tenures: Tenures) -> Controller[EnvironmentMemory]:
+    controller = Controller(parts.shared, Environments(parts), WORKERS, tenures)
+    parts.shared.activations.subscribe(controller.kind, controller.on_turn)
+    return controller
+
+
+def _deletions(shared: Dependencies, settings: Settings, caches: EnvironmentCaches) -> NamespaceDeletions:
+    own_namespace = service_account_namespace() or settings.cluster.pod_namespace
+    permitted = settings.environments.delete_namespaces
+    return NamespaceDeletions(shared, caches.environments, own_namespace, permitted=permitted)
+
+
 def assemble_environments(
     objects: ScaledObjectDependencies,
     settings: Settings,
@@ -101,7 +114,7 @@ def assemble_environments(
     answers: AnswerBounds,
 ) -> EnvironmentParts:
     """Assemble the parts; nothing runs yet. `tenures` are those of the leader, who writes about all objects."""
-    clock, cluster = objects.shared.clock, objects.caches
+    clock = objects.shared.clock
     caches = EnvironmentCaches(objects.shared.client, settings.cluster.watch_namespaces)
     policies = _policies(objects, settings, caches)
     calendars = Calendars(clock, caches, objects.reader, Files(clock, answers), settings.cluster.object_namespace)
@@ -114,7 +127,7 @@ def assemble_environments(
     parts = EnvironmentDependencies(
         shared=shared,
         caches=caches,
-        cluster=cluster,
+        cluster=objects.caches,
         calendars=calendars,
         overriding=overriding,
         owners=Owners(caches.environments, own_pod(settings.cluster)),
@@ -125,17 +138,11 @@ def assemble_environments(
         requests=requests,
         truces=Truces(shared.client, clock),
         flux=FluxAnnotations(shared.client, caches.members),
-        deletions=NamespaceDeletions(
-            shared,
-            caches.environments,
-            service_account_namespace() or settings.cluster.pod_namespace,
-            permitted=settings.environments.delete_namespaces,
-        ),
+        deletions=_deletions(shared, settings, caches),
         turn_of=policies.turn_of if policies is not None else lambda _: NO_TURN,
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
-    environments = Controller(shared, Environments(parts), WORKERS, tenures)
-    shared.activations.subscribe(environments.kind, environments.on_turn)
+    environments = _environment_controller(parts, tenures)
     return EnvironmentParts(
         environments=environments,
         overrides=Controller(shared, overrides, WORKERS, tenures),

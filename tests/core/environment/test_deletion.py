@@ -13,8 +13,8 @@ from keda_py.core.admission.environments import check_cluster_environment
 from keda_py.core.environment.decision.deletion import (
     LONGEST_GAP,
     NOTICE,
+    DeletionStep,
     IdleCount,
-    Step,
     count_idle,
     is_protected,
     plan_deletion,
@@ -104,13 +104,13 @@ def test_it_is_deleted_only_a_day_after_the_announcement_and_after_the_whole_tim
 ) -> None:
     known = counted(idle * HOUR, announced * HOUR if announced <= idle else None)
     plan = plan_deletion(known, after * HOUR, "", NOON, asleep=asleep)
-    if plan.step is Step.DELETE:
+    if plan.step is DeletionStep.DELETE:
         assert asleep
         assert known.announced is not None
         assert known.idle >= after * HOUR
         assert known.idle - known.announced >= NOTICE
     refused = plan_deletion(known, after * HOUR, "a pod runs", NOON, asleep=asleep)
-    assert refused.step in (Step.NONE, Step.WITHDRAW)
+    assert refused.step in (DeletionStep.NONE, DeletionStep.WITHDRAW)
     assert refused.count.announced is None
 
 

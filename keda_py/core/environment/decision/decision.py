@@ -69,8 +69,7 @@ def decide(
         idle_since=None if activity is None or activity.in_use else activity.last,
         crowded=sum(not member.owned_by for member in seen.members) > MOST_MEMBERS,
     )
-    goal = question.wait_for_wakers(question.goal_at(now), seen.wakers_pending)
-    goal = question.in_turn(goal, seen.turn, now)
+    goal = question.in_turn(question.wait_for_wakers(question.goal_at(now), seen.wakers_pending), seen.turn, now)
     run = _Run(question, goal, seen, hand_over(state, seen), now)
     members, moved = run.members()
     looks, following = (goal.looks_at, *run.timers(moved.transition)), question.change_after(goal)

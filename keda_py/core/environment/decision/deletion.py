@@ -67,7 +67,7 @@ def resume(stored: IdleCount, now: datetime) -> IdleCount:
     return stored if timedelta(0) <= gap <= LONGEST_GAP else replace(stored, announced=None)
 
 
-class Step(StrEnum):
+class DeletionStep(StrEnum):
     """Step that is taken about a namespace now."""
 
     NONE = ""
@@ -83,7 +83,7 @@ class DeletionPlan:
     count: IdleCount
     at: datetime
     status: DeletionStatus
-    step: Step = Step.NONE
+    step: DeletionStep = DeletionStep.NONE
     look_after: timedelta | None = None
 
 
@@ -103,15 +103,15 @@ def plan_deletion(
     if obstacle:
         at = _steady(now + delete_after - count.idle, shown)
         status = DeletionStatus(at=write_time(at), blocked=obstacle, summary=f"would be deleted at {write_time(at)}")
-        step = Step.WITHDRAW if count.announced is not None else Step.NONE
+        step = DeletionStep.WITHDRAW if count.announced is not None else DeletionStep.NONE
         return DeletionPlan(count=replace(count, announced=None), at=at, status=status, step=step)
-    step = Step.NONE
+    step = DeletionStep.NONE
     if count.announced is None and is_near(count, delete_after):
-        count, step = replace(count, announced=count.idle), Step.ANNOUNCE
+        count, step = replace(count, announced=count.idle), DeletionStep.ANNOUNCE
     begins = count.announced if count.announced is not None else delete_after - NOTICE
     remaining = max(delete_after, begins + NOTICE) - count.idle
     if remaining <= timedelta(0) and asleep:
-        step = Step.DELETE
+        step = DeletionStep.DELETE
     at = _steady(now + remaining, shown)
     announced = count.announced is not None
     wait = remaining if announced else begins - count.idle
@@ -145,7 +145,7 @@ def announcement(namespace: str, plan: DeletionPlan, delete_after: timedelta) ->
 
 
 def write_count(namespace: str, count: IdleCount) -> dict[str, Any]:
-    """Write a count for storage."""
+    """Return what `read_count` reads: durations in seconds, times in RFC 3339."""
     stored: dict[str, Any] = {
         "namespace": namespace,
         "span": count.span,

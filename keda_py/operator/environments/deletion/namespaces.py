@@ -14,8 +14,8 @@ from keda_py.apis.foreign import name_of
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.deletion import (
     DeletionPlan,
+    DeletionStep,
     IdleCount,
-    Step,
     announcement,
     count_idle,
     is_near,
@@ -88,7 +88,7 @@ class NamespaceDeletions:
             return decision
         obstacle = problem or await self._obstacle(spec, memory, count, asleep=_is_asleep(decision))
         plan = self._plan(spec, decision, count, obstacle)
-        if plan.step is Step.DELETE and (obstacle := await self._last_obstacle(spec)):
+        if plan.step is DeletionStep.DELETE and (obstacle := await self._last_obstacle(spec)):
             plan = self._plan(spec, decision, count, obstacle)
         # A count that is not known is neither stored nor acted on.
         memory.plan = None if problem else plan
@@ -177,16 +177,16 @@ class NamespaceDeletions:
         ):
             return
         plan, count = memory.plan, memory.plan.count
-        if plan.step is Step.DELETE:
+        if plan.step is DeletionStep.DELETE:
             await self._delete(spec, live)
-        elif plan.step is Step.WITHDRAW:
+        elif plan.step is DeletionStep.WITHDRAW:
             self._tell_kept(spec, replace(count, announced=count.idle), plan.status.blocked)
             await self._counts.put(spec.uid, spec.namespace, count, at_once=True)
-        elif count.announced is not None and (plan.step is Step.ANNOUNCE or not memory.told):
+        elif count.announced is not None and (plan.step is DeletionStep.ANNOUNCE or not memory.told):
             note = announcement(spec.namespace, plan, spec.delete_after)
             self._shared.events.record(live, "Warning", "NamespaceDeletionAnnounced", note)
             memory.told = True
-            if plan.step is Step.ANNOUNCE:
+            if plan.step is DeletionStep.ANNOUNCE:
                 log.warning("deletion of a namespace announced", extra={"namespace": spec.namespace})
                 await self._counts.put(spec.uid, spec.namespace, count, at_once=True)
 
