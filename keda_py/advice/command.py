@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from keda_py.advice.proposals.advise import Advice, Proposal, advise
 from keda_py.advice.proposals.current_hours import CurrentHours, compare
 from keda_py.advice.proposals.groups import Group, group_advices
 from keda_py.advice.proposals.manifest_workloads import Body, with_written
+from keda_py.advice.proposals.minimum_schedules import minimum_schedule
 from keda_py.advice.proposals.minimums import with_lower_minimum
 from keda_py.advice.proposals.places import PlaceRule
 from keda_py.advice.proposals.workload import Observed
@@ -20,8 +21,10 @@ from keda_py.advice.reports.manifests import (
     manifests_of,
     override_texts,
     patch_texts,
+    schedule_texts,
 )
 from keda_py.advice.reports.picture import write_page
+from keda_py.advice.reports.schedules import schedule_lines
 from keda_py.core.savings.statement import Prices, sum_of
 from keda_py.errors import ConfigError
 from keda_py.terminal.console import Text, console_of
@@ -56,10 +59,17 @@ class AdviceResult:
 def find(observed: Sequence[Observed], wanted: AdviseOptions, written: Sequence[Body] = ()) -> AdviceResult:
     """`written`: the manifests that there are. Raises ConfigError for a country that is unknown."""
     known = [with_written(each, written) for each in observed]
-    found = [with_lower_minimum(advise(each, wanted.places, wanted.most_waits), written) for each in known]
+    found = [_advise(each, wanted, written) for each in known]
     groups, advices = group_advices(found, written)
     standings = tuple(compare(advices, written, wanted.most_waits)) if wanted.compares else None
     return AdviceResult(advices=tuple(advices), groups=tuple(groups), standings=standings)
+
+
+def _advise(observed: Observed, wanted: AdviseOptions, written: Sequence[Body]) -> Advice:
+    advice = with_lower_minimum(advise(observed, wanted.places, wanted.most_waits), written)
+    if advice.lower is not None:
+        return advice  # 0 without work saves more than any lower minimum
+    return replace(advice, schedule=minimum_schedule(advice, written, wanted.places, wanted.most_waits))
 
 
 def tell(found: AdviceResult, wanted: AdviseOptions) -> int:
@@ -82,6 +92,7 @@ def write_files(found: AdviceResult, wanted: AdviseOptions) -> None:
         **calendar_texts(found.groups),
         **environment_texts(found.groups, wanted.prices),
         **override_texts(found.advices, wanted.prices),
+        **schedule_texts(found.advices),
         **patch_texts(found.groups, found.advices),
     }
     for name, text in files.items():
@@ -146,6 +157,7 @@ def page(advices: Sequence[Advice], prices: Prices, width: int) -> Text:
         parts.append(Text("nothing is proposed for", "bold"))
         parts += _lines((f"{each.observed.workload.title}: {each.because}" for each in nothing), width)
     lower = [f"{each.observed.workload.title}: {each.lower.words}" for each in nothing if each.lower]
+    lower += [f"{each.observed.workload.title}: {line}" for each in nothing for line in schedule_lines(each)]
     if lower:
         parts += [Text("but with fewer replicas", "bold"), *_lines(iter(lower), width)]
     return Text("\n", end="").join(parts)

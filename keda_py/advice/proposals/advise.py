@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from keda_py.advice.proposals.places import Place, PlaceRule, holidays_of
 from keda_py.advice.proposals.proof import Proof, prove
-from keda_py.advice.proposals.workload import LowerMinimum, Observed
+from keda_py.advice.proposals.workload import LowerMinimum, MinimumSchedule, Observed
 from keda_py.core.advice.candidates import Candidate, NoCandidate, Use, candidates, look_at, measure
 
 
@@ -18,6 +18,8 @@ class Advice:
     use: Use | None = None
     lower: LowerMinimum | None = None
     """A minimum of replicas that was not needed, whether hours are proposed or not."""
+    schedule: MinimumSchedule | NoCandidate | None = None
+    """Lower minimums by hours, or why there are none; None where no trigger was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
 
+from keda_py.advice.proposals.places import Place
+from keda_py.core.advice.candidates import NoCandidate
 from keda_py.core.advice.history import History
 from keda_py.core.savings.statement import ResourceRequest
 from keda_py.errors import ConfigError
+from keda_py.replay.engine.subject import Subject
 
 KINDS = {"deployment": "Deployment", "statefulset": "StatefulSet", "scaledobject": "ScaledObject"}
 
@@ -26,6 +31,14 @@ class WorkloadKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerHistory:
+    """What each trigger of a ScaledObject read, by its index, over the same steps."""
+
+    subject: Subject
+    histories: tuple[History, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """A workload with its history; `problem` says why it is missing. `unit` is what a value counts."""
 
@@ -39,6 +52,8 @@ class Observed:
     replicas: int = 1
     request: ResourceRequest = field(default_factory=ResourceRequest)
     labels: Mapping[str, str] = field(default_factory=dict)
+    triggers: TriggerHistory | NoCandidate | None = None
+    """Of a ScaledObject that keeps more than one replica, or why that is not known; None: no Prometheus was asked."""
 
     @property
     def counts_requests(self) -> bool:
@@ -61,6 +76,45 @@ class LowerMinimum:
         idle = f"its triggers had no work for {self.idle_a_week:.1f} h a week in which {self.minimum} replicas were up"
         wakes = f"work would have waited for a start {self.wakes_a_week:.1f} times a week"
         return f"{idle}: minReplicaCount 0 saves {saved:.1f} replica hours a week, and {wakes}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortage:
+    """For `seconds` from `at` on up to `needed` replicas were asked for, where a schedule keeps `kept`."""
+
+    at: datetime
+    seconds: float
+    kept: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinimumSchedule:
+    """A ScalingSchedule that lowers `minimum`, and its replay over [begins, ends); `..._instead`: without it."""
+
+    body: Mapping[str, Any]
+    minimum: int
+    begins: datetime
+    ends: datetime
+    missing: float
+    """The share of steps in which it is not known how many replicas were needed."""
+    replica_hours: float
+    replica_hours_instead: float
+    seconds_short: float
+    """In which fewer replicas were ready than the triggers asked for."""
+    seconds_short_instead: float
+    shortages: tuple[Shortage, ...] = ()
+    place: Place | None = None
+
+    @property
+    def weeks(self) -> float:
+        """How many were replayed."""
+        return (self.ends - self.begins) / timedelta(days=7)
+
+    @property
+    def saved_a_week(self) -> float:
+        """Replica hours, without an Environment that puts it to sleep."""
+        return (self.replica_hours_instead - self.replica_hours) / self.weeks
 
 
 def read_workload(text: str, namespace: str, where: str) -> WorkloadKey:

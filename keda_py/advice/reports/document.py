@@ -7,7 +7,7 @@ from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.current_hours import CurrentHours
 from keda_py.advice.proposals.groups import Group
 from keda_py.advice.proposals.shared_calendars import environment_of, shared_calendars
-from keda_py.advice.proposals.workload import LowerMinimum
+from keda_py.advice.proposals.workload import LowerMinimum, MinimumSchedule
 from keda_py.advice.reports.evidence import evidence_of, saved_of
 from keda_py.core.advice.usage import week_shares
 from keda_py.core.savings.statement import Prices
@@ -50,6 +50,7 @@ def _workload(advice: Advice, prices: Prices) -> dict[str, Any]:
         "missing": round(1 - use.history.known, 4) if use else None,
         "proof": _proof(advice, prices) if isinstance(advice, Proposal) else None,
         "minReplicas": _lower(advice.lower) if advice.lower else None,
+        "scalingSchedule": _schedule(advice.schedule) if isinstance(advice.schedule, MinimumSchedule) else None,
         "week": week_shares(use) if use else None,
         "evidence": list(evidence_of(advice, prices)),
     }
@@ -61,6 +62,20 @@ def _lower(lower: LowerMinimum) -> dict[str, Any]:
         "to": 0,
         "idleHoursAWeek": round(lower.idle_a_week, 4),
         "wakesAWeek": round(lower.wakes_a_week, 4),
+    }
+
+
+def _schedule(found: MinimumSchedule) -> dict[str, Any]:
+    return {
+        "manifest": found.body,
+        "savedReplicaHoursAWeek": round(found.saved_a_week, 4),
+        "secondsUnderCapacity": found.seconds_short,
+        "secondsUnderCapacityInstead": found.seconds_short_instead,
+        "missing": round(found.missing, 4),
+        "moments": [
+            {"at": write_time(each.at), "seconds": each.seconds, "kept": each.kept, "needed": each.needed}
+            for each in found.shortages
+        ],
     }
 
 

@@ -6,20 +6,20 @@ from datetime import timedelta
 from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.places import Place
 from keda_py.advice.proposals.proof import Wait
+from keda_py.advice.reports.schedules import MOST_MOMENTS, schedule_lines
 from keda_py.core.advice.candidates import Use
 from keda_py.core.advice.usage import window_use
 from keda_py.core.savings.statement import Prices, Saved
 from keda_py.core.values.times import write_time
 from keda_py.terminal.times import spoken_duration
 
-MOST_WAITS = 20
-"""Moments that are told one by one; all are counted."""
 _GIB = 2**30
 
 
 def evidence_of(advice: Advice, prices: Prices) -> Iterator[str]:
     """All sentences, the most telling first."""
     if advice.use is None or advice.place is None:
+        yield from schedule_lines(advice)
         return
     use = advice.use
     if isinstance(advice, Proposal):
@@ -30,6 +30,7 @@ def evidence_of(advice: Advice, prices: Prices) -> Iterator[str]:
         yield from _proof(advice, prices)
     if advice.lower is not None:
         yield advice.lower.words
+    yield from schedule_lines(advice)
     yield from _data(advice, use)
     yield _floor(advice, use)
     if use.change is not None:
@@ -67,9 +68,9 @@ def _proof(advice: Proposal, prices: Prices) -> Iterator[str]:
     else:
         often = "once" if len(proof.waits) == 1 else f"{len(proof.waits)} times"
         yield f"{often} in {proof.weeks:.1f} weeks use would have met it asleep:"
-        yield from (f"  {wait_words(wait, advice.place)}" for wait in proof.waits[:MOST_WAITS])
-        if len(proof.waits) > MOST_WAITS:
-            yield f"  and {len(proof.waits) - MOST_WAITS} times more"
+        yield from (f"  {wait_words(wait, advice.place)}" for wait in proof.waits[:MOST_MOMENTS])
+        if len(proof.waits) > MOST_MOMENTS:
+            yield f"  and {len(proof.waits) - MOST_MOMENTS} times more"
     if proof.unknown >= 1:
         yield f"of {proof.unknown:.0f} hours asleep in these weeks it is not known whether there was use"
 

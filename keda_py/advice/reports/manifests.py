@@ -10,7 +10,10 @@ from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.environment import API_VERSION
 from keda_py.advice.proposals.groups import AWAKE_FOR, LABEL, Group
 from keda_py.advice.proposals.shared_calendars import environment_of, shared_calendars
+from keda_py.advice.proposals.workload import MinimumSchedule
 from keda_py.advice.reports.evidence import evidence_of
+from keda_py.advice.reports.schedules import schedule_evidence, schedule_lines
+from keda_py.core.advice.candidates import NoCandidate
 from keda_py.core.savings.statement import Prices
 from keda_py.terminal.foreign import printable
 from keda_py.terminal.wrapping import wrap
@@ -24,7 +27,12 @@ _TIME = re2.compile(r"\d\d:\d\d")
 
 def manifests_of(groups: Sequence[Group], advices: Sequence[Advice], prices: Prices) -> str:
     """Write all manifests into one document, with the evidence as comments."""
-    files = (calendar_texts(groups), environment_texts(groups, prices), override_texts(advices, prices))
+    files = (
+        calendar_texts(groups),
+        environment_texts(groups, prices),
+        override_texts(advices, prices),
+        schedule_texts(advices),
+    )
     parts = [text for texts in files for text in texts.values()]
     nothing = [each for each in advices if not isinstance(each, Proposal)]
     if nothing:
@@ -33,6 +41,10 @@ def manifests_of(groups: Sequence[Group], advices: Sequence[Advice], prices: Pri
             *(f"{each.observed.workload.title}: {each.because}" for each in nothing),
         ]
         parts.append(_comments(sentences))
+    kept = [each for each in advices if isinstance(each.schedule, NoCandidate)]
+    if kept:
+        lines = [f"{each.observed.workload.title}: {line}" for each in kept for line in schedule_lines(each)]
+        parts.append(_comments(["ScaledObjects whose minimum stays as it is:", *lines]))
     lower = [line for each in advices for line in _lower_minimum(each)]
     if lower:
         parts.append(_comments(["ScaledObjects that need no replicas without work:", *lower]))
@@ -97,6 +109,21 @@ def override_texts(advices: Sequence[Advice], prices: Prices) -> Mapping[str, st
                 *evidence_of(each, prices),
             ]
             found[f"{workload.namespace}-{workload.name}-unused.yaml"] = _comments(sentences) + _dump(_override(each))
+    return found
+
+
+def schedule_texts(advices: Sequence[Advice]) -> Mapping[str, str]:
+    """File name -> ScalingSchedule, of each ScaledObject whose minimum may be lower by hours."""
+    found = {}
+    for each in advices:
+        if isinstance(each.schedule, MinimumSchedule):
+            workload = each.observed.workload
+            evidence = schedule_evidence(each.schedule)
+            sentences = [f"Lower minimums of {workload.title}, found by keda-py advise.", *evidence]
+            if isinstance(each, Proposal):
+                sentences.append("While its Environment sleeps, that rules, and the schedule changes nothing.")
+            name = f"{workload.namespace}-{workload.name}-minimum.yaml"
+            found[name] = _comments(sentences) + _dump(each.schedule.body)
     return found
 
 

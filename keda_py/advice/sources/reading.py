@@ -42,8 +42,7 @@ class _Read:
 async def read_prometheus(recorded: RecordedWeeks, asked: HistoryQuery, now: datetime, say: Say) -> list[Observed]:
     """All workloads. Raises FetchError, and ConfigError where nothing is found."""
     await recorded.check_clock(now)
-    last = int(now.timestamp()) // STEP * STEP
-    weeks = Weeks(first=last - asked.weeks * 7 * 86_400, count=asked.weeks * 7 * 86_400 // STEP)
+    weeks = weeks_until(now, asked.weeks)
     queries = asked.queries or [known for known in KNOWN if await recorded.has(known.metric, weeks)]
     if not queries:
         names = ", ".join(known.name for known in KNOWN)
@@ -61,6 +60,12 @@ async def read_prometheus(recorded: RecordedWeeks, asked: HistoryQuery, now: dat
         text = f"{recorded.server.shown}: no series names a workload of {asked.namespace or 'any namespace'}"
         raise ConfigError(f"{text}; a query has to give namespace and one of {', '.join(KNOWN_LABELS)}")
     return [_observed(workload, reads, weeks) for workload, reads in sorted(found.items())]
+
+
+def weeks_until(now: datetime, count: int) -> Weeks:
+    """The last whole weeks, in whole steps."""
+    last = int(now.timestamp()) // STEP * STEP
+    return Weeks(first=last - count * 7 * 86_400, count=count * 7 * 86_400 // STEP)
 
 
 def _by_workload(known: KnownQuery, series: Series, namespace: str) -> Mapping[WorkloadKey, _Read]:

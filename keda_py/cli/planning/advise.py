@@ -31,7 +31,9 @@ NOTES = (
     "NAMESPACE/NAME or NAMESPACE/KIND/NAME; an empty cell, `error`, what is below 0 and a missing row are missing. "
     "Of a Prometheus, counters of Istio, Linkerd, ingress-nginx, Traefik and Envoy are known, keda_scaler_active, and "
     "CPU where a workload has nothing else. Without either it tells how far the operator's own record reaches, "
-    "which is too short for hours. --query gives a rate by namespace and one of deployment, statefulset, "
+    "which is too short for hours. The queries of Prometheus triggers are asked, too, for ScaledObjects that are given "
+    "and keep more than one replica: where fewer were enough in regular hours, it proposes a ScalingSchedule. "
+    "--query gives a rate by namespace and one of deployment, statefulset, "
     "scaledObject, service or workload. An operator with --advise-prometheus asks the like once a month. "
     "Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
 )
@@ -108,17 +110,18 @@ def _observed(options: argparse.Namespace, manifests: "list[dict[str, Any]]") ->
 
         return read_trace(options.trace, options.namespace or "default", options.unit)
     if options.prometheus:
-        return asyncio.run(_recorded(options))
+        return asyncio.run(_recorded(options, manifests))
     from keda_py.advice.sources.own_record import read_own_records
     from keda_py.clock import SystemClock
 
     return read_own_records(manifests, options.namespace, SystemClock().now())
 
 
-async def _recorded(options: argparse.Namespace) -> "list[Observed]":
+async def _recorded(options: argparse.Namespace, manifests: "list[dict[str, Any]]") -> "list[Observed]":
     from keda_py.advice.sources.prometheus import RecordedWeeks
     from keda_py.advice.sources.queries import KnownQuery
-    from keda_py.advice.sources.reading import HistoryQuery, read_prometheus
+    from keda_py.advice.sources.reading import HistoryQuery
+    from keda_py.advice.sources.triggers import read_use_and_triggers
     from keda_py.answers.bounds import AnswerBounds
     from keda_py.clock import SystemClock
     from keda_py.net.http import HttpClientSpec
@@ -137,7 +140,7 @@ async def _recorded(options: argparse.Namespace) -> "list[Observed]":
         server = PrometheusServer(url=options.prometheus)
         recorded = RecordedWeeks(server=server, client=shared.http, headers=headers)
         with Bar("reading") as bar:
-            return await read_prometheus(recorded, query, SystemClock().now(), bar.show)
+            return await read_use_and_triggers(recorded, query, manifests, SystemClock().now(), bar.show)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

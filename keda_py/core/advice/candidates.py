@@ -80,17 +80,25 @@ def measure(history: History, *further: History) -> tuple[Floor, Marks] | NoCand
 
 
 def _measure(history: History) -> tuple[Floor, Marks] | NoCandidate:
+    refused = refuse_history(history)
+    if refused is not None:
+        return refused
+    floors = floors_of(history)
+    if floors:
+        return floors[-1], mark_weeks(history, floors)
+    floor = find_floor(history)
+    return NoCandidate(floor.because) if isinstance(floor, NoFloor) else (floor, mark_steps(history, floor))
+
+
+def refuse_history(history: History) -> NoCandidate | None:
+    """Say why a history is too short, or has too many gaps, to show a habit."""
     length = history.ends - history.origin
     if length < LEAST:
         text = f"there are {length.total_seconds() / 86_400:.0f} days of data, and a weekly habit needs {LEAST.days}"
         return NoCandidate(text)
     if history.known < _LEAST_KNOWN:
         return NoCandidate(f"{1 - history.known:.0%} of the data is missing, and what is missing is not idle")
-    floors = floors_of(history)
-    if floors:
-        return floors[-1], mark_weeks(history, floors)
-    floor = find_floor(history)
-    return NoCandidate(floor.because) if isinstance(floor, NoFloor) else (floor, mark_steps(history, floor))
+    return None
 
 
 def look_at(history: History, found: tuple[Floor, Marks], zone: ZoneInfo, holidays: Mapping[date, str]) -> Use:
