@@ -54,9 +54,10 @@ class _Span:
 
 
 def minimum_schedule(advice: Advice, written: Sequence[Body], places: PlaceRule, most_waits: float) -> Found | None:
-    """Find the schedule that saves most, or why there is none; None where no trigger was asked.
+    """Find the schedule that saves most, or say why it is missing. Return None if no trigger was asked.
 
-    At most `most_waits` moments a week may need more than the lowered minimum. Raises ConfigError for a country that is unknown.
+    At most `most_waits` moments a week may need more than the lowered minimum. Raises ConfigError for a country that
+    is unknown.
     """
     triggers, workload = advice.observed.triggers, advice.observed.workload
     if triggers is None or isinstance(triggers, NoCandidate):
