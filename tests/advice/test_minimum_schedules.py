@@ -2,14 +2,19 @@
 
 import random
 from array import array
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
 
+from keda_py.advice.command import AdviseOptions, find
 from keda_py.advice.proposals.minimum_schedules import Found
-from keda_py.advice.proposals.workload import MinimumSchedule
+from keda_py.advice.proposals.places import PlaceRule
+from keda_py.advice.proposals.workload import MinimumSchedule, Observed, WorkloadKey
+from keda_py.advice.sources.triggers import add_triggers
 from keda_py.cli import main
 from keda_py.clock import SystemClock
 from keda_py.core.advice.candidates import NoCandidate
@@ -18,7 +23,7 @@ from keda_py.core.environment.calendar.days import parse_minute, parse_weekdays
 from tests.advice.queues import QueueLoad, asks, found_for, worker
 from tests.advice.recorded import Counted, monday, recorded
 from tests.advice.traces import advised
-from tests.builders import cpu
+from tests.builders import bare_scaled_object, cpu, deployment
 from tests.core.advice.habits import Habit, changed, without
 
 UTC = ("--timezone", "UTC")
@@ -215,3 +220,50 @@ def test_queries_of_triggers_are_asked_of_a_real_server_and_become_a_manifest(
     path.write_text(text)
     assert main(["validate", str(path), str(there)]) in (0, 1)
     assert "ScalingSchedule" not in capsys.readouterr().out
+
+
+def test_of_other_triggers_the_operators_own_record_is_read_and_a_failed_reading_is_not_low(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A failed reading leaves the last value of keda_scaler_metrics_value, and counts as an error."""
+    start = monday(4, SystemClock().now())
+    queue = {"type": "redis", "metadata": {"address": "redis:6379", "listName": "jobs", "listLength": "10"}}
+    series = {"namespace": "keda", "exported_namespace": "shop", "metric": "s0-redis-jobs", "scaler": "redisScaler"}
+    nights = Habit(start=start, weeks=5, windows=[("Mon-Fri", "01:00", "04:00")])
+    counted = []
+    for name in ("worker", "failing"):
+        labels = {**series, "scaledObject": name}
+        load, errors = QueueLoad(start=start, weeks=5), nights if name == "failing" else replace(nights, windows=())
+        counted += [
+            Counted(metric="keda_scaler_metrics_value", labels=labels, habit=load, gauge=True),
+            Counted(metric="keda_scaler_metrics_value", labels={**labels, "metric": "s1-old"}, habit=load, gauge=True),
+            Counted(metric="keda_scaler_detail_errors_total", labels=labels, habit=errors),
+        ]
+    bodies = {name: worker(queue) for name in ("worker", "failing", "unknown")}
+    for name, body in bodies.items():
+        body["metadata"]["name"] = name
+    there = tmp_path / "there.yaml"
+    there.write_text(yaml.safe_dump_all(bodies.values()))
+    with recorded(tmp_path, counted) as url:
+        arguments = (str(there), "-n", "shop", "--weeks", "4", "--prometheus", url, *UTC)
+        found = {each["name"]: each for each in advised(capsys, *arguments)["workloads"]}
+    hours = {
+        name: [(each["days"], each["from"], each["to"]) for each in schedule["manifest"]["spec"]["periods"][0]["hours"]]
+        for name in ("worker", "failing")
+        if (schedule := found[name]["scalingSchedule"])
+    }
+    assert hours["worker"] == [("Mon-Fri", "09:00", "18:15")]
+    assert set(hours["failing"]) == {("Mon-Fri", "01:00", "04:00"), ("Mon-Fri", "09:00", "18:15")}
+    assert "keda_scaler_metrics_value of it gives 0 series here" in " ".join(found["unknown"]["evidence"])
+
+
+def test_a_scaled_object_whose_triggers_alone_were_asked_leaves_its_environment_as_it_was() -> None:
+    """The Deployment that it scales is the whole namespace, so the Environment needs no label on its members."""
+    web = Observed(workload=WorkloadKey("shop", "Deployment", "web"), history=Habit().history())
+    scaling = bare_scaled_object(asks(), name="web", namespace="shop", minReplicaCount=2)
+    key = WorkloadKey("shop", "ScaledObject", "web")
+    options = AdviseOptions(places=PlaceRule(own=ZoneInfo("UTC"), zone=ZoneInfo("UTC")))
+    observed = add_triggers([web], {key: NoCandidate("not known")}, "its use was not recorded")
+    found = find(observed, options, [deployment("web", namespace="shop"), scaling])
+    assert [each.whole for each in found.groups] == [True]
+    assert [each.observed.workload for each in found.advices] == [web.workload, key]

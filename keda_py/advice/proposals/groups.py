@@ -62,7 +62,8 @@ def group_advices(advices: Iterable[Advice], written: Sequence[Body]) -> tuple[l
         grouped = {id(each) for part in parts for each in part}
         all_advices += [each for each in of_namespace if id(each) not in grouped]
         asleep = [each.observed.workload for part in parts for each in part]
-        whole = len(parts) == 1 and len(asleep) == len(of_namespace) and are_all(asleep, namespace, written)
+        used = sum(not each.observed.by_triggers_alone for each in of_namespace)
+        whole = len(parts) == 1 and len(asleep) == used and are_all(asleep, namespace, written)
         for number, part in enumerate(parts, start=1):
             name = "hours" if len(parts) == 1 else f"hours-{number}"
             groups.append(_group(namespace, name, part, whole=whole))

@@ -54,6 +54,8 @@ class Observed:
     labels: Mapping[str, str] = field(default_factory=dict)
     triggers: TriggerHistory | NoCandidate | None = None
     """Of a ScaledObject that keeps more than one replica, or why that is not known; None: no Prometheus was asked."""
+    by_triggers_alone: bool = False
+    """Whether no use of it was recorded, so that the workload that it scales stands for it in an Environment."""
 
     @property
     def counts_requests(self) -> bool:
