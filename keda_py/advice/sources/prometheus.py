@@ -27,15 +27,16 @@ Series = dict[Labels, "array[float]"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weeks:
-    """`count` steps of STEP seconds from `first` (Unix seconds) on."""
+    """`count` steps of STEP seconds from `first` (Unix seconds) on, asked for in parts of `part` seconds."""
 
     first: int
     count: int
+    part: int = PART
 
     @property
     def parts(self) -> int:
         """How many questions a query takes."""
-        return math.ceil(self.count * STEP / PART)
+        return math.ceil(self.count * STEP / self.part)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,8 +70,8 @@ class RecordedWeeks:
     async def read_into(self, found: Series, query: str, weeks: Weeks) -> AsyncIterator[float]:
         """All series of a query, part by part; the share that is read after each. Step i is the mean of its 300 s."""
         for part in range(weeks.parts):
-            at = part * PART // STEP
-            count = min(PART // STEP, weeks.count - at)
+            at = part * weeks.part // STEP
+            count = min(weeks.part // STEP, weeks.count - at)
             first = weeks.first + (at + 1) * STEP  # rate() over the step that ends then
             span = {"start": str(first), "end": str(first + (count - 1) * STEP), "step": str(STEP)}
             question = f'"{query}" from {_moment(first)} to {_moment(first + count * STEP)}'
