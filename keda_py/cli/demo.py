@@ -8,7 +8,7 @@ from keda_py.cli.parsers import command_parser
 
 DESCRIPTION = (
     "Run the very operator against an embedded cluster on a clock that jumps: a workload goes to zero at night and "
-    "comes back in the morning; or, with --environments, nine workloads sleep and wake together for a week. Ends "
+    "comes back in the morning; or, with --environments, ten workloads sleep and wake together for a week. Ends "
     "with a timeline picture; exits 0 only if every expected change happened in time."
 )
 EXAMPLES = (

@@ -61,8 +61,8 @@ async def run_demo(options: DemoOptions) -> int:
     _quieten_logs()
     cluster_options = ClusterOptions(hpa_sync_seconds=play.hpa_sync_seconds)
     async with LocalCluster(clock, cluster_options) as cluster, _sources(clock) as url:
-        phases = Phases(cluster.store, clock, play.environment, play.zone)
-        recorder = Recorder(cluster.store, clock, play.names, screen, phases)
+        phases = Phases(cluster.store, clock, play.environment, play.zone, play.elsewhere)
+        recorder = Recorder(cluster.store, clock, (*play.names, *play.elsewhere), screen, phases)
         await cluster.apply([*build_crds(), *play.manifests(url)])
         _write_private(options.kubeconfig, cluster.kubeconfig())
         _say_how_to_look_on(console, play, options.kubeconfig)
@@ -206,6 +206,7 @@ async def _operator(kubeconfig: Path, clock: SteppedClock, more: Mapping[str, st
         "metrics-bind-address": "0",
         "health-probe-bind-address": "0",
         "register": f"https://{LOOPBACK}",
+        "cluster-environments": "true",
         **more,
     }
     settings = load_settings({flag: [value] for flag, value in flags.items()}, {})
@@ -255,7 +256,7 @@ def four_days(days: int) -> Play:
         manifests=scenario.manifests,
         acts=[Act(at=at, does=partial(_press, pressed=scenario.is_pressed(at))) for at in changes],
         expected=scenario.expected_changes(start, end),
-        hint="next: keda-py demo --environments, a week of nine workloads that sleep and wake together",
+        hint="next: keda-py demo --environments, a week of ten workloads that sleep and wake together",
     )
 
 

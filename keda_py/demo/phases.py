@@ -1,6 +1,6 @@
 """Phases of an Environment while it is watched: the reason of each change of a member, and phases for the picture."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -32,10 +32,15 @@ class WatchedPhase:
 
 
 class Phases:
-    """Recorder of the Environment of that name; with an empty name it records nothing."""
+    """Recorder of the Environment of that name; with an empty name it records nothing.
 
-    def __init__(self, store: Store, clock: Clock, name: str, zone: ZoneInfo) -> None:
-        self._clock, self._name, self._zone = clock, name, zone
+    `elsewhere` are workloads of other namespaces, with the reason why they change.
+    """
+
+    def __init__(
+        self, store: Store, clock: Clock, name: str, zone: ZoneInfo, elsewhere: Mapping[str, str] | None = None
+    ) -> None:
+        self._clock, self._name, self._zone, self._elsewhere = clock, name, zone, elsewhere or {}
         self._status: Obj = {}
         self._phases: list[WatchedPhase] = []
         self._late: list[str] = []
@@ -50,6 +55,8 @@ class Phases:
 
     def reason(self, live: Obj) -> str:
         """Explain the latest change of a workload's count; "" if its Event will explain it."""
+        if known := self._elsewhere.get(live["metadata"]["name"]):
+            return known
         writer, phase = _writer_of(live), text_at(self._status, "phase")
         if writer and not writer.startswith(OUR_MANAGER):
             return f"put back by {writer}"
@@ -141,7 +148,8 @@ NOTES = {"override": "kept awake", "request": "woken by a request", "contested":
 
 def draw_environment(timeline: Timeline, phases: Sequence[WatchedPhase], play: Play) -> str:
     """Draw the picture as SVG text."""
-    together = timeline.together(play.environment)
+    members = timeline.without(play.elsewhere)
+    together = members.together(play.environment)
     strips, replicas = list(_strips(phases)), play.replicas * len(play.names)
     return draw(together, [play.environment], play.zone, title=play.title, replicas=replicas, strips=strips)
 

@@ -3,8 +3,8 @@
 `command.py` makes one and plays it, `week.py` makes the other.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -66,6 +66,8 @@ class Play:
     """Whether a waker runs, which holds requests for what sleeps."""
     environment: str = ""
     """Environment that is drawn as one lane; empty for none."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Watched workloads beside `names`, which the picture leaves out, and the reason why they change."""
     watch: str = "deploy"
     """Resource that onlookers should watch with kubectl."""
     hint: str = ""

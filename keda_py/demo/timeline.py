@@ -1,7 +1,7 @@
 """Timeline of the demo: replicas over virtual time, and whether every expected change happened. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from keda_py.demo.play import Expected
@@ -54,6 +54,11 @@ class Timeline:
     def always_on_hours(self, replicas: int = 1) -> float:
         """Return the hours of that many replicas that are always on."""
         return (self.end - self.start).total_seconds() / 3600 * replicas
+
+    def without(self, names: Collection[str]) -> "Timeline":
+        """Leave workloads out."""
+        first = {name: count for name, count in self.first.items() if name not in names}
+        return replace(self, changes=[one for one in self.changes if one.name not in names], first=first)
 
     def together(self, name: str) -> "Timeline":
         """Merge all workloads into one that has the sum of their replicas."""

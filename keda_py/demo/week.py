@@ -1,4 +1,5 @@
-"""The play of `keda-py demo --environments`: an environment of nine workloads in three waves, in Christmas week.
+"""The play of `keda-py demo --environments`: an environment of nine workloads in three waves, in Christmas week, and a
+namespace beside it that a ClusterEnvironment puts to sleep.
 
 On Monday it is kept up until 22:00, and ten minutes later a person opens its URL; on Tuesday evening Argo CD puts a
 count back twice; Thursday is a holiday in Korea; `search` is never ready. The expectations are a table of their own, so
@@ -33,6 +34,8 @@ LED, OPENED, RELOADED, ANSWERED, STAY = "21:55", "22:10", "22:11:30", "22:13:30"
 PUT_BACK = ("19:40", "19:50")
 WAKERS = timedelta(seconds=30)
 """How long it may take until Services lead to a waker, and nodes have followed: only then it falls asleep."""
+POLICY, OTHER_NAMESPACE, UNDER_POLICY = "office", "blog", "pages"
+"""A ClusterEnvironment, a namespace that it covers, and the workload there."""
 
 
 def week(days: int) -> Play:
@@ -61,6 +64,7 @@ def week(days: int) -> Play:
         hpa_sync_seconds=600.0,
         waker=True,
         environment=ENVIRONMENT,
+        elsewhere={UNDER_POLICY: f"namespace {OTHER_NAMESPACE}, by ClusterEnvironment {POLICY}"},
         watch="environments",
     )
 
@@ -79,6 +83,10 @@ def _expected() -> Iterator[Expected]:
     yield from _falling_asleep(_at(0, OPENED) + STAY, waits=WAKERS)
     for day in SLEEPS[1]:
         yield from _falling_asleep(_at(day, SLEEPS[0]))
+    for day in WAKES[1]:
+        yield Expected(name=UNDER_POLICY, at=_at(day, WAKES[0]), up=True, tolerance=timedelta(seconds=5))
+    for day in (0, *SLEEPS[1]):
+        yield Expected(name=UNDER_POLICY, at=_at(day, SLEEPS[0]), up=False, tolerance=timedelta(seconds=5))
     first, second = (_at(1, clock) for clock in PUT_BACK)
     yield Expected(name=CONTESTED, at=first, up=True)
     yield Expected(name=CONTESTED, at=first, up=False)
@@ -152,6 +160,7 @@ def _manifests(queue_url: str) -> list[Manifest]:
         _scaled_object(queue_url),
         _calendar(),
         _environment(),
+        *_other_namespace(),
     ]
 
 
@@ -169,10 +178,24 @@ def _service(port: int) -> Manifest:
     }
 
 
-def _calendar() -> Manifest:
+def _hours() -> Manifest:
     hours = [{"days": "Mon-Fri", "from": WAKES[0], "to": SLEEPS[0]}]
-    spec = {"timeZone": str(SEOUL), "hours": hours, "holidays": [{"country": "KR"}]}
-    return _manifest("Calendar", "office", spec)
+    return {"timeZone": str(SEOUL), "hours": hours, "holidays": [{"country": "KR"}]}
+
+
+def _calendar() -> Manifest:
+    return _manifest("Calendar", "office", _hours())
+
+
+def _other_namespace() -> list[Manifest]:
+    """A namespace without an Environment of its own, which a policy by its label covers."""
+    meta = {"name": OTHER_NAMESPACE, "labels": {"sleeps": "yes"}}
+    workload = _workload(UNDER_POLICY, "")
+    workload["metadata"] = {"name": UNDER_POLICY, "namespace": OTHER_NAMESPACE}
+    spec = {"namespaceSelector": {"matchLabels": meta["labels"]}, "template": {"calendar": _hours(), "grace": "0s"}}
+    policy = _manifest("ClusterEnvironment", POLICY, spec)
+    policy["metadata"] = {"name": POLICY}
+    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": meta}, workload, policy]
 
 
 def _environment() -> Manifest:

@@ -59,6 +59,8 @@ def test_four_days_of_an_environment_with_an_override_a_contest_and_a_holiday_en
     ):
         assert re2.search(told, ran.stdout), ran.stdout
     assert re2.search(r"Fri 26 Dec 08:32:5\d  mail +0 -> 2  wave front wakes", ran.stdout), ran.stdout
+    policy = [line for line in ran.stdout.splitlines() if "by ClusterEnvironment office" in line]
+    assert [line[:17] for line in policy][:3] == ["Mon 22 Dec 06:00:", "Mon 22 Dec 08:30:", "Mon 22 Dec 19:30:"]
     picture = (tmp_path / "days.svg").read_text()
     assert ">holiday: Christmas Day</text>" in picture
     assert ">woken by a request</text>" in picture

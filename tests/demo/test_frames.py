@@ -32,7 +32,7 @@ RUNS = chosen(
 def test_every_frame_of_the_demo_fits_the_terminal(
     flags: tuple[str, ...], columns: int, lines: int, tmp_path: Path
 ) -> None:
-    names = (*week.NAMES, week.ENVIRONMENT, PERSON) if flags else command.NAMES
+    names = (*week.NAMES, week.UNDER_POLICY, week.ENVIRONMENT, PERSON) if flags else command.NAMES
     code, output = run_on_terminal(["demo", "--days", "1", *flags], columns=columns, lines=lines, folder=tmp_path)
     seen = frames(output, columns=columns, lines=lines)
     assert code == 0, "\n".join(seen[-1])
