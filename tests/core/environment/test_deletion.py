@@ -143,3 +143,11 @@ SHORT = timedelta(milliseconds=900)
 def test_a_time_is_rounded_up_to_the_minute() -> None:
     at: datetime = plan_deletion(counted(timedelta(0)), 2 * DAY, "", NOON + SHORT, asleep=False).at
     assert at == NOON + 2 * DAY + timedelta(minutes=1)
+
+
+def test_the_instant_that_was_named_is_waited_for_to_its_second() -> None:
+    announced = counted(2 * DAY, DAY)
+    named = plan_deletion(announced, 2 * DAY, "", NOON + SHORT, asleep=True)
+    assert named.step is DeletionStep.NONE
+    assert named.look_after == named.at - (NOON + SHORT) > timedelta(0)
+    assert plan_deletion(announced, 2 * DAY, "", named.at, asleep=True, shown=named.at).step is DeletionStep.DELETE

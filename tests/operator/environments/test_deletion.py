@@ -1,7 +1,7 @@
 """`deleteAfter`: a namespace that is not used is deleted, a day after it was announced, and only if its label allows it."""
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,14 @@ import pytest
 
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, Obj
 from keda_py.localkube.store.subscriptions import Event
+from keda_py.operator.environments.deletion.counts import NAME as COUNTS
 from tests.builders import a_namespace, deployment, environment, obj, override
 from tests.http_server import HttpServer
 from tests.operator.environments.builders import labelled, until
+from tests.operator.environments.killing import Kills
 from tests.worlds.world import World, open_world
 
 ALWAYS: dict[str, Any] = {"timeZone": "UTC", "hours": [{"from": "00:00", "to": "24:00"}]}
-COUNTS = "keda-py-idle-namespaces"
 ON = {"delete-namespaces": "true"}
 PREVIEW = "pr-1"
 
@@ -309,3 +310,97 @@ async def test_its_wake_does_not_depend_on_the_counts(cluster: World) -> None:
     await cluster.create(override("look", PREVIEW, state="Awake", target=target, **{"for": "1h"}))
     await cluster.seconds(60)
     assert cluster.replicas("web", namespace=PREVIEW) == 2
+
+
+class Watched:
+    """What an onlooker has seen of a deletion: the instants that announcements named, and when the namespace went."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.named: list[tuple[datetime, datetime]] = []
+        """(when it was said, which instant it named) of each announcement."""
+        self.gone: datetime | None = None
+        world.listen(self._hear)
+
+    def _hear(self, event: Event) -> None:
+        now = self._world.clock.now()
+        if event.resource.plural == "events" and event.object["reason"] == "NamespaceDeletionAnnounced":
+            note: str = event.object.get("message") or event.object["note"]
+            self.named.append((now, datetime.fromisoformat(note.split(" is deleted at ")[1].split(",")[0])))
+        ends = event.type == "DELETED" or "deletionTimestamp" in event.object["metadata"]
+        if event.resource.plural == "namespaces" and event.name == PREVIEW and ends and self.gone is None:
+            self.gone = now
+
+    def assert_kept_word(self) -> None:
+        """The namespace went, a day after an announcement at least, and not before the instant that was named last."""
+        assert self.gone is not None
+        before = [one for one in self.named if one[0] < self.gone]
+        assert before, "it was deleted unannounced"
+        assert before[0][0] <= self.gone - timedelta(days=1)
+        assert before[-1][1] <= self.gone
+
+
+class Killing:
+    """Two namespaces, of which one may be deleted, and an onlooker for each operator that is killed."""
+
+    def __init__(self, kills: Kills) -> None:
+        self.kills = kills
+        kills.flags, kills.part = ON, 2
+        self.watched: Watched
+
+    async def begin(self, world: World) -> None:
+        self.watched = Watched(world)
+        await world.seconds(17)  # so that no step falls on a whole minute by itself
+        await populate(world)
+        await populate(world, "plain", allowed="")
+
+    async def end(self, world: World) -> None:
+        """The one is deleted as announced; the other one is there, and has its replicas back."""
+        await until(world, 23, "14:00")
+        self.watched.assert_kept_word()
+        assert exists(world, "plain")
+        target = {"kind": "Environment", "name": "dev"}
+        await world.create(override("look", "plain", state="Awake", target=target, **{"for": "1h"}))
+        await world.seconds(120)
+        assert world.replicas("web", namespace="plain") == 2
+
+
+@pytest.mark.parametrize(("day", "at_least"), [(21, 2), (22, 1)], ids=["announced", "deleted"])
+async def test_killed_at_any_write_while_it_is_announced_or_deleted_it_deletes_nothing_before_its_time(
+    kills: Kills, day: int, at_least: int
+) -> None:
+    killing = Killing(kills)
+
+    async def before(world: World) -> None:
+        await killing.begin(world)
+        await until(world, day, "11:59")
+
+    async def during(world: World) -> None:
+        await until(world, day, "12:30")
+
+    assert await kills(before, during, killing.end) > at_least
+
+
+async def test_killed_at_any_write_while_a_deletion_is_withdrawn_it_counts_from_the_end_of_the_use(
+    kills: Kills,
+) -> None:
+    killing = Killing(kills)
+
+    async def before(world: World) -> None:
+        await killing.begin(world)
+        await until(world, 21, "13:00")
+
+    async def during(world: World) -> None:
+        target = {"kind": "Environment", "name": "dev"}
+        await world.create(override("look", PREVIEW, state="Awake", target=target, **{"for": "1h"}))
+        await until(world, 21, "13:30")
+
+    async def after(world: World) -> None:
+        await until(world, 21, "13:45")
+        assert world.replicas("web", namespace=PREVIEW) == 2
+        await until(world, 23, "13:50")
+        assert exists(world)
+        await until(world, 23, "16:00")
+        killing.watched.assert_kept_word()
+
+    assert await kills(before, during, after) > 2

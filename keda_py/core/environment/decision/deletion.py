@@ -110,9 +110,11 @@ def plan_deletion(
         count, step = replace(count, announced=count.idle), DeletionStep.ANNOUNCE
     begins = count.announced if count.announced is not None else delete_after - NOTICE
     remaining = max(delete_after, begins + NOTICE) - count.idle
+    # The instant that is shown is rounded, and is waited for, too: nothing goes a minute before it was said to go.
+    at = _steady(now + remaining, shown)
+    remaining = max(remaining, at - now)
     if remaining <= timedelta(0) and asleep:
         step = DeletionStep.DELETE
-    at = _steady(now + remaining, shown)
     announced = count.announced is not None
     wait = remaining if announced else begins - count.idle
     return DeletionPlan(
