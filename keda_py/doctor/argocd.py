@@ -1,6 +1,7 @@
 """Argo CD Applications that put the counts of members back: `selfHeal` at once, and each sync without it.
 
 In: Applications and members. Out: diagnoses with the `ignoreDifferences` to add; `core/gitops/argocd.py` reads both.
+Members of an Environment with `gitops.argocd` are left out, since the operator adds these lines by itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,9 +16,10 @@ from keda_py.core.gitops.argocd import (
     respects,
     syncs_itself,
 )
+from keda_py.core.gitops.truce import generator_of
 from keda_py.doctor.diagnosis import Diagnosis, Urgency, diagnose
 from keda_py.doctor.manifests import AppliedCount, applied_count
-from keda_py.doctor.members import Member
+from keda_py.doctor.members import Member, failures_of
 from keda_py.kube.resources import Obj
 from keda_py.migration.installation import Installation
 
@@ -40,7 +42,9 @@ def check_applications(installation: Installation, members: Sequence[Member]) ->
         yield from _check_elsewhere({name_of(one) for one in applications}, members)
 
 
-def _check_application(application: Obj, managed: Sequence[Member]) -> Iterator[Diagnosis]:
+def _check_application(application: Obj, found: Sequence[Member]) -> Iterator[Diagnosis]:
+    # The operator leaves an Application to its ApplicationSet, which would take each line away.
+    managed = [one for one in found if generator_of(application) or not one.argocd_is_told]
     heals = value_at(application, "spec", "syncPolicy", "automated", "selfHeal") is True
     counts = {member.key: applied_count(member, MANAGERS) for member in managed}
     members = [member for member in managed if counts[member.key] is not AppliedCount.OMITTED]
@@ -67,7 +71,7 @@ def _not_ignored(application: Obj, members: Sequence[Member], count: AppliedCoun
     if count is not AppliedCount.SET:
         how = f"{how} if Git's manifest sets one, {count.why}"
         urgency = Urgency.UNKNOWN if count is AppliedCount.NO_TRACE and heals else Urgency.NOTE
-    remedy = "or leave the count out of the manifest in Git"
+    remedy = "; ".join(filter(None, ("or leave the count out of the manifest in Git", failures_of(members))))
     lines = _lines(application, members)
     return diagnose(application, how, members, urgency=urgency, lines=lines, remedy=remedy)
 

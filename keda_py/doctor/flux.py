@@ -2,7 +2,8 @@
 
 In: members with Flux's labels and the field managers of its controllers. Out: diagnoses with the patch to add, or the
 rule for drift detection. A Kustomization applies at each interval; a HelmRelease at each upgrade, and where it detects
-drift.
+drift. Members of an Environment with `gitops.flux` are left out, since the operator annotates them by itself; an
+upgrade of a HelmRelease heeds no annotation.
 """
 
 from collections import defaultdict
@@ -14,7 +15,7 @@ import re2
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at, texts_at, value_at
 from keda_py.doctor.diagnosis import Diagnosis, Urgency, diagnose
 from keda_py.doctor.manifests import AppliedCount, applied_count
-from keda_py.doctor.members import Member
+from keda_py.doctor.members import Member, failures_of
 from keda_py.kube.resources import Obj
 from keda_py.migration.installation import Installation
 
@@ -50,7 +51,7 @@ def _owners(
 
 
 def _check_kustomization(owner: Obj, members: Sequence[Member]) -> Iterator[Diagnosis]:
-    applied = [member for member in members if not _is_left_alone(member, _LEFT_ALONE)]
+    applied = [one for one in members if not one.flux_is_told and not _is_left_alone(one, _LEFT_ALONE)]
     taken = [one for one in applied if applied_count(one, ("kustomize-controller",)) is AppliedCount.SET]
     if taken:
         suspended = value_at(owner, "spec", "suspend") is True
@@ -62,7 +63,7 @@ def _check_kustomization(owner: Obj, members: Sequence[Member]) -> Iterator[Diag
             taken,
             urgency=Urgency.NOTE if suspended else Urgency.FIGHTS,
             lines=lines,
-            remedy="or leave the count out of the manifest in Git",
+            remedy="; ".join(filter(None, ("or leave the count out of the manifest in Git", failures_of(taken)))),
         )
 
 
@@ -76,7 +77,7 @@ def _check_helm_release(owner: Obj, members: Sequence[Member]) -> Iterator[Diagn
     taken = [one for one in members if counts[one.key] is not AppliedCount.OMITTED]
     mode = text_at(owner, "spec", "driftDetection", "mode") or "disabled"
     if mode == "enabled":
-        drifting = [one for one in taken if not _ignores_drift(owner, one)]
+        drifting = [one for one in taken if not one.flux_is_told and not _ignores_drift(owner, one)]
         for count in AppliedCount:
             if found := [one for one in drifting if counts[one.key] is count]:
                 yield _drift(owner, found, count)
@@ -93,7 +94,7 @@ def _drift(owner: Obj, members: Sequence[Member], count: AppliedCount) -> Diagno
         urgency = Urgency.UNKNOWN if count is AppliedCount.NO_TRACE else Urgency.NOTE
     rules = [{"target": {"kind": one.kind, "name": one.name}, "paths": [one.pointer]} for one in members]
     lines = {"spec": {"driftDetection": {"mode": "enabled", "ignore": rules}}}
-    return diagnose(owner, message, members, urgency=urgency, lines=lines)
+    return diagnose(owner, message, members, urgency=urgency, lines=lines, remedy=failures_of(members))
 
 
 def _ignores_drift(owner: Obj, member: Member) -> bool:

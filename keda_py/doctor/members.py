@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at, value_at
+from keda_py.core.environment.decision.state import Stage
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.core.gitops.argocd import CountField
 from keda_py.environments.requests import read_environment
@@ -22,6 +23,19 @@ Key = tuple[str, str, str]
 """(kind, namespace, name)."""
 
 
+_AT_PEACE = ("", Stage.RISING, Stage.KEPT)
+"""Stages in which a member is up by the count of its owner, so that nothing is left to ignore."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitOpsChoice:
+    """What an Environment asks the operator to tell Argo CD and Flux; `error` says why that failed, or is ""."""
+
+    argocd: bool = False
+    flux: bool = False
+    error: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
     """Workload that is scaled; `live` is the object, and `remembered` its entry in the Environment's status."""
@@ -30,6 +44,23 @@ class Member:
     environment: str = ""
     scaled_object: str = ""
     remembered: Mapping[str, Any] = field(default_factory=dict)
+    gitops: GitOpsChoice = GitOpsChoice()
+
+    @property
+    def argocd_is_told(self) -> bool:
+        """Whether the operator itself adds the lines to its Application before it goes to sleep."""
+        return self.gitops.argocd and self._is_at_peace
+
+    @property
+    def flux_is_told(self) -> bool:
+        """Whether the operator itself annotates it for Flux before it goes to sleep."""
+        return self.gitops.flux and self._is_at_peace and self.kind in {resource.kind for resource in KINDS}
+
+    @property
+    def _is_at_peace(self) -> bool:
+        # By day a ScaledObject writes the count, too, and the operator adds lines only for the night.
+        stage = self.remembered.get("stage", "")
+        return not self.scaled_object and not self.gitops.error and stage in _AT_PEACE
 
     @property
     def kind(self) -> str:
@@ -138,6 +169,7 @@ def _member(live: Obj, scaled_object: Obj | None, governed: "GoverningEnvironmen
         environment=environment,
         scaled_object="" if scaled_object is None else name_of(scaled_object),
         remembered=remembered,
+        gitops=governed.gitops_of(namespace_of(live), environment),
     )
 
 
@@ -155,9 +187,11 @@ class GoverningEnvironments:
     def __init__(self, installation: Installation) -> None:
         self._specs: dict[str, list[EnvironmentSpec]] = {}
         self._remembered: dict[Key, tuple[str, Obj]] = {}
+        self._errors: dict[tuple[str, str], str] = {}
         self.invalid: list[tuple[Obj, str]] = []
         for live in installation.of(ENVIRONMENTS):
             namespace = namespace_of(live)
+            self._errors[namespace, name_of(live)] = text_at(live, "status", "gitops")
             for key, entry in map_at(live, "status", "members").items():
                 kind, _, name = key.partition("/")
                 if isinstance(entry, dict):
@@ -166,6 +200,13 @@ class GoverningEnvironments:
                 self._specs.setdefault(namespace, []).append(build_environment(read_environment(live)))
             except ConfigError as error:
                 self.invalid.append((live, str(error)))
+
+    def gitops_of(self, namespace: str, name: str) -> GitOpsChoice:
+        """Return what the Environment of that name asks for; nothing for "", and for one that is invalid."""
+        spec = next((one for one in self._specs.get(namespace, ()) if one.name == name), None)
+        if spec is None:
+            return GitOpsChoice()
+        return GitOpsChoice(argocd=spec.argocd, flux=spec.flux, error=self._errors[namespace, name])
 
     def of(self, subject: Obj, kind: str) -> tuple[str, Obj]:
         """Return the name of the Environment that has the object, "" for none, and what it remembers of it."""
@@ -194,3 +235,10 @@ def by_namespace(members: Sequence[Member]) -> Mapping[str, Sequence[Member]]:
     for member in members:
         grouped[member.namespace].append(member)
     return grouped
+
+
+def failures_of(members: Sequence[Member]) -> str:
+    """Name the first Environment whose opt-in to tell Argo CD or Flux failed, and why; "" if none did."""
+    failed = (one for one in members if one.gitops.error and (one.gitops.argocd or one.gitops.flux))
+    first = next(failed, None)
+    return "" if first is None else f"Environment {first.namespace}/{first.environment} says: {first.gitops.error}"

@@ -160,3 +160,42 @@ def test_an_application_of_odd_shape_stops_nothing(odd: Any) -> None:
     broken = application() | {"status": odd, "spec": {"syncPolicy": odd, "destination": odd}}
     ((urgency, _),) = of_argo(environment("web"), web(), broken, application())
     assert urgency == "fights"
+
+
+BY_ITSELF = {"gitops": {"argocd": "IgnoreReplicas"}}
+
+
+def test_no_line_is_recommended_that_the_operator_adds_by_itself() -> None:
+    assert found(environment(**BY_ITSELF), web(3), application()) == ()
+    (other,) = found(environment(gitops={"flux": "DisableReconcile"}), web(3), application())
+    assert other.lines
+
+
+def test_a_member_that_sleeps_without_the_lines_fights_and_the_environments_own_error_is_named() -> None:
+    asleep = environment("web", **BY_ITSELF)
+    (one,) = found(asleep, web(), application())
+    assert one.urgency == "fights"
+    asleep["status"]["gitops"] = "applications.argoproj.io is forbidden"
+    (one,) = found(asleep, web(), application())
+    assert one.remedy.endswith("; Environment shop/dev says: applications.argoproj.io is forbidden")
+
+
+def test_the_lines_that_the_operator_has_added_are_peace() -> None:
+    (one,) = found(environment("web"), web(), application())
+    added = yaml.safe_load(one.lines)["spec"]
+    truce = application(*added["ignoreDifferences"], options=tuple(added["syncPolicy"]["syncOptions"]))
+    assert found(environment("web", **BY_ITSELF), web(), truce) == ()
+
+
+def test_lines_of_an_application_of_an_application_set_stay_the_users() -> None:
+    generated = application()
+    owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "name": "shops", "uid": "u"}
+    generated["metadata"]["ownerReferences"] = [owner]
+    (one,) = found(environment(**BY_ITSELF), web(3), generated)
+    assert one.urgency == "fights"
+
+
+def test_a_scaled_object_writes_the_count_by_day_too_so_its_lines_are_recommended() -> None:
+    scaled = builders.bare_scaled_object(namespace="shop", name="web", scaleTargetRef={"name": "web"})
+    (one,) = found(environment(**BY_ITSELF), scaled, web(3), application())
+    assert one.urgency == "fights"

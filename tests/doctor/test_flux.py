@@ -102,3 +102,28 @@ def test_rules_of_drift_detection_are_read_as_flux_does(rule: dict[str, Any], pe
 def test_a_release_that_leaves_a_member_out_of_drift_detection_is_at_peace() -> None:
     left_out = released(annotations={"helm.toolkit.fluxcd.io/driftDetection": "disabled"})
     assert found(environment("web"), left_out, helm_release()) == ()
+
+
+BY_ITSELF = {"gitops": {"flux": "DisableReconcile"}}
+
+
+def test_nothing_is_recommended_that_the_operator_annotates_by_itself() -> None:
+    assert found(environment(**BY_ITSELF), applied(), kustomization()) == ()
+    assert found(environment(**BY_ITSELF), released(), helm_release()) == ()
+    (one,) = found(environment(gitops={"argocd": "IgnoreReplicas"}), applied(), kustomization())
+    assert one.lines
+
+
+def test_an_upgrade_of_a_release_heeds_no_annotation() -> None:
+    (one,) = found(environment(**BY_ITSELF), released(), helm_release("disabled"))
+    assert (one.urgency, one.message) == ("note", "sets the count of members at each upgrade of the release")
+
+
+def test_a_member_that_sleeps_without_its_annotation_fights_and_the_environments_own_error_is_named() -> None:
+    asleep = environment("web", **BY_ITSELF)
+    asleep["status"]["gitops"] = "Deployment/web is not annotated for Flux: forbidden"
+    (one,) = found(asleep, applied(), kustomization())
+    assert one.urgency == "fights"
+    assert one.remedy.endswith("Environment shop/dev says: Deployment/web is not annotated for Flux: forbidden")
+    (drift,) = found(asleep, released(), helm_release())
+    assert drift.remedy == "Environment shop/dev says: Deployment/web is not annotated for Flux: forbidden"

@@ -74,3 +74,42 @@ def test_validate_finds_a_job_that_a_policy_never_lets_run(tmp_path: Path, capsy
     night["metadata"]["namespace"] = "shop"
     assert main(["validate", "--strict", "--namespaces", "shop", written(tmp_path, policy(), night)]) == 1
     assert "[job-never-runs]" in capsys.readouterr().out
+
+
+DELETING = {"calendar": TEMPLATE["calendar"], "idleAfter": "48h", "deleteAfter": "14d"}
+EARLIEST = (
+    "deleteAfter: its namespace could be deleted at 2026-12-07T00:00:00Z at the earliest, if nothing uses it from"
+)
+
+
+def end_of_life(*bodies: Obj, name: str = "office") -> str:
+    remarks = the(f"Environment/{name}", look(*bodies)).remarks
+    return "".join(one for one in remarks if one.startswith("deleteAfter"))
+
+
+def test_a_policy_that_deletes_namespaces_says_when_at_the_earliest_and_what_each_needs() -> None:
+    shop = labelled(a_namespace("shop"), sleeps="yes")
+    assert end_of_life(policy(template=DELETING), shop) == (
+        f"{EARLIEST} 2026-11-23T00:00:00Z on; that needs environments.deleteNamespaces: true of the chart, the label "
+        'keda-py.dev/allow-deletion: "true" of the namespace (it has none) and no PersistentVolumeClaim that is bound'
+    )
+    allowed = labelled(a_namespace("shop"), sleeps="yes", **{"keda-py.dev/allow-deletion": "true"})
+    wanted = end_of_life(policy(template={**DELETING, "deleteBoundVolumes": True}), allowed)
+    assert wanted.endswith("; that needs environments.deleteNamespaces: true of the chart")
+    assert end_of_life(policy(), shop) == ""
+
+
+def test_an_environment_without_use_counts_from_its_last_use() -> None:
+    idle = {"idle": {"inUse": False, "lastActivity": "2026-11-21T06:00:00Z"}}
+    body = {**environment("dev", "shop", **DELETING), "status": idle}
+    text = end_of_life(body, name="dev")
+    assert "at 2026-12-05T06:00:00Z at the earliest, if nothing uses it from 2026-11-21T06:00:00Z on" in text
+    assert 'the label keda-py.dev/allow-deletion: "true" of the namespace and no Persistent' in text
+    used = {**body, "status": {"idle": {**idle["idle"], "inUse": True}}}
+    assert end_of_life(used, name="dev").startswith(EARLIEST)
+
+
+def test_a_namespace_that_is_never_deleted_says_so() -> None:
+    assert end_of_life(environment("dev", "kube-public", **DELETING), name="dev") == (
+        "deleteAfter: namespace kube-public is never deleted"
+    )

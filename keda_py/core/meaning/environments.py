@@ -7,6 +7,7 @@ namespace: its members, its older Environments, its CronJobs.
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
 
 from keda_py.apis.environments.calendar import CalendarRef, Hours
@@ -14,9 +15,11 @@ from keda_py.apis.environments.override import OverrideSpec
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.environment.calendar.days import DAY, parse_minute, parse_weekdays
-from keda_py.core.environment.decision.state import lead_of
+from keda_py.core.environment.decision.deletion import ALLOW_LABEL, is_protected
+from keda_py.core.environment.decision.state import Activity, lead_of
 from keda_py.core.environment.spec import EnvironmentSpec, first_of
 from keda_py.core.values.durations import in_words
+from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 
 _NOON, _NIGHT = DAY // 2, 11 * 60
@@ -146,3 +149,29 @@ def describe_lead(spec: EnvironmentSpec, wakes: tuple[int, ...]) -> str:
         return f"readyBy: no wake is known yet, so it begins with the hours; later up to {most} before them"
     lead = in_words(lead_of(wakes, spec.max_lead))
     return f"readyBy: it begins to wake {lead} before the hours, as its last wakes took, {most} at most"
+
+
+def describe_deletion(
+    spec: EnvironmentSpec, labels: Mapping[str, str] | None, activity: Activity | None, begins: datetime
+) -> str:
+    """Say when `deleteAfter` could delete the namespace at the earliest, and what it needs; "" if it deletes nothing.
+
+    `labels` are the namespace's, None if they are not known. Without a use that has ended it counts from `begins`.
+    """
+    if spec.delete_after is None:
+        return ""
+    if is_protected(spec.namespace, ""):
+        return f"deleteAfter: namespace {spec.namespace} is never deleted"
+    idle = activity is not None and not activity.in_use
+    since = activity.last if activity is not None and idle else begins
+    needs = ["environments.deleteNamespaces: true of the chart"]
+    if labels is None or labels.get(ALLOW_LABEL) != "true":
+        lacks = "" if labels is None else " (it has none)"
+        needs.append(f'the label {ALLOW_LABEL}: "true" of the namespace{lacks}')
+    if not spec.delete_bound_volumes:
+        needs.append("no PersistentVolumeClaim that is bound")
+    return (
+        f"deleteAfter: its namespace could be deleted at {write_time(since + spec.delete_after)} at the earliest, if "
+        f"nothing uses it from {write_time(since)} on; that needs {', '.join(needs[:-1])}{' and ' * (len(needs) > 1)}"
+        f"{needs[-1]}"
+    )

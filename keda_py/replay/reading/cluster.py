@@ -73,7 +73,7 @@ class ClusterReading:
         found = await self._list(SCALED_OBJECTS) if one is not None else await self._scaled_objects()
         for resource in _RULING:
             found += await self._list(resource)
-        if any(value_at(body, "spec", "namespaceSelector") for body in found if body["kind"] == _CLUSTER_DEFAULTS):
+        if any(map(_wants_labels, found)):
             found += await self._namespaces()
         has_environments = any(body["kind"] == ENVIRONMENTS.kind for body in found)
         if one is not None and not any(_is_same(one, body) for body in found):
@@ -89,13 +89,15 @@ class ClusterReading:
         return with_kind(SCALED_OBJECTS, await self._client.list(SCALED_OBJECTS, self._namespace))
 
     async def _namespaces(self) -> list[Obj]:
-        """Read the labels of the namespaces, by which ClusterKedaDefaults select them."""
+        """Read the labels of the namespaces: ClusterKedaDefaults select by them, and `deleteAfter` needs one."""
         if not self._namespace:
             return await self._list(NAMESPACES)
         try:
             return with_kind(NAMESPACES, [await self._client.get(NAMESPACES.named("", self._namespace))])
         except (NotFound, Forbidden) as error:
-            self.unread.append(f"labels of the namespace are not known, so ClusterKedaDefaults are not told: {error}")
+            self.unread.append(
+                f"labels of the namespace are not known, so ClusterKedaDefaults and deleteAfter are not told: {error}"
+            )
             return []
 
     async def _list(self, resource: Resource) -> list[Obj]:
@@ -118,6 +120,12 @@ class ClusterReading:
 
 def _is_same(one: Obj, other: Obj) -> bool:
     return (one["kind"], name_of(one)) == (other["kind"], name_of(other))
+
+
+def _wants_labels(body: Obj) -> bool:
+    """Whether what an object does depends on labels of namespaces."""
+    by_labels = body["kind"] == _CLUSTER_DEFAULTS and bool(value_at(body, "spec", "namespaceSelector"))
+    return by_labels or (body["kind"] == ENVIRONMENTS.kind and bool(text_at(body, "spec", "deleteAfter")))
 
 
 def with_kind(resource: Resource, bodies: Sequence[Obj]) -> list[Obj]:

@@ -35,7 +35,13 @@ from keda_py.core.environment.scaling.schedules import ScheduleSpec, build_sched
 from keda_py.core.environment.spec import build_environment, by_age, first_of
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.hpa.wire import read_spec
-from keda_py.core.meaning.environments import LabelledObject, check_members, describe_lead, describe_waves
+from keda_py.core.meaning.environments import (
+    LabelledObject,
+    check_members,
+    describe_deletion,
+    describe_lead,
+    describe_waves,
+)
 from keda_py.core.meaning.jobs import CRON_JOB, check_jobs, describe_job, read_job
 from keda_py.core.meaning.kinds import JUDGED, check_kind_meaning
 from keda_py.core.meaning.policies import cover, describe_coverage
@@ -164,7 +170,7 @@ def _read_namespace(name: str, found: _Namespace, calendars: Calendars, layers: 
         name=name,
         objects=tuple(objects),
         members=members,
-        environments=tuple(_described(one, marks, members) for one in environments),
+        environments=tuple(_described(one, marks, members, calendars) for one in environments),
         overrides=tuple(overrides),
         schedules=tuple(schedules),
         problems=tuple(found.problems),
@@ -188,16 +194,20 @@ def _marks(objects: Iterable[ObjectPlan], members: Iterable[MemberPlan]) -> list
 
 
 def _described(
-    plan: EnvironmentPlan, marks: Sequence[LabelledObject], members: Iterable[MemberPlan]
+    plan: EnvironmentPlan, marks: Sequence[LabelledObject], members: Iterable[MemberPlan], known: Calendars
 ) -> EnvironmentPlan:
     """With what is worth knowing of it, and of members that never move and so are not shown themselves."""
     waves = tuple(describe_waves(plan.spec, marks)) if plan.spec.waves else ()
     lead = describe_lead(plan.spec, plan.state.wakes)
+    namespace = known.objects.get((NAMESPACES.kind, "", plan.spec.namespace))
+    labels = None if namespace is None else texts_at(namespace, "metadata", "labels")
+    deletion = describe_deletion(plan.spec, labels, plan.state.activity, known.begins)
     own = [one for one in members if plan.spec.takes(one.labels, one.annotations)]
     to_zero = [f"{one.kind} {one.name}: {_TO_ZERO}" for one in own if one.scaled_to_zero]
     requests = [] if plan.spec.wake is None else [describe_requests(plan.spec.wake)]
     policy = [f"{COVERING} {plan.policy} covers this namespace and writes it"] if plan.policy else []
-    return replace(plan, remarks=(*policy, *waves, *([lead] if lead else []), *requests, *to_zero))
+    spans = [text for text in (lead, deletion) if text]
+    return replace(plan, remarks=(*policy, *waves, *spans, *requests, *to_zero))
 
 
 def _warn(found: _Namespace, environments: Sequence[EnvironmentPlan], marks: Sequence[LabelledObject]) -> None:
