@@ -142,7 +142,7 @@ def assemble(around: OperatorInputs, packages: Sequence[Package] = ()) -> Assemb
     jobs = assemble_jobs(parts.shared, settings, rights.shares, JOBS_AS_WRITTEN.built_by(known.build_scaled_job))
     standby_reader = _standby_reader(sources, parts, rights)
     _follow(sources, overlays, known, objects, jobs)
-    environments = assemble_environments(parts, settings, overlays, rights.leads_all, around.answers)
+    environments = assemble_environments(parts, settings, overlays, rights.leads_all, around.answers, around.http)
     answers = Answers(
         metrics=objects.questions,
         admission=_admission(around, sources.caches, environments, known),

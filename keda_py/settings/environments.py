@@ -129,3 +129,24 @@ class EnvironmentSettings:
         flag="advise-bearer-token-file",
         env="KEDA_PY_ADVISE_BEARER_TOKEN_FILE",
     )
+    idle_prometheus: str = option(
+        "",
+        parse_prometheus,
+        "Prometheus that is asked each minute by --idle-query; empty: no session is watched",
+        flag="idle-prometheus",
+        env="KEDA_PY_IDLE_PROMETHEUS",
+    )
+    idle_query: str = option(
+        "",
+        str,
+        "query with a series for each namespace, above 0 where exec or port-forward was used within 10 minutes",
+        flag="idle-query",
+        env="KEDA_PY_IDLE_QUERY",
+    )
+    idle_token_file: str = option(
+        "",
+        str,
+        "file with a bearer token for --idle-prometheus",
+        flag="idle-bearer-token-file",
+        env="KEDA_PY_IDLE_BEARER_TOKEN_FILE",
+    )

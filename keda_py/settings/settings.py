@@ -381,6 +381,8 @@ def _contradictions(settings: Settings) -> list[str]:
         found.append("--webhook-client-names: means nothing without --webhook-client-ca-file")
     if serving.upstream_ca_file and not serving.upstream:
         found.append("--external-metrics-upstream-ca-file: means nothing without --external-metrics-upstream")
+    if bool(settings.environments.idle_prometheus) != bool(settings.environments.idle_query):
+        found.append("--idle-prometheus and --idle-query: give both or neither")
     if lease.shards and not lease.elect:
         found.append("--shards: means nothing without --leader-elect; give it, too")
     if settings.shadow.enabled and lease.elect:

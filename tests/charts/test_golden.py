@@ -48,6 +48,11 @@ WAYS: dict[str, dict[str, Any]] = {
             "downscalerAnnotations": True,
             "argocdApplications": True,
             "advice": {"prometheus": "http://prometheus.monitoring.svc:9090", "tokenFile": "/tokens/prometheus"},
+            "idleness": {
+                "prometheus": "http://prometheus.monitoring.svc:9090",
+                "query": "sum by (namespace) (increase(audit_sessions_total[10m]))",
+                "tokenFile": "/tokens/prometheus",
+            },
             "deleteNamespaces": True,
             "fluxAnnotations": True,
             "downscalerIncludeResources": ["deployments", "statefulsets", "cronjobs", "daemonsets", "scaledobjects"],

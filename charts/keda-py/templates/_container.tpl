@@ -87,6 +87,15 @@
 - --advise-bearer-token-file={{ . }}
 {{- end }}
 {{- end }}
+{{- with $values.environments.idleness }}
+{{- if .prometheus }}
+- --idle-prometheus={{ .prometheus }}
+- {{ printf "--idle-query=%s" (required "environments.idleness.query: a query for environments.idleness.prometheus is missing" .query) | quote }}
+{{- with .tokenFile }}
+- --idle-bearer-token-file={{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if and $values.environments.enabled $values.environments.deleteNamespaces }}
 - --delete-namespaces=true
 {{- end }}

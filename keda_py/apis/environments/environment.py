@@ -188,7 +188,7 @@ class IdleSignal(Wire):
     """What one source of signals says: that the Environment is in use, idle, or that it is not known."""
 
     name: str = ""
-    """Triggers, Overrides, Rollouts or Requests."""
+    """Triggers, Overrides, Rollouts, Requests or ExecAndPortForward."""
     use: str = ""
     """Quiet, Active, Unknown (which counts as use), or NotWatched."""
     because: str = ""

@@ -12,6 +12,7 @@ from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.owners import Owners
+from keda_py.operator.environments.known.sessions import SessionWatch
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.waking.requests import WakeRequests
 from keda_py.operator.gitops.flux import FluxAnnotations
@@ -25,7 +26,8 @@ class EnvironmentDependencies:
 
     `acts` is true on the replica that stores and applies decisions: with several active replicas only the leader. The
     others compute the same decisions, and apply only the overlays of ScaledObjects. `turn_of` tells what an Environment
-    waits for in other namespaces. `waking` and `requests` are None without wakers.
+    waits for in other namespaces. `waking` and `requests` are None without wakers, `sessions` where no metric
+    source is asked.
     """
 
     shared: Dependencies
@@ -42,4 +44,5 @@ class EnvironmentDependencies:
     truces: Truces
     flux: FluxAnnotations
     deletions: NamespaceDeletions
+    sessions: SessionWatch | None
     turn_of: Callable[[ObjectKey], NamespaceTurn]

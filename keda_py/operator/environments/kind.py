@@ -200,7 +200,10 @@ class Environments(Kind[EnvironmentMemory]):
             state.foreign = frozenset(one.key for one, _ in found if one.owned_by)
             errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
             errors["status_error"] = told_of(stored)
-            seen = EnvironmentSeen(members=[one for one, _ in found], turn=self._parts.turn_of(state.key), **errors)
+            turn, watch = self._parts.turn_of(state.key), self._parts.sessions
+            sessions = state.sessions = None if watch is None else watch.of(spec.namespace)
+            members = [one for one, _ in found]
+            seen = EnvironmentSeen(members=members, turn=turn, sessions=sessions, **errors)
             ask = partial(decide, spec, calendar, overrides, state=before, now=clock.now())
             decision = ask(seen=seen)
             if self._parts.acts():

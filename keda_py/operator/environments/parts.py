@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import httpx
+
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.core.environment.namespaces.order import NO_TURN
 from keda_py.operator.controller.component import Component
@@ -24,6 +26,7 @@ from keda_py.operator.environments.known.override_cache import Overriding
 from keda_py.operator.environments.known.own_pod import own_pod
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.known.policies import Policies
+from keda_py.operator.environments.known.sessions import SessionWatch, watch_sessions
 from keda_py.operator.environments.overlays import SpecOverlays
 from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
@@ -75,11 +78,12 @@ class EnvironmentParts:
         parts = self.dependencies
         waking = () if parts.waking is None else (parts.waking,)
         wakes = () if self.wakes is None else (self.wakes.run,)
+        sessions = () if parts.sessions is None else (parts.sessions.run,)
         return Component(
             background=(parts.caches.run, *(one.caches.run for one in waking)),
             prepare=(self.restore,),
             follow=tuple(controller.run for controller in followed),
-            lead=(*(calendars.run for calendars in self.calendars), *(one.run for one in waking), *wakes),
+            lead=(*(calendars.run for calendars in self.calendars), *(one.run for one in waking), *wakes, *sessions),
             on_clock_step=(*looked_at_again, *(calendars.look_at_all for calendars in self.calendars)),
             on_lead=(*(one.begin for one in waking), self.take_over),
             after_lead=looked_at_again,
@@ -89,6 +93,8 @@ class EnvironmentParts:
     def take_over(self) -> None:
         """Make everything due after this replica became the leader: it has to store and apply what it only followed."""
         self.dependencies.deletions.begin()
+        if self.dependencies.sessions is not None:
+            self.dependencies.sessions.begin()
         for controller in (self.environments, self.overrides, self.schedules):
             for key in tuple(controller.states):
                 controller.on_overlay(key)
@@ -97,6 +103,7 @@ class EnvironmentParts:
 def _environment_controller(parts: EnvironmentDependencies, tenures: Tenures) -> Controller[EnvironmentMemory]:
     controller = Controller(parts.shared, Environments(parts), WORKERS, tenures)
     parts.shared.activations.subscribe(controller.kind, controller.on_turn)
+    _follow_sessions(parts.sessions, controller)
     return controller
 
 
@@ -112,6 +119,7 @@ def assemble_environments(
     overlays: SpecOverlays,
     tenures: Tenures,
     answers: AnswerBounds,
+    http: httpx.AsyncClient,
 ) -> EnvironmentParts:
     """Assemble the parts; nothing runs yet. `tenures` are those of the leader, who writes about all objects."""
     clock = objects.shared.clock
@@ -139,6 +147,7 @@ def assemble_environments(
         truces=Truces(shared.client, clock),
         flux=FluxAnnotations(shared.client, caches.members),
         deletions=_deletions(shared, settings, caches),
+        sessions=watch_sessions(http, clock, settings.environments),
         turn_of=policies.turn_of if policies is not None else lambda _: NO_TURN,
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
@@ -154,6 +163,19 @@ def assemble_environments(
         dependencies=parts,
         policies=policies,
     )
+
+
+def _follow_sessions(watch: SessionWatch | None, environments: Controller[EnvironmentMemory]) -> None:
+    """Look at the Environments of which the watch knows something else than at their last look."""
+    if watch is None:
+        return
+
+    def on_answer() -> None:
+        for key, state in environments.states.items():
+            if watch.of(key.namespace) != state.sessions:
+                environments.on_turn(key)
+
+    watch.on_answer = on_answer
 
 
 def _policies(objects: ScaledObjectDependencies, settings: Settings, caches: EnvironmentCaches) -> Policies | None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.parsing import parse_manifest
+from keda_py.core.environment.decision.observation import SessionsSeen
 from keda_py.core.environment.decision.stored import StoredState
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.values.object_key import ObjectKey
@@ -45,7 +46,8 @@ class EnvironmentMemory(Remembered):
     `foreign` are members that another Environment owns, whose counts are not asked for. `looked` is when the last look
     began (monotonic), and `pause` the seconds from then to the next look that a change causes (`known/changes.py`).
     `write_error` says why the last write of a member's count failed; `held_up` and `lost` are the last reports about a
-    deletion and about unreadable parts of the status. `accounts`: this process has updated the savings since its start.
+    deletion and about unreadable parts of the status, and `sessions` is what the last look knew of them. `accounts`:
+    this process has updated the savings since its start.
     """
 
     spec: ParsedEnvironment | None = None
@@ -59,6 +61,7 @@ class EnvironmentMemory(Remembered):
     accounts: bool = False
     lost: tuple[str, ...] = ()
     jobs: JudgedJobs = field(default_factory=JudgedJobs)
+    sessions: SessionsSeen | None = None
 
     def scaled_object(self, member: str) -> ObjectKey:
         """Return the key of a member that is a ScaledObject."""

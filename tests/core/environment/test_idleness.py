@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from keda_py.core.environment.decision.decision import EnvironmentDecision
+from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.goal import GoalReason
-from keda_py.core.environment.decision.observation import MemberSeen
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, SessionsSeen
 from keda_py.core.environment.decision.state import EnvironmentState, Phase, read_state
-from keda_py.core.environment.overrides import OverrideSpec
+from keda_py.core.environment.overrides import Overrides, OverrideSpec
 from keda_py.errors import ConfigError
 from tests.core.environment.builders import NOON, environment, member, override
-from tests.core.environment.deciding import AWAKE, SO, run
+from tests.core.environment.deciding import AWAKE, OFFICE, SO, run
 
 SPEC = environment(idleAfter="2h")
 HOUR = timedelta(hours=1)
@@ -24,10 +24,12 @@ def look(
     after: EnvironmentDecision | None = None,
     now: datetime = NOON,
     overrides: tuple[OverrideSpec, ...] = (),
+    sessions: SessionsSeen | None = None,
 ) -> EnvironmentDecision:
     """One decision, from the state that the one before has stored in the status."""
     state: EnvironmentState = AWAKE if after is None else read_state(after.status)
-    return run(*seen, spec=SPEC, state=state, now=now, overrides=overrides)
+    found = EnvironmentSeen(members=seen, sessions=sessions)
+    return decide(SPEC, OFFICE, Overrides(overrides), found, state, now)
 
 
 def use(decision: EnvironmentDecision) -> dict[str, str]:
@@ -45,7 +47,8 @@ def test_it_sleeps_when_no_use_was_seen_for_so_long_and_says_so_beforehand() -> 
     assert before.goal.reason is GoalReason.OPEN
     then = look(WEB, after=before, now=NOON + 2 * HOUR)
     assert (then.goal.reason, then.state.phase) == (GoalReason.IDLE, Phase.FALLING_ASLEEP)
-    assert use(then) == {"Triggers": "Quiet", "Overrides": "Quiet", "Rollouts": "Quiet", "Requests": "NotWatched"}
+    quiet, not_watched = ("Triggers", "Overrides", "Rollouts"), ("Requests", "ExecAndPortForward")
+    assert use(then) == dict.fromkeys(quiet, "Quiet") | dict.fromkeys(not_watched, "NotWatched")
 
 
 USES: list[tuple[str, str, tuple[MemberSeen, ...], tuple[OverrideSpec, ...]]] = [
@@ -104,3 +107,25 @@ def test_without_the_field_nothing_is_remembered() -> None:
 def test_a_span_that_cannot_be_meant_is_refused_by_its_field(text: str) -> None:
     with pytest.raises(ConfigError, match=r"spec\.idleAfter"):
         environment(idleAfter=text)
+
+
+def test_sessions_that_are_not_known_yet_neither_begin_a_sleep_nor_begin_the_count_anew() -> None:
+    first = look(WEB)
+    late = NOON + 3 * HOUR
+    waiting = look(WEB, after=first, now=late, sessions=SessionsSeen())
+    assert waiting.goal.reason is GoalReason.OPEN
+    assert use(waiting)["ExecAndPortForward"] == "Unknown"
+    assert look(WEB, after=waiting, now=late, sessions=SessionsSeen(open=False)).goal.reason is GoalReason.IDLE
+
+
+def test_sessions_that_cannot_be_read_keep_awake_what_is_awake_and_asleep_what_sleeps() -> None:
+    broken = SessionsSeen(error="no answer")
+    first = look(WEB)
+    awake = look(WEB, after=first, now=NOON + 3 * HOUR, sessions=broken)
+    assert awake.goal.reason is GoalReason.OPEN
+    counting = look(WEB, after=awake, now=NOON + 4 * HOUR, sessions=SessionsSeen(open=False))
+    assert (counting.goal.reason, counting.look_again_at) == (GoalReason.OPEN, NOON + 6 * HOUR)
+    asleep = look(WEB, after=first, now=NOON + 3 * HOUR)
+    assert look(WEB, after=asleep, now=NOON + 4 * HOUR, sessions=broken).goal.reason is GoalReason.IDLE
+    opened = look(WEB, after=asleep, now=NOON + 4 * HOUR, sessions=SessionsSeen(open=True))
+    assert opened.goal.reason is GoalReason.OPEN

@@ -56,9 +56,10 @@ def decide(
 ) -> EnvironmentDecision:
     """Decide what is to be done now, and why. Without a calendar `seen.calendar_error` says what is wrong with it."""
     lead = lead_of(state.wakes, spec.max_lead)
-    signals = signals_of(spec, overrides, seen, state.activity, now) if spec.idle_after else ()
+    signals = signals_of(spec, overrides, seen, state, now) if spec.idle_after else ()
     activity = note_use(signals, seen, state.activity, now) if signals else None
     state = replace(state, activity=activity)
+    held = state.phase not in _TO_SLEEP and any(one.holds for one in signals)
     question = Question(
         spec=spec,
         calendar=calendar,
@@ -66,7 +67,7 @@ def decide(
         overrides=overrides,
         state=state,
         lead=lead if spec.ready_by else lead * 0,
-        idle_since=None if activity is None or activity.in_use else activity.last,
+        idle_since=None if activity is None or activity.in_use or held else activity.last,
         crowded=sum(not member.owned_by for member in seen.members) > MOST_MEMBERS,
     )
     goal = question.in_turn(question.wait_for_wakers(question.goal_at(now), seen.wakers_pending), seen.turn, now)

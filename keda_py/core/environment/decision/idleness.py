@@ -1,7 +1,9 @@
 """Idleness of an environment: the signals of use, and since when none was seen. Pure.
 
-Unknown is not idle: a signal that cannot be read counts as use. The time of the last use is stored when use ends, so
-that an environment in use costs no writes; a process that was not there when it ended counts from when it notices.
+Unknown is not idle: a signal that cannot be read counts as use. Sessions that are not known wake nothing that sleeps,
+though, since one source serves all namespaces, and its failure must not wake them all. The time of the last use is
+stored when use ends, so that an environment in use costs no writes; a process that was not there when it ended counts
+from when it notices.
 """
 
 from collections.abc import Sequence
@@ -10,12 +12,13 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2s
 
-from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, Role
-from keda_py.core.environment.decision.state import Activity
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, Role, SessionsSeen
+from keda_py.core.environment.decision.state import Activity, EnvironmentState, Phase
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, TargetKey
 from keda_py.core.environment.spec import EnvironmentSpec
 
 ROLLOUTS = "Rollouts"
+_TO_SLEEP = (Phase.ASLEEP, Phase.FALLING_ASLEEP)
 
 
 class Use(StrEnum):
@@ -30,15 +33,19 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """One signal; `because` names what is active or unknown, "" for a quiet one."""
+    """One signal; `because` names what is active or unknown, "" for a quiet one.
+
+    `holds`: it is not known, and the environment stays as it is, awake or asleep, until it is.
+    """
 
     name: str
     use: Use
     because: str = ""
+    holds: bool = False
 
 
 def signals_of(
-    spec: EnvironmentSpec, overrides: Overrides, seen: EnvironmentSeen, known: Activity | None, now: datetime
+    spec: EnvironmentSpec, overrides: Overrides, seen: EnvironmentSeen, state: EnvironmentState, now: datetime
 ) -> tuple[Signal, ...]:
     """Return the signals, each by its name in the status."""
     own = [member for member in seen.members if not member.owned_by and not member.released]
@@ -50,8 +57,9 @@ def signals_of(
     return (
         _triggers(own),
         Signal(name="Overrides", use=Use.ACTIVE if by_people else Use.QUIET, because=next(iter(by_people), "")),
-        _rollouts(own, seen, known),
+        _rollouts(own, seen, state.activity),
         Signal(name="Requests", use=Use.ACTIVE if asked else quiet, because=next(iter(asked), "")),
+        _sessions(seen.sessions, is_awake=state.phase not in _TO_SLEEP),
     )
 
 
@@ -59,7 +67,7 @@ def note_use(signals: Sequence[Signal], seen: EnvironmentSeen, known: Activity |
     """Return what to remember: the time of the last use, which the first look takes for one."""
     revisions = revisions_of(seen.members)
     # A rollout is a moment and not a span: no later look would report its end.
-    lasting = [signal for signal in signals if (signal.name, signal.use) != (ROLLOUTS, Use.ACTIVE)]
+    lasting = [one for one in signals if not one.holds and (one.name, one.use) != (ROLLOUTS, Use.ACTIVE)]
     in_use = any(signal.use in (Use.ACTIVE, Use.UNKNOWN) for signal in lasting)
     if known is None or known.in_use != in_use or known.revisions != revisions:
         return Activity(last=now, in_use=in_use, revisions=revisions)
@@ -96,3 +104,14 @@ def _rollouts(members: Sequence[MemberSeen], seen: EnvironmentSeen, known: Activ
         return Signal(name=ROLLOUTS, use=Use.UNKNOWN, because=unknown or seen.kinds_error)
     changed = known is not None and known.revisions != revisions_of(seen.members)
     return Signal(name=ROLLOUTS, use=Use.ACTIVE if changed else Use.QUIET, because="a member changed" * changed)
+
+
+def _sessions(seen: SessionsSeen | None, *, is_awake: bool) -> Signal:
+    """Read sessions of exec, attach and port-forward."""
+    name = "ExecAndPortForward"
+    if seen is None:
+        return Signal(name=name, use=Use.NOT_WATCHED)
+    if seen.open is None:
+        error = seen.error or "the metric source has not been asked yet"
+        return Signal(name=name, use=Use.UNKNOWN, because=error, holds=not seen.error or not is_awake)
+    return Signal(name=name, use=Use.ACTIVE if seen.open else Use.QUIET)

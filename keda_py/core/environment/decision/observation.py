@@ -112,6 +112,17 @@ class MemberSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsSeen:
+    """Sessions of exec, attach and port-forward in the namespace, as a metric source tells.
+
+    `open` None: it is not known, and `error` says why; without one the source has not been asked yet.
+    """
+
+    open: bool | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSeen:
     """All members, with those that are remembered and still exist; a missing one is taken for deleted."""
 
@@ -128,6 +139,8 @@ class EnvironmentSeen:
     """The reason why some members cannot be read from the status."""
     turn: NamespaceTurn = NO_TURN
     """What it waits for by the order between namespaces."""
+    sessions: SessionsSeen | None = None
+    """None: no metric source is asked."""
 
 
 def is_ready(count: int, ready_pods: int, *, minimum: int = 0, asleep: bool = False) -> bool:
