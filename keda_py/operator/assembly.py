@@ -26,7 +26,7 @@ from keda_py.operator.authentications.authentications import Authentications
 from keda_py.operator.cloud_events.destinations import Destinations
 from keda_py.operator.cloud_events.sources import CloudEventSources
 from keda_py.operator.cluster.caches import Caches
-from keda_py.operator.cluster_environments.parts import assemble_cluster_environments
+from keda_py.operator.cluster_environments.kind import assemble_cluster_environments
 from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.component import Component, Package
 from keda_py.operator.controller.controller import Controller

@@ -28,14 +28,19 @@ from keda_py.core.environment.namespaces.spec import CLUSTERS_OWN, ClusterEnviro
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.resources import NAMESPACES, Obj
 from keda_py.operator.cluster_environments.writes import EnvironmentWrites
+from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, about
 from keda_py.operator.controller.troubles import StepError
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.policies import Policies, read_policy
+from keda_py.operator.environments.parts import EnvironmentParts
 from keda_py.operator.environments.state import LONGEST_RETRY
 from keda_py.operator.environments.wire import fields_of
+from keda_py.operator.sharding.tenures import Tenures
+from keda_py.settings.settings import Settings
+from keda_py.settings.surroundings import service_account_namespace
 
 PAUSE_SECONDS = 1.0
 """Shortest time between two looks: while many namespaces fall asleep, the sums change with each of their writes."""
@@ -43,6 +48,7 @@ LONGEST_WAIT_SECONDS = 3600.0
 AT_A_TIME = 100
 """Namespaces that are planned before the loop may do something else: less than 5 ms."""
 
+WORKERS = 1
 log = logging.getLogger(__name__)
 
 
@@ -221,3 +227,20 @@ def _relevant_fields(live: Obj) -> Sequence[object]:
     if not namespace_of(live):
         return [*meant, live.get("spec")]  # the status of a ClusterEnvironment is our own
     return [*meant, live.get("spec"), status.get("phase"), status.get("conditions"), status.get("transition")]
+
+
+def assemble_cluster_environments(
+    environments: EnvironmentParts, settings: Settings, tenures: Tenures
+) -> tuple[Component, ...]:
+    """Assemble the controller, which only the leader runs, while every replica knows the order.
+
+    It is () without `--cluster-environments`.
+    """
+    policies = environments.policies
+    if policies is None:
+        return ()
+    own = service_account_namespace() or settings.cluster.pod_namespace
+    kind = ClusterEnvironments(environments.dependencies, policies, own)
+    controller = Controller(environments.dependencies.shared, kind, WORKERS, tenures)
+    policies.on_turn(environments.environments.on_turn)
+    return (Component(background=(policies.run,), prepare=(policies.tried,), lead=(controller.run,)),)

@@ -15,17 +15,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from keda_py.answers.fairness import TenantPlaces
-from keda_py.apis.environments.environment import Environment, EnvironmentStatus
+from keda_py.apis.environments.environment import Environment
 from keda_py.apis.foreign import map_at, name_of, namespace_of, texts_at
 from keda_py.apis.parsing import parse_manifest
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.goal import GoalReason
 from keda_py.core.environment.decision.members import SetReplicas
-from keda_py.core.environment.decision.observation import EnvironmentSeen, Role
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, Role
 from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, held_up
 from keda_py.core.environment.decision.state import EnvironmentState
 from keda_py.core.environment.decision.stored import StoredState, read_stored
@@ -65,7 +64,6 @@ from keda_py.operator.environments.state import (
     told_of,
 )
 from keda_py.operator.environments.waking.settling import EnvironmentWaking
-from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
 """The longest waits between two looks: without a known change, and while files with holidays are to be read again."""
@@ -198,12 +196,8 @@ class Environments(Kind[EnvironmentMemory]):
             ]
             state.forget_all_but({one.key for one, _ in found})
             state.foreign = frozenset(one.key for one, _ in found if one.owned_by)
-            errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
-            errors["status_error"] = told_of(stored)
-            turn, watch = self._parts.turn_of(state.key), self._parts.sessions
-            sessions = state.sessions = None if watch is None else watch.of(spec.namespace)
-            members = [one for one, _ in found]
-            seen = EnvironmentSeen(members=members, turn=turn, sessions=sessions, **errors)
+            errors = {"calendar_error": problem, "kinds_error": others.error, "status_error": told_of(stored)}
+            seen = self._seen(state, [one for one, _ in found], errors)
             ask = partial(decide, spec, calendar, overrides, state=before, now=clock.now())
             decision = ask(seen=seen)
             if self._parts.acts():
@@ -223,6 +217,13 @@ class Environments(Kind[EnvironmentMemory]):
         else:
             self._follow(state, decision, seen, before)
         return decision
+
+    def _seen(self, state: EnvironmentMemory, members: list[MemberSeen], errors: Mapping[str, str]) -> EnvironmentSeen:
+        watch, turn = self._parts.sessions, self._parts.turn_of(state.key)
+        state.sessions = None if watch is None else watch.of(state.key.namespace)
+        return EnvironmentSeen(
+            members=members, turn=turn, sessions=state.sessions, write_error=state.write_error, **errors
+        )
 
     async def _do(
         self,
@@ -252,7 +253,7 @@ class Environments(Kind[EnvironmentMemory]):
         remembers = decision.state.members != before.members
         # `exactly` writes over the version that was read: a replica with an old cache gets a Conflict, instead of
         # dropping an original count that another replica has just stored.
-        await self._shared.status.write(state, _fields(state, stored, status), exactly=remembers)
+        await self._shared.status.write(state, state.fields_of(status, stored), exactly=remembers)
         state.accounts = True
         state.jobs.note_told()
         if not self._parts.acts():
@@ -373,15 +374,6 @@ class Environments(Kind[EnvironmentMemory]):
                 wait = max(state.looked + state.pause - now, 0.0)
                 state.due.look_by(now + wait if wait else 0.0)
                 controller.queue.add(state.key, wait)
-
-
-def _fields(state: EnvironmentMemory, stored: StoredState, status: EnvironmentStatus) -> dict[str, Any]:
-    """Return the fields of a status that this kind writes; members that could not be read stay as they are."""
-    fields = fields_of(EnvironmentStatus, status)
-    del fields["advice"]  # `operator/advising/` writes it
-    if left := {key: state.status["members"][key] for key in stored.unreadable}:
-        fields["members"] = left | (fields["members"] or {})
-    return fields
 
 
 def _on_restore(controller: Controller[EnvironmentMemory]) -> None:

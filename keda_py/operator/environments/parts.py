@@ -151,9 +151,8 @@ def assemble_environments(
         turn_of=policies.turn_of if policies is not None else lambda _: NO_TURN,
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
-    environments = _environment_controller(parts, tenures)
     return EnvironmentParts(
-        environments=environments,
+        environments=_environment_controller(parts, tenures),
         overrides=Controller(shared, overrides, WORKERS, tenures),
         calendars=_calendar_controllers(parts, tenures),
         schedules=Controller(shared, schedules, WORKERS, tenures),

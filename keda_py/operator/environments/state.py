@@ -3,9 +3,9 @@
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.parsing import parse_manifest
 from keda_py.core.environment.decision.observation import SessionsSeen
 from keda_py.core.environment.decision.stored import StoredState
@@ -15,6 +15,7 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.environments.job_warnings import JudgedJobs
+from keda_py.operator.environments.wire import fields_of
 
 LONGEST_RETRY: Final = timedelta(seconds=30)
 
@@ -71,6 +72,14 @@ class EnvironmentMemory(Remembered):
         """Drop our writes of deleted members: names come and go without bound."""
         for key in [key for key in self.written if key not in members]:
             del self.written[key]
+
+    def fields_of(self, status: EnvironmentStatus, stored: StoredState) -> dict[str, Any]:
+        """Return the fields of a status that are written; members that could not be read stay as they are."""
+        fields = fields_of(EnvironmentStatus, status)
+        del fields["advice"]  # `operator/advising/` writes it
+        if left := {key: self.status["members"][key] for key in stored.unreadable}:
+            fields["members"] = left | (fields["members"] or {})
+        return fields
 
 
 def told_of(stored: StoredState) -> str:

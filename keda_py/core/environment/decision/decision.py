@@ -58,20 +58,19 @@ def decide(
     lead = lead_of(state.wakes, spec.max_lead)
     signals = signals_of(spec, overrides, seen, state, now) if spec.idle_after else ()
     activity = note_use(signals, seen, state.activity, now) if signals else None
-    state = replace(state, activity=activity)
     held = state.phase not in _TO_SLEEP and any(one.holds for one in signals)
     question = Question(
         spec=spec,
         calendar=calendar,
         calendar_error=seen.calendar_error,
         overrides=overrides,
-        state=state,
+        state=replace(state, activity=activity),
         lead=lead if spec.ready_by else lead * 0,
         idle_since=None if activity is None or activity.in_use or held else activity.last,
         crowded=sum(not member.owned_by for member in seen.members) > MOST_MEMBERS,
     )
     goal = question.in_turn(question.wait_for_wakers(question.goal_at(now), seen.wakers_pending), seen.turn, now)
-    run = _Run(question, goal, seen, hand_over(state, seen), now)
+    run = _Run(question, goal, seen, hand_over(question.state, seen), now)
     members, moved = run.members()
     looks, following = (goal.looks_at, *run.timers(moved.transition)), question.change_after(goal)
     picture = Picture(
