@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from keda_py.advice.command import AdviseOptions, find, with_wake_orders
+from keda_py.advice.proposals.manifest_workloads import running
 from keda_py.advice.proposals.places import PlaceRule
 from keda_py.advice.proposals.wake_order import StartRecord, WakeOrder, wake_order
 from keda_py.advice.proposals.workload import Observed, WorkloadKey
@@ -19,7 +20,7 @@ from keda_py.core.advice.start_order import MemberStart
 from keda_py.sdk.offline import shared_context
 from keda_py.simulation.loads.prometheus import PrometheusServer
 from tests.advice.recorded import Counted, MorningStart, monday, recorded
-from tests.builders import workload
+from tests.builders import bare_scaled_object, workload
 from tests.core.advice.habits import Habit
 from tests.http_server import http_server
 
@@ -169,3 +170,14 @@ async def test_a_server_that_fails_when_it_is_asked_for_starts_leaves_the_hours_
     assert "waves" not in group.body["spec"]
     (sentence,) = group.order.sentences
     assert sentence.startswith("It has no waves: http://127.0.0.1")
+
+
+def test_the_starts_of_a_scaled_object_are_those_of_its_target() -> None:
+    scaled = WorkloadKey("shop", "ScaledObject", "api-by-queue")
+    bodies = [bare_scaled_object(name=scaled.name, namespace="shop", target=API.name)]
+    keys = [running(key, bodies) for key in (scaled, DB)]
+    assert keys == [API, DB]
+    members = [Observed(workload=key, labels={"app": key.name}) for key in (scaled, DB)]
+    found = wake_order(members, keys, STARTS)
+    values = [wave["selector"]["matchExpressions"][0]["values"] for wave in found.waves]
+    assert values == [["db"], ["api-by-queue"]]

@@ -107,7 +107,7 @@ def _precedence(first: str, then: str, starts: Sequence[Mapping[str, MemberStart
 
 
 def _seen(first: str, then: str, starts: Iterable[Mapping[str, MemberStart]]) -> Iterator[tuple[int, int | None, bool]]:
-    """Of each start that counts: the steps between the two; the second's restarts before, whether it lost readiness."""
+    """Steps between the two in each start that counts, restarts of the second before, and whether it lost readiness."""
     for start in starts:
         if first in start and then in start:
             begins, follows = start[first].ready_at, start[then].ready_at
