@@ -12,7 +12,7 @@ from keda_py.advice.proposals.manifest_workloads import Body, running, with_writ
 from keda_py.advice.proposals.minimum_schedules import minimum_schedule
 from keda_py.advice.proposals.minimums import with_lower_minimum
 from keda_py.advice.proposals.places import PlaceRule
-from keda_py.advice.proposals.wake_order import StartRecord, WakeOrder, wake_order
+from keda_py.advice.proposals.wake_order import StartRecord, WakeOrder, keep_waves, name_with_waves, wake_order
 from keda_py.advice.proposals.workload import Observed
 from keda_py.advice.reports.document import document
 from keda_py.advice.reports.evidence import evidence_of, saved_of
@@ -75,7 +75,8 @@ async def with_wake_orders(
     found: AdviceResult, recorded: RecordedWeeks, weeks: int, written: Sequence[Body], say: Say
 ) -> AdviceResult:
     """The same with waves from recorded starts; hours stay as they are where those cannot be read."""
-    together = [group for group in found.groups if len(group.advices) > 1]
+    in_waves = {group.namespace: name_with_waves(group.namespace, written) for group in found.groups}
+    together = [group for group in found.groups if len(group.advices) > 1 and not in_waves[group.namespace]]
     members = [[running(each.observed.workload, written) for each in group.advices] for group in together]
     try:
         records = await read_starts(recorded, members, SystemClock().now(), weeks, say) if together else []
@@ -85,8 +86,10 @@ async def with_wake_orders(
         (group.namespace, group.name): wake_order([each.observed for each in group.advices], names, record)
         for group, names, record in zip(together, members, records, strict=True)
     }
-    unknown = WakeOrder()
-    groups = [replace(group, order=orders.get((group.namespace, group.name), unknown)) for group in found.groups]
+    kept = {namespace: keep_waves(name) if name else WakeOrder() for namespace, name in in_waves.items()}
+    groups = [
+        replace(group, order=orders.get((group.namespace, group.name), kept[group.namespace])) for group in found.groups
+    ]
     return replace(found, groups=tuple(groups))
 
 

@@ -157,6 +157,24 @@ def test_a_server_without_kube_state_metrics_gives_hours_and_the_reason_for_no_w
     assert "It has no waves: the server has nothing of kube_deployment_status_replicas_ready" in text
 
 
+def test_waves_that_are_written_already_are_kept_since_starts_follow_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = manifests_with_labels(tmp_path)
+    waves = [{"name": "data", "selector": {"matchLabels": {"app": "db"}}}]
+    written = {
+        "apiVersion": "keda-py.dev/v1alpha1",
+        "kind": "Environment",
+        "metadata": {"name": "develop", "namespace": "shop"},
+        "spec": {"calendar": {"timeZone": "UTC"}, "waves": waves},
+    }
+    there.write_text(f"{there.read_text()}---\n{yaml.safe_dump(written)}")
+    with recorded(tmp_path / "server", history()) as url:
+        text, environment = manifest(url, there, capsys)
+    assert "waves" not in environment["spec"]
+    assert "Environment develop has waves already, and recorded starts follow those; keep its spec.waves." in text
+
+
 async def test_a_server_that_fails_when_it_is_asked_for_starts_leaves_the_hours_and_is_named() -> None:
     members = [
         Observed(workload=key, history=Habit(seed=seed).history(), labels={"app": key.name})

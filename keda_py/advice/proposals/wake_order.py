@@ -3,13 +3,15 @@
 A wave chooses members by their labels. Where no label tells the waves apart, the order is printed with labels to add.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from keda_py.advice.proposals.manifest_workloads import Body
 from keda_py.advice.proposals.workload import Observed, WorkloadKey
 from keda_py.apis.environments.environment import MOST_WAVES
+from keda_py.apis.foreign import maps_at, name_of, namespace_of
 from keda_py.core.advice.start_order import LEAST_STARTS, MemberStart, Precedence, layers_of, precedences_of
 
 Start = Mapping[WorkloadKey, MemberStart]
@@ -59,6 +61,19 @@ def wake_order(members: Sequence[Observed], running: Sequence[WorkloadKey], reco
     if key:
         return WakeOrder(tuple(_waves(layers, by_name, key)), ("Waves follow recorded starts:", *evidence))
     return WakeOrder(sentences=("Its recorded starts have an order:", *evidence, *_to_label(layers, by_name)))
+
+
+def name_with_waves(namespace: str, written: Iterable[Body]) -> str:
+    """An Environment of that namespace with waves, "" for none."""
+    here = (each for each in written if (each["kind"], namespace_of(each)) == ("Environment", namespace))
+    return next((name_of(each) for each in here if maps_at(each, "spec", "waves")), "")
+
+
+def keep_waves(name: str) -> WakeOrder:
+    """Starts in waves follow the waves, so they neither prove nor disprove them."""
+    return WakeOrder(
+        sentences=(f"Environment {name} has waves already, and recorded starts follow those; keep its spec.waves.",)
+    )
 
 
 def _none(because: str) -> WakeOrder:
