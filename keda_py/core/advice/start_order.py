@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import permutations
+from itertools import pairwise, permutations
 from statistics import median
 
 FINE_STEP = 15
@@ -43,13 +43,19 @@ class MemberStart:
         """How often its pods restarted until then; None: not known. Before its pods existed there were none."""
         if self.restarts is None or all(map(math.isnan, self.restarts)):
             return None
-        values = [value for value in self.restarts[: step + 1] if not math.isnan(value)]
         before = 0.0 if math.isnan(self.restarts[0]) else self.restarts[0]
-        return round(max(values[-1] - before, 0.0)) if values else 0
+        counted = (value for value in reversed(self.restarts[: step + 1]) if not math.isnan(value))
+        return round(max(next(counted, before) - before, 0.0))
 
     def lost_readiness_until(self, step: int) -> bool:
         """Whether it was ready and came back to not ready until then."""
-        return any(self.ready[at] > 0 and self.ready[at + 1] == 0 for at in range(step))
+        return self._first_loss <= step
+
+    @cached_property
+    def _first_loss(self) -> float:
+        """Cached, as each pair of many workloads asks for it."""
+        lost = (at for at, (before, value) in enumerate(pairwise(self.ready), start=1) if before > 0 and value == 0)
+        return next(lost, math.inf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
