@@ -8,10 +8,11 @@ from pathlib import Path
 from keda_py.advice.proposals.advise import Advice, Proposal, advise
 from keda_py.advice.proposals.current_hours import CurrentHours, compare
 from keda_py.advice.proposals.groups import Group, group_advices
-from keda_py.advice.proposals.manifest_workloads import Body, with_written
+from keda_py.advice.proposals.manifest_workloads import Body, running, with_written
 from keda_py.advice.proposals.minimum_schedules import minimum_schedule
 from keda_py.advice.proposals.minimums import with_lower_minimum
 from keda_py.advice.proposals.places import PlaceRule
+from keda_py.advice.proposals.wake_order import StartRecord, WakeOrder, keep_waves, name_with_waves, wake_order
 from keda_py.advice.proposals.workload import Observed
 from keda_py.advice.reports.document import document
 from keda_py.advice.reports.evidence import evidence_of, saved_of
@@ -25,8 +26,13 @@ from keda_py.advice.reports.manifests import (
 )
 from keda_py.advice.reports.picture import write_page
 from keda_py.advice.reports.schedules import schedule_lines
+from keda_py.advice.sources.prometheus import RecordedWeeks
+from keda_py.advice.sources.reading import Say
+from keda_py.advice.sources.starts import read_starts
+from keda_py.clock import SystemClock
 from keda_py.core.savings.statement import Prices, sum_of
 from keda_py.errors import ConfigError
+from keda_py.simulation.loads.prometheus import FetchError
 from keda_py.terminal.console import Text, console_of
 from keda_py.terminal.foreign import json_of, printable
 from keda_py.terminal.table import Column, draw_table
@@ -63,6 +69,28 @@ def find(observed: Sequence[Observed], wanted: AdviseOptions, written: Sequence[
     groups, advices = group_advices(found, written)
     standings = tuple(compare(advices, written, wanted.most_waits)) if wanted.compares else None
     return AdviceResult(advices=tuple(advices), groups=tuple(groups), standings=standings)
+
+
+async def with_wake_orders(
+    found: AdviceResult, recorded: RecordedWeeks, weeks: int, written: Sequence[Body], say: Say
+) -> AdviceResult:
+    """The same with waves from recorded starts; hours stay as they are where those cannot be read."""
+    in_waves = {group.namespace: name_with_waves(group.namespace, written) for group in found.groups}
+    together = [group for group in found.groups if len(group.advices) > 1 and not in_waves[group.namespace]]
+    members = [[running(each.observed.workload, written) for each in group.advices] for group in together]
+    try:
+        records = await read_starts(recorded, members, SystemClock().now(), weeks, say) if together else []
+    except FetchError as error:
+        records = [StartRecord(problem=str(error)) for _ in together]
+    orders = {
+        (group.namespace, group.name): wake_order([each.observed for each in group.advices], names, record)
+        for group, names, record in zip(together, members, records, strict=True)
+    }
+    kept = {namespace: keep_waves(name) if name else WakeOrder() for namespace, name in in_waves.items()}
+    groups = [
+        replace(group, order=orders.get((group.namespace, group.name), kept[group.namespace])) for group in found.groups
+    ]
+    return replace(found, groups=tuple(groups))
 
 
 def _advise(observed: Observed, wanted: AdviseOptions, written: Sequence[Body]) -> Advice:

@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 from keda_py.clock import SystemClock
@@ -47,6 +47,38 @@ class Counted:
                 yield f"{self.metric}{{{labels}}} {total:.3f} {moment:.0f}\n"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MorningStart:
+    """A gauge that is 0 at night, or not there, and has these values from seconds after nine o'clock (UTC) on.
+
+    It has a sample each 30 s around nine o'clock, and otherwise each four minutes.
+    """
+
+    metric: str
+    labels: Mapping[str, str]
+    start: date
+    values: Mapping[int, float]
+    at_night: float | None = 0.0
+
+    def lines(self, ends: datetime) -> Iterator[str]:
+        """Its samples up to that instant, on working days."""
+        labels = ",".join(f'{key}="{value}"' for key, value in self.labels.items())
+        at = datetime.combine(self.start, time(), UTC)
+        while at <= ends:
+            value = self._value(at)
+            if value is not None:
+                yield f"{self.metric}{{{labels}}} {value:g} {at.timestamp():.0f}\n"
+            around = timedelta(hours=8, minutes=48) <= at - at.replace(hour=0, minute=0) < timedelta(hours=9.5)
+            at += timedelta(seconds=30 if around else 240)
+
+    def _value(self, at: datetime) -> float | None:
+        """The value at that instant; None: the series is not there."""
+        if at.weekday() > 4 or not 9 <= at.hour < 18:
+            return self.at_night
+        passed = (at.hour - 9) * 3600 + at.minute * 60 + at.second
+        return next((value for begins, value in reversed(self.values.items()) if passed >= begins), self.at_night)
+
+
 def _each(values: "array[float]") -> Iterator[float]:
     """The rate of each scrape."""
     for number in range(len(values) * STEP // SCRAPE):
@@ -59,7 +91,7 @@ def monday(weeks: int, now: datetime) -> date:
 
 
 @contextmanager
-def recorded(folder: Path, counted: Sequence[Counted]) -> Iterator[str]:
+def recorded(folder: Path, counted: Sequence[Counted | MorningStart]) -> Iterator[str]:
     """The address of a server that has counted this until now."""
     ends = SystemClock().now()
     text, data = folder / "history.txt", folder / "data"

@@ -5,7 +5,7 @@ put on them, unless manifests show that they are all that the namespace has: of 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +14,7 @@ from keda_py.advice.proposals.environment import environment_body
 from keda_py.advice.proposals.manifest_workloads import Body, are_all
 from keda_py.advice.proposals.places import Place
 from keda_py.advice.proposals.proof import prove
+from keda_py.advice.proposals.wake_order import WakeOrder
 from keda_py.core.advice.candidates import Candidate
 from keda_py.core.advice.hours import AwakeHours, asleep_hours, union_of
 
@@ -34,6 +35,7 @@ class Group:
     candidate: Candidate
     advices: tuple[Proposal, ...]
     whole: bool
+    order: WakeOrder = field(default_factory=WakeOrder)
 
     @property
     def body(self) -> dict[str, Any]:
@@ -41,6 +43,8 @@ class Group:
         body = environment_body(self.namespace, self.name, self.place, self.candidate)
         if not self.whole:
             body["spec"]["selector"] = {"matchLabels": {LABEL: self.name}}
+        if self.order.waves:
+            body["spec"]["waves"] = [dict(wave) for wave in self.order.waves]
         if self.requests_at_odd_hours:
             body["spec"]["wakeOnRequest"] = {"for": AWAKE_FOR}
         return body

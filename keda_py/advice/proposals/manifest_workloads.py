@@ -37,6 +37,13 @@ def are_all(workloads: Collection[WorkloadKey], namespace: str, bodies: Iterable
     return set(workloads) <= {*seen, *(_object_of(here, each) for each in of_objects)} and seen <= known
 
 
+def running(workload: WorkloadKey, bodies: Iterable[Body]) -> WorkloadKey:
+    """What has the pods: of a ScaledObject among the manifests that is its target."""
+    here = [body for body in bodies if namespace_of(body) == workload.namespace]
+    body = _named(here, workload.kind, workload.name)
+    return (_scaled(body) if body is not None else None) or workload
+
+
 def _scaled(body: Body) -> WorkloadKey | None:
     """What a ScaledObject scales."""
     if body["kind"] != "ScaledObject":

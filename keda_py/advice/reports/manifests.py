@@ -64,6 +64,7 @@ def environment_texts(groups: Sequence[Group], prices: Prices) -> Mapping[str, s
             sentences += [f"  {_label_command(each, group)}" for each in group.advices]
         for each in group.advices:
             sentences += [each.observed.workload.title, *(f"  {one}" for one in evidence_of(each, prices))]
+        sentences += group.order.sentences
         found[f"{group.namespace}-{group.name}.yaml"] = _comments([*sentences, *_wake_on_request(group)]) + _dump(
             environment_of(group, calendars)
         )

@@ -27,16 +27,17 @@ Series = dict[Labels, "array[float]"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weeks:
-    """`count` steps of STEP seconds from `first` (Unix seconds) on, asked for in parts of `part` seconds."""
+    """`count` steps of `step` seconds from `first` (Unix seconds) on, asked for in parts of `part` seconds."""
 
     first: int
     count: int
     part: int = PART
+    step: int = STEP
 
     @property
     def parts(self) -> int:
         """How many questions a query takes."""
-        return math.ceil(self.count * STEP / self.part)
+        return math.ceil(self.count * self.step / self.part)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,18 +64,18 @@ class RecordedWeeks:
 
     async def has(self, metric: str, weeks: Weeks) -> bool:
         """Whether any series of that name was seen in these weeks."""
-        span = {"start": str(weeks.first), "end": str(weeks.first + weeks.count * STEP), "limit": "1"}
+        span = {"start": str(weeks.first), "end": str(weeks.first + weeks.count * weeks.step), "limit": "1"}
         body = await self._get("/api/v1/series", {"match[]": metric, **span}, metric)
         return bool(body.get("data"))
 
     async def read_into(self, found: Series, query: str, weeks: Weeks) -> AsyncIterator[float]:
-        """All series of a query, part by part; the share that is read after each. Step i is the mean of its 300 s."""
+        """All series of a query, part by part; the share that is read after each. Step i has the value at its end."""
         for part in range(weeks.parts):
-            at = part * weeks.part // STEP
-            count = min(weeks.part // STEP, weeks.count - at)
-            first = weeks.first + (at + 1) * STEP  # rate() over the step that ends then
-            span = {"start": str(first), "end": str(first + (count - 1) * STEP), "step": str(STEP)}
-            question = f'"{query}" from {_moment(first)} to {_moment(first + count * STEP)}'
+            at = part * weeks.part // weeks.step
+            count = min(weeks.part // weeks.step, weeks.count - at)
+            first = weeks.first + (at + 1) * weeks.step  # rate() over the step that ends then
+            span = {"start": str(first), "end": str(first + (count - 1) * weeks.step), "step": str(weeks.step)}
+            question = f'"{query}" from {_moment(first)} to {_moment(first + count * weeks.step)}'
             body = await self._get("/api/v1/query_range", {"query": query, **span}, question)
             self._merge(found, body, at, weeks, question)
             yield (part + 1) / weeks.parts
@@ -98,7 +99,7 @@ class RecordedWeeks:
                 _place(row, each["values"], at, weeks)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             raise FetchError(
-                f"{self.server.shown}: {said}: the answer is not a matrix of numbers in steps of {STEP} s"
+                f"{self.server.shown}: {said}: the answer is not a matrix of numbers in steps of {weeks.step} s"
             ) from None
         if len(found) > _MOST_SERIES:
             text = f"{self.server.shown}: {said}: gives more than {_MOST_SERIES} series"
@@ -134,7 +135,7 @@ def _place(row: "array[float]", points: Any, at: int, weeks: Weeks) -> None:
     """NaN, infinities and what is negative stay missing."""
     following = 0
     for moment, text in points:
-        index, rest = divmod(float(moment) - weeks.first - STEP, STEP)
+        index, rest = divmod(float(moment) - weeks.first - weeks.step, weeks.step)
         if rest or not max(at, following) <= index < weeks.count:
             raise ValueError(moment)  # also a moment that comes twice
         following = int(index) + 1

@@ -23,8 +23,8 @@ def _requests(name: str, metric: str, labels: str, matching: str = "") -> KnownQ
 
 
 _CPU = 'rate(container_cpu_usage_seconds_total{container!="", container!="POD"}[5m])'
-_OF_DEPLOYMENT = f'"deployment", "$1", "pod", "(.+)-{_POD}{{6,10}}-{_POD}{{5}}"'
-_OF_SET = '"statefulset", "$1", "pod", "(.+)-[0-9]+"'
+OF_DEPLOYMENT = f'"deployment", "$1", "pod", "(.+)-{_POD}{{6,10}}-{_POD}{{5}}"'
+OF_SET = '"statefulset", "$1", "pod", "(.+)-[0-9]+"'
 
 KNOWN = (
     _requests(
@@ -51,7 +51,7 @@ KNOWN = (
         name="cpu",
         metric="container_cpu_usage_seconds_total",
         query=f"sum by (namespace, deployment, statefulset) "
-        f"(label_replace(label_replace({_CPU}, {_OF_DEPLOYMENT}), {_OF_SET}))",
+        f"(label_replace(label_replace({_CPU}, {OF_DEPLOYMENT}), {OF_SET}))",
         unit=CORES,
         spare=True,
     ),

@@ -2,6 +2,8 @@
 
 import argparse
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from keda_py.cli.parsers import command_parser
@@ -9,8 +11,9 @@ from keda_py.cli.tokens import bearer_headers
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
-    from keda_py.advice.command import AdviseOptions
+    from keda_py.advice.command import AdviceResult, AdviseOptions
     from keda_py.advice.proposals.workload import Observed
+    from keda_py.advice.sources.prometheus import RecordedWeeks
 
 DESCRIPTION = (
     "Propose hours in which workloads may sleep, found in how they were used: their idle floor, the hours of each "
@@ -32,13 +35,15 @@ NOTES = (
     "Of a Prometheus, counters of Istio, Linkerd, ingress-nginx, Traefik and Envoy are known, keda_scaler_active, and "
     "CPU where a workload has nothing else. Without either it tells how far the operator's own record reaches, "
     "which is too short for hours. What the triggers of ScaledObjects read, which are given and keep more than one "
-    "replica, is asked, too: where fewer were enough in regular hours, it proposes a ScalingSchedule. "
+    "replica, is asked, too: where fewer were enough in regular hours, it proposes a ScalingSchedule. What "
+    "kube-state-metrics has of their starts gives waves. "
     "--query gives a rate by namespace and one of deployment, statefulset, "
     "scaledObject, service or workload. An operator with --advise-prometheus asks the like once a month. "
     "Exit codes: 0 done; 1 --diff: hours do not fit; 2 wrong usage."
 )
 # Of one answer: a day of 8 000 workloads.
 _MOST_BYTES = 64 * 2**20
+_WITH_MANIFESTS = ("json", "manifest")
 _PER_WEEK = {"day": 7.0, "week": 1.0, "month": 7 / 30}
 
 
@@ -48,7 +53,10 @@ def run(arguments: list[str]) -> int:
     from keda_py.advice.command import find, tell  # heavy: not for --help
 
     wanted, manifests = _options_of(options), _chosen_manifests(options)
-    return tell(find(_observed(options, manifests), wanted, manifests), wanted)
+    found = find(_observed(options, manifests), wanted, manifests)
+    if options.prometheus and (options.out or options.output in _WITH_MANIFESTS):
+        found = asyncio.run(_with_wake_orders(options, found, manifests))
+    return tell(found, wanted)
 
 
 def _chosen_manifests(options: argparse.Namespace) -> "list[dict[str, Any]]":
@@ -118,15 +126,10 @@ def _observed(options: argparse.Namespace, manifests: "list[dict[str, Any]]") ->
 
 
 async def _recorded(options: argparse.Namespace, manifests: "list[dict[str, Any]]") -> "list[Observed]":
-    from keda_py.advice.sources.prometheus import RecordedWeeks
     from keda_py.advice.sources.queries import KnownQuery
     from keda_py.advice.sources.reading import HistoryQuery
     from keda_py.advice.sources.triggers import read_use_and_triggers
-    from keda_py.answers.bounds import AnswerBounds
     from keda_py.clock import SystemClock
-    from keda_py.net.http import HttpClientSpec
-    from keda_py.sdk.offline import shared_context
-    from keda_py.simulation.loads.prometheus import PrometheusServer
     from keda_py.terminal.console import Bar
 
     own = tuple(
@@ -134,13 +137,35 @@ async def _recorded(options: argparse.Namespace, manifests: "list[dict[str, Any]
         for number, text in enumerate(options.query, start=1)
     )
     query = HistoryQuery(namespace=options.namespace, weeks=options.weeks, queries=own)
+    async with _server(options) as recorded:
+        with Bar("reading") as bar:
+            return await read_use_and_triggers(recorded, query, manifests, SystemClock().now(), bar.show)
+
+
+async def _with_wake_orders(
+    options: argparse.Namespace, found: "AdviceResult", manifests: "list[dict[str, Any]]"
+) -> "AdviceResult":
+    from keda_py.advice.command import with_wake_orders
+    from keda_py.terminal.console import Bar
+
+    async with _server(options) as recorded:
+        with Bar("reading starts") as bar:
+            return await with_wake_orders(found, recorded, options.weeks, manifests, bar.show)
+
+
+@asynccontextmanager
+async def _server(options: argparse.Namespace) -> "AsyncIterator[RecordedWeeks]":
+    """The server that --prometheus names."""
+    from keda_py.advice.sources.prometheus import RecordedWeeks
+    from keda_py.answers.bounds import AnswerBounds
+    from keda_py.net.http import HttpClientSpec
+    from keda_py.sdk.offline import shared_context
+    from keda_py.simulation.loads.prometheus import PrometheusServer
+
     headers = bearer_headers(options.bearer_token_file)
     http = HttpClientSpec(answers=AnswerBounds(_MOST_BYTES))
     async with shared_context(http=http) as shared:
-        server = PrometheusServer(url=options.prometheus)
-        recorded = RecordedWeeks(server=server, client=shared.http, headers=headers)
-        with Bar("reading") as bar:
-            return await read_use_and_triggers(recorded, query, manifests, SystemClock().now(), bar.show)
+        yield RecordedWeeks(server=PrometheusServer(url=options.prometheus), client=shared.http, headers=headers)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
