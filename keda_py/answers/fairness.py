@@ -36,31 +36,32 @@ class FairLine(Generic[T]):
         used: Callable[[str], float],
     ) -> None:
         self._admit, self._give_back, self._used = admit, give_back, used
-        self._waiters: dict[str, deque[_Waiter[T]]] = {}
+        self.waiters: dict[str, deque[_Waiter[T]]] = {}
+        """By tenant; empty while nothing waits, which is nearly always: a reader need not call anything then."""
 
     @property
     def waiting(self) -> int:
         """Return how many wait."""
-        return sum(map(len, self._waiters.values()))
+        return sum(map(len, self.waiters.values()))
 
     @property
     def tenants(self) -> int:
         """Return how many tenants wait."""
-        return len(self._waiters)
+        return len(self.waiters)
 
     def waiting_of(self, tenant: str) -> int:
         """Return how many wait of a tenant."""
-        return len(self._waiters.get(tenant, ()))
+        return len(self.waiters.get(tenant, ()))
 
     @property
     def longest(self) -> str:
         """Return the tenant with the most waiters."""
-        return max(self._waiters, key=self.waiting_of)
+        return max(self.waiters, key=self.waiting_of)
 
     async def wait(self, tenant: str, need: T, *, first: bool = False) -> None:
         """Wait until this is admitted; `first`: before the tenant's other waiters. The caller bounds the time."""
         waiter = _Waiter(need, asyncio.get_running_loop().create_future())
-        waiters = self._waiters.setdefault(tenant, deque())
+        waiters = self.waiters.setdefault(tenant, deque())
         waiters.appendleft(waiter) if first else waiters.append(waiter)
         self.serve()
         try:
@@ -75,19 +76,19 @@ class FairLine(Generic[T]):
 
     def refuse_newest(self, tenant: str, error: Exception) -> None:
         """Raise `error` in the last waiter of a tenant."""
-        newest = self._waiters[tenant][-1]
+        newest = self.waiters[tenant][-1]
         self._discard(tenant, newest)
         if not newest.admitted.done():
             newest.admitted.set_exception(error)
 
     def serve(self) -> None:
         """Admit as many as there is room for."""
-        while self._waiters and self._serve_one():
+        while self.waiters and self._serve_one():
             pass
 
     def _serve_one(self) -> bool:
-        for tenant in sorted(self._waiters, key=self._used):
-            waiter = self._waiters[tenant][0]
+        for tenant in sorted(self.waiters, key=self._used):
+            waiter = self.waiters[tenant][0]
             is_cancelled = waiter.admitted.done()
             if is_cancelled or self._admit(tenant, waiter.need):
                 self._discard(tenant, waiter)
@@ -97,11 +98,11 @@ class FairLine(Generic[T]):
         return False
 
     def _discard(self, tenant: str, waiter: _Waiter[T]) -> None:
-        waiters = self._waiters.get(tenant, deque())
+        waiters = self.waiters.get(tenant, deque())
         if waiter in waiters:
             waiters.remove(waiter)
         if not waiters:
-            self._waiters.pop(tenant, None)
+            self.waiters.pop(tenant, None)
 
 
 def _is_admitted(admitted: asyncio.Future[None]) -> bool:

@@ -55,7 +55,7 @@ class ByteBudget:
         """Take `size` more bytes if there is room, and return whether there was; `growing`: the answer holds some
         already.
         """
-        return not self._line.waiting_of(tenant) and self._take_if_it_fits(tenant, size, growing=growing)
+        return tenant not in self._line.waiters and self._take_if_it_fits(tenant, size, growing=growing)
 
     async def take(self, tenant: str, size: int, *, growing: bool = False) -> None:
         """Wait until `try_take` succeeds; the caller bounds the time, and gives back what it took.
@@ -70,10 +70,14 @@ class ByteBudget:
         await self._line.wait(tenant, _Room(size, growing), first=growing)
 
     def give_back(self, tenant: str, size: int) -> None:
-        self._add(tenant, -size)
-        if not self._held[tenant]:
+        held = self._held[tenant] - size
+        self._free += size
+        if held:
+            self._held[tenant] = held
+        else:
             del self._held[tenant]
-        self._line.serve()
+        if self._line.waiters:
+            self._line.serve()
 
     def _take_back(self, tenant: str, room: _Room) -> None:
         self.give_back(tenant, room.size)

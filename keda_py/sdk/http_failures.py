@@ -8,6 +8,7 @@ from functools import lru_cache
 import httpx
 
 from keda_py.errors import AnswerTooLong, ScalerError
+from keda_py.net.kept_address import KeptAddress
 
 _LONGEST_KEPT, _MOST_KEPT = 1000, 1024
 """Characters of an address that is kept parsed, and how many are kept."""
@@ -18,7 +19,7 @@ def address_of(url: str) -> httpx.URL:
     return _kept_address(url) if len(url) <= _LONGEST_KEPT else httpx.URL(url)
 
 
-_kept_address = lru_cache(_MOST_KEPT)(httpx.URL)
+_kept_address = lru_cache(_MOST_KEPT)(KeptAddress)
 
 
 def http_failure(error: Exception, what: str, seconds: float | None) -> ScalerError:

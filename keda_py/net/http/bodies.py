@@ -37,10 +37,12 @@ class BoundedBody(httpx.AsyncByteStream):
     async def whole(self) -> bytes:
         """Return the body; an asynchronous iterator costs 10 us more."""
         first = chunk = await self._next_with_room()
+        if self._answer.content.at_eof():  # a short answer, which has come as a whole
+            return first
         chunks = [first]
         while chunk:
             chunks.append(chunk := await self._next_with_room())
-        return first if len(chunks) <= 2 else b"".join(chunks)
+        return b"".join(chunks)
 
     async def _next_with_room(self) -> bytes:
         """Return the next piece of the body, for which memory is reserved, or b"" at its end."""
@@ -103,8 +105,13 @@ class BoundedAnswer(httpx.Response):
     _made_headers: httpx.Headers | None = None
 
     def __init__(self, answer: WireAnswer, body: BoundedBody) -> None:
+        # All that httpx's own constructor would set, which first makes headers and looks at kinds of bodies.
+        self.status_code, self.stream, self.default_encoding = answer.status, body, "utf-8"
+        self.history, self.next_request, self._request = [], None, None
+        self.is_closed = self.is_stream_consumed = False
+        self._num_bytes_downloaded = 0
         reason = (answer.reason or "").encode("latin-1", "replace")
-        super().__init__(answer.status, stream=body, extensions={"http_version": b"HTTP/1.1", "reason_phrase": reason})
+        self.extensions = {"http_version": b"HTTP/1.1", "reason_phrase": reason}
         self._body, self._raw_headers = body, answer.raw_headers
 
     @property
@@ -116,8 +123,8 @@ class BoundedAnswer(httpx.Response):
         return self._made_headers
 
     @headers.setter
-    def headers(self, _: httpx.Headers) -> None:
-        """Pass over the empty ones that httpx sets at first."""
+    def headers(self, headers: httpx.Headers) -> None:
+        self._made_headers = headers
 
     async def aread(self) -> bytes:
         """Read the body once, as httpx does."""

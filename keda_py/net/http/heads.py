@@ -47,6 +47,11 @@ class BoundedAnswers(ResponseHandler):
             begin += _PIECE
         self._rest = b"" if self._refused else rest[begin:]
 
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        """Go on after a pause. aiohttp calls this for each piece of a body that is taken, though nothing waits."""
+        if self._reading_paused or self._buffer_paused:
+            super().resume_reading(resume_parser)
+
     def feed_data(self, data: Any, size: int = 0) -> None:
         """Count a head that the parser has completed, and refuse the ones above the bounds."""
         # aiohttp's parser calls this once per head, before the body.

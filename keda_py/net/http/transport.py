@@ -29,10 +29,11 @@ from keda_py.net.http.heads import BoundedConnector
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.requests import wire_headers
 from keda_py.net.http.sockets import Sockets
+from keda_py.net.kept_address import encoded, server_of
 from keda_py.net.proxies import Proxies
 
 _MOST_REMEMBERED = 1024
-"""Addresses and time-outs that are kept in the form that aiohttp takes."""
+"""Time-outs that are kept in the form that aiohttp takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,14 +114,14 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     async def _connection(self, request: httpx.Request) -> Callable[[], None]:
         """Wait for a place in the namespace's share of connections; the returned function gives it back."""
         host = (request.url.host, request.url.port)
-        note_server(request.url.netloc.decode())
+        note_server(server_of(request.url))
         try:
             return await self._limits.connections.take(host, request.extensions.get("timeout", {}).get("pool"))
         except NoRoom as error:
             raise httpx.PoolTimeout(str(error), request=request) from None
 
     async def _send(self, request: httpx.Request) -> WireAnswer:
-        url = _encoded(str(request.url))
+        url = encoded(request.url)
         # Plain HTTP needs no TLS context, and making the default one takes 45 ms.
         if url.scheme == "http" and self._proxies.for_url(url) is None:
             return await self._send_with(request, url, None)
@@ -195,11 +196,6 @@ async def _in_time(answer: Awaitable[bool], seconds: float | None) -> bool:
             return await answer
     except TimeoutError:
         return False
-
-
-@lru_cache(_MOST_REMEMBERED)
-def _encoded(address: str) -> URL:
-    return URL(address, encoded=True)
 
 
 @lru_cache(_MOST_REMEMBERED)

@@ -55,8 +55,7 @@ class Nodes:
 
     async def look(self, method: str) -> httpx.Response:
         """At the root of the node whose turn it is, which stays its turn. Raises ScalerError."""
-        question = HttpQuestion(url="/", method=method, redirects=self._redirects)
-        return await self._ask(question)
+        return await self._ask(method, "/")
 
     def next_turn(self) -> None:
         """Make the next node the first to ask."""
@@ -65,13 +64,12 @@ class Nodes:
     async def post(self, path: str, body: object) -> httpx.Response:
         """JSON, or a text that is JSON already; the answer whatever its status. Raises ScalerError."""
         content = body.encode() if isinstance(body, str) else orjson.dumps(body)
-        question = HttpQuestion(url=path, method="POST", content=content, headers=_JSON, redirects=self._redirects)
         try:
-            return await self._ask(question)
+            return await self._ask("POST", path, content)
         finally:
             self.next_turn()
 
-    async def _ask(self, question: HttpQuestion) -> httpx.Response:
+    async def _ask(self, method: str, path: str, content: bytes = b"") -> httpx.Response:
         """The first answer whose status is not one of `_BUSY`, or else the last one; a silent node is asked once."""
         silent: set[int] = set()
         outcome: httpx.Response | ScalerError = ScalerError("no node")
@@ -80,7 +78,7 @@ class Nodes:
             if place in silent:
                 continue
             try:
-                outcome = await self._ask_node(self._nodes[place], question)
+                outcome = await self._ask_node(self._nodes[place], method, path, content)
             except ScalerError as error:
                 silent.add(place)
                 outcome = outcome if isinstance(outcome, httpx.Response) else error
@@ -91,16 +89,16 @@ class Nodes:
             raise outcome
         return outcome
 
-    async def _ask_node(self, node: Node, question: HttpQuestion) -> httpx.Response:
-        own = HttpQuestion(
-            url=f"{node.url}{question.url}",
-            method=question.method,
-            content=question.content,
-            headers={**node.headers, **question.headers},
+    async def _ask_node(self, node: Node, method: str, path: str, content: bytes) -> httpx.Response:
+        question = HttpQuestion(
+            url=f"{node.url}{path}",
+            method=method,
+            content=content,
+            headers={**node.headers, **_JSON} if content else node.headers,
             tls=self._tls,
-            redirects=question.redirects,
+            redirects=self._redirects,
         )
-        return await ask(self._context, own)
+        return await ask(self._context, question)
 
 
 def check_status(answer: httpx.Response, product: str) -> None:

@@ -59,3 +59,14 @@ async def test_a_header_that_is_changed_afterwards_goes_to_the_server() -> None:
         request.headers["X-Api-Key"] = "another"
         await lent.http.send(request)
     assert server.asked[0].headers["X-Api-Key"] == "another"
+
+
+async def test_an_answer_has_all_that_one_of_httpx_has() -> None:
+    async with http_server() as server, shared_context() as lent:
+        server.answers["/"] = "fine"
+        answer = await lent.http.get(f"{server.url}/")
+    usual = httpx.Response(200, stream=httpx.ByteStream(b""))
+    missing = [name for name in vars(usual) if not hasattr(answer, name)]
+    assert (missing, answer.history, answer.next_request, answer.is_closed) == ([], [], None, True)
+    assert (answer.text, answer.reason_phrase, answer.http_version) == ("fine", "OK", "HTTP/1.1")
+    assert answer.elapsed.total_seconds() > 0
