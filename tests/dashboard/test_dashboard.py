@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -169,10 +170,10 @@ async def test_the_browser_is_told_the_address_by_a_file_and_not_by_its_command_
     script.chmod(0o755)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "keda_py", "dashboard", "--kubeconfig", str(world.kubeconfig),
-        env={**os.environ, "BROWSER": f"{script} %s"}, stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "BROWSER": f"{script} %s", "PYTHONFAULTHANDLER": "1"}, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(240), showing_where_it_hangs(process):
         address = (await process.stdout.readline()).decode().strip()
         await eventually(seen.exists)
         page = Path(seen.read_text().strip().removeprefix("file://"))
@@ -181,6 +182,16 @@ async def test_the_browser_is_told_the_address_by_a_file_and_not_by_its_command_
         process.terminate()
         assert await process.wait() == 0
     assert not await asyncio.to_thread(page.exists)
+
+
+@asynccontextmanager
+async def showing_where_it_hangs(process: asyncio.subprocess.Process) -> AsyncIterator[None]:
+    """Let a process that has to be given up print what its threads do."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        process.send_signal(signal.SIGABRT)
+        raise
 
 
 def read_private(page: Path) -> str:
