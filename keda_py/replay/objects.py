@@ -80,6 +80,10 @@ class ScaledObjectReplay:
     def step(self, laid: LayeredSpec, now: datetime) -> None:
         """Adopt another spec, then take the looks and syncs that are due."""
         at, changes = (now - self._start).total_seconds(), not self._begun or laid.spec != self._laid.spec
+        if self.due == now:
+            # `due` is a whole microsecond, which may lie before the engine's own second: what is due has to be taken
+            # then, or the same instant would be due for ever.
+            at = max(at, self._engine.next)
         self._laid = laid
         if changes:
             self._begun, self._changed = True, now

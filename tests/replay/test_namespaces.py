@@ -1,6 +1,6 @@
 """The objects of a namespace under Environments, Overrides and ScalingSchedules."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -115,3 +115,12 @@ def test_a_workload_that_cannot_be_read_is_a_problem() -> None:
     found = look(odd, dev(), length=DAY)
     assert found.problems[0].startswith("Deployment shop/odd: metadata.creationTimestamp: 'yesterday'")
     assert found.subjects
+
+
+@pytest.mark.timeout(60)
+def test_a_preview_that_begins_between_two_milliseconds_comes_to_its_end() -> None:
+    """Whole microseconds since such a beginning may lie before the engine's own seconds: the same look was due for ever."""
+    for microsecond in (961_492, *range(7, 1_000_000, 40_009)):
+        begins = datetime(2026, 11, 26, 7, 4, 6, microsecond, tzinfo=UTC)
+        found = look(app(cron("0 1 * * *", "0 4 * * *", 6)), begins=begins, length=3 * DAY)
+        assert [up for _, _, up in moves(the("ScaledObject/app", found))] == [6, 0] * 3
