@@ -63,9 +63,13 @@ class AdviceSource:
     async def ask(self, namespace: str, zone: str, manifests: Sequence[Mapping[str, Any]]) -> Sequence[WorkloadFit]:
         """Ask about the workloads of a namespace that has these manifests. Raises ScalerError with the reason."""
         arguments = ["advise", "-", "-n", namespace, "--prometheus", self.url, "--diff", "-o", "json"]
-        arguments += ["--timezone", zone] if zone else []
+        arguments += (
+            [f"--timezone={zone}"] if zone else []
+        )  # whatever a tenant writes there is its value, and no option
         arguments += ["--bearer-token-file", self.token_file] if self.token_file else []
-        code, answer, error = await _run(arguments, "\n---\n".join(map(json.dumps, manifests)).encode())
+        # In a thread: a namespace may have thousands of workloads.
+        text = await asyncio.to_thread(lambda: "\n---\n".join(map(json.dumps, manifests)).encode())
+        code, answer, error = await _run(arguments, text)
         try:
             return _read(json.loads(answer))
         except (ValueError, RecursionError):

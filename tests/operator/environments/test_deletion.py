@@ -190,6 +190,16 @@ async def test_another_environment_keeps_the_namespace(cluster: World) -> None:
     assert blocked(cluster) == "Environment second is in the namespace, too"
 
 
+async def test_many_environments_of_one_namespace_take_no_room_beside_the_counts_of_others(cluster: World) -> None:
+    await populate(cluster, "crowded")
+    for number in range(5):
+        await cluster.create(environment(f"e{number}", "crowded", calendar=ALWAYS, idleAfter="2h", deleteAfter="48h"))
+    await until(cluster, 21, "12:30")
+    stored = cluster.get(CONFIG_MAPS, "keda-py-idle-namespaces", "keda")["data"]
+    assert list(stored) == [cluster.get(ENVIRONMENTS, "dev", PREVIEW)["metadata"]["uid"]]
+    assert "Environment e" in blocked(cluster, "crowded")
+
+
 @pytest.mark.parametrize("name", ["default", "kube-public", "keda"])
 async def test_a_namespace_of_the_cluster_or_of_the_operator_is_never_deleted(cluster: World, name: str) -> None:
     labels = {"metadata": {"labels": {"keda-py.dev/allow-deletion": "true"}}}

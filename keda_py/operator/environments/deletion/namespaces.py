@@ -114,6 +114,12 @@ class NamespaceDeletions:
             return IdleCount(span=write_time(activity.last), idle=idle, seen=clock.now())
         await self._counts.load()
         known, before = self._counts.get(spec.uid), memory.looked
+        if obstacle := next(self._known_obstacles(spec), ""):
+            # All counts are in one object: of Environments that may delete nothing, a tenant could make too many.
+            if known is not None:
+                self._tell_kept(spec, known, obstacle)
+            await self._counts.drop(spec.uid)
+            return count_idle(None, activity, timedelta(0), clock.now())
         memory.looked = clock.monotonic()
         elapsed = timedelta(seconds=0 if before is None else memory.looked - before)
         count = count_idle(known, activity, elapsed, clock.now())
