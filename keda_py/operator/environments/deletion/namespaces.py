@@ -174,13 +174,7 @@ class NamespaceDeletions:
 
     async def _act(self, spec: EnvironmentSpec, live: Obj | None) -> None:
         memory = self._memories.get(spec.uid)
-        if (
-            memory is None
-            or memory.plan is None
-            or memory.plan.count is None
-            or spec.delete_after is None
-            or live is None
-        ):
+        if memory is None or memory.plan is None or spec.delete_after is None or live is None:
             return
         plan, count = memory.plan, memory.plan.count
         if plan.step is DeletionStep.DELETE:
