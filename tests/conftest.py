@@ -14,7 +14,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
 from tests.file_order import Files, places
-from tests.patient import PatientLoop
+from tests.patient import PatientLoop, TidyLoop
 from tests.properties import EXAMPLES, EXPLORED
 
 TESTS = Path(__file__).parent
@@ -85,5 +85,5 @@ REAL_TIME = (
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
     """The loop of each test."""
     if any(item.path.is_relative_to(place) for place in REAL_TIME):
-        return {"real": asyncio.SelectorEventLoop}
+        return {"real": TidyLoop}
     return {"patient": PatientLoop}

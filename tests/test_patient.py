@@ -1,11 +1,14 @@
 """The loop that most tests run on."""
 
 import asyncio
+import gc
+import socket
 import time
+from contextlib import suppress
 
 import pytest
 
-from tests.patient import TURN_SECONDS, PatientLoop
+from tests.patient import TURN_SECONDS, PatientLoop, TidyLoop
 
 BUSY_SECONDS = 0.05
 """Five of it are more than the time-out."""
@@ -48,3 +51,22 @@ async def test_time_never_goes_back() -> None:
         seen += [loop.time() for _ in range(200)]
         await asyncio.sleep(pause)
     assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("turns", range(5))
+def test_a_connection_that_is_accepted_while_its_server_closes_is_closed(turns: int) -> None:
+    async def scenario() -> None:
+        server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+        with socket.create_connection(server.sockets[0].getsockname()) as client:
+            client.setblocking(False)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            server.close()
+            await asyncio.sleep(0.01)
+            async with asyncio.timeout(5):
+                with suppress(ConnectionResetError):
+                    assert await asyncio.get_running_loop().sock_recv(client, 1) == b""
+
+    with asyncio.Runner(loop_factory=TidyLoop) as runner:
+        runner.run(scenario())
+    gc.collect()  # what is forgotten and open would be told of here
