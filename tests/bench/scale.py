@@ -89,7 +89,9 @@ async def measure_idle(stand: Stand, options: Options, say: Say) -> Row:
 
 
 def late(seconds: dict[str, float]) -> Row:
-    """How late polls began: the 99th percentile and the longest."""
+    """How late polls began: the 99th percentile and the longest; nothing where no planned poll was seen."""
+    if not seconds:
+        return {}
     return {"p99": round(percentile(seconds.values(), 0.99), 3), "max": round(max(seconds.values()), 3)}
 
 

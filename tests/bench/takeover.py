@@ -43,7 +43,7 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
         after = replace(stand, operator=pid, secure_port=port, metrics_port=metrics_port)
 
         async def all_seen() -> bool:
-            return len(await after.lateness()) >= options.objects
+            return await after.count_seen() >= options.objects
 
         await until(all_seen, "a look at every object", SECONDS)
         seen, used = time.perf_counter() - began, cpu_seconds(pid)

@@ -23,7 +23,7 @@ from tests.bench.lab.processes import LOOPBACK, START_SECONDS, free_port, keda_p
 from tests.builders import a_namespace, bare_scaled_object, deployment
 
 NAMESPACE = "bench"
-_LATENESS = "keda_internal_scale_loop_latency_seconds"
+_LATENESS, _READ = "keda_internal_scale_loop_latency_seconds", "keda_scaler_active{"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +79,25 @@ class Stand:
         return int((await self.client.get(DEPLOYMENTS.named(NAMESPACE, name)))["spec"].get("replicas", 0))
 
     async def lateness(self) -> dict[str, float]:
-        """Seconds that the last poll of each ScaledObject began too late, by name."""
-        async with httpx.AsyncClient(trust_env=False, timeout=60.0) as client:
-            page = await client.get(f"http://{LOOPBACK}:{self.metrics_port}/metrics")
-        lines = "\n".join(line for line in page.text.splitlines() if _LATENESS in line) + "\n"
+        """Seconds that the last planned poll of each ScaledObject began too late, by name.
+
+        A poll that was answered early, together with another object's, is not among them.
+        """
+        lines = "\n".join([line for line in await self._page() if _LATENESS in line]) + "\n"
         return {
             sample.labels["resource"]: sample.value
             for family in text_string_to_metric_families(lines)
             for sample in family.samples
         }
+
+    async def count_seen(self) -> int:
+        """ScaledObjects, of one trigger each, whose trigger the operator has read."""
+        return sum(line.startswith(_READ) for line in await self._page())
+
+    async def _page(self) -> list[str]:
+        async with httpx.AsyncClient(trust_env=False, timeout=60.0) as client:
+            page = await client.get(f"http://{LOOPBACK}:{self.metrics_port}/metrics")
+        return page.text.splitlines()
 
 
 @asynccontextmanager
