@@ -11,6 +11,7 @@ only; a scrape reads it in a thread.
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
+from itertools import islice
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from prometheus_client import CollectorRegistry, Histogram
@@ -41,6 +42,7 @@ LONGEST_LABEL = 253
 # Lines of the page for one object: 500 triggers, the maximum, have 3 000 if each gets two kinds of answers; with
 # detailed HTTP metrics each has more.
 MOST_LINES, MOST_DETAILED_LINES = 4_000, 20_000
+_MOST_COMPARED = 16
 _HISTOGRAM_LINES = len(Histogram.DEFAULT_BUCKETS) + 2
 
 log = logging.getLogger(__name__)
@@ -52,12 +54,12 @@ def shortened(text: str) -> str:
 
 
 class Value:
-    """Number of one series."""
+    """Number of one series; `owners` counts the objects that it is of."""
 
-    __slots__ = ("value",)
+    __slots__ = ("owners", "value")
 
     def __init__(self) -> None:
-        self.value = 0.0
+        self.owners, self.value = 0, 0.0
 
     def set(self, value: float) -> None:
         self.value = float(value)
@@ -93,6 +95,10 @@ class Family(Collector):
             found = self._values[labels] = Value()
         return found
 
+    def has(self, labels: Labels) -> bool:
+        """Whether there is a series with these labels."""
+        return labels in self._values
+
     def remove(self, *labels: str) -> None:
         """Remove the series, if it exists."""
         self._values.pop(labels, None)
@@ -123,6 +129,7 @@ class Series:
         self._most = most
         self._by_owner: defaultdict[ObjectKey, dict[_Known, Any]] = defaultdict(dict)
         self._owners: Counter[_Known] = Counter()
+        """Of series that are no `Value`, which counts its owners itself: an entry here takes 100 bytes."""
         self._lines: Counter[ObjectKey] = Counter()
         self._full: set[ObjectKey] = set()
         self._nowhere: dict[type[Any], Any] = {}
@@ -140,9 +147,10 @@ class Series:
             # scrape.
             if self._lines[owner] + _lines(metric) > self._most:
                 return cast(One, self._left_out(owner, wanted))
+            wanted = (metric, *_kept_already(known, labels, scope))
             # Cached: the metric would take a lock and convert each label to text at every write.
-            found = known[wanted] = _series_of(metric, labels)
-            self._owners[wanted] += 1
+            found = known[wanted] = _series_of(metric, wanted[1])
+            self._count(wanted, found, 1)
             self._lines[owner] += _lines(metric)
         return cast(One, found)
 
@@ -160,15 +168,21 @@ class Series:
         if known is None:
             return
         for series in ended:
-            del known[series]
+            found = known.pop(series)
             self._lines[owner] -= _lines(series[0])
-            self._owners[series] -= 1
-            if not self._owners[series]:
-                del self._owners[series]
+            if not self._count(series, found, -1):
                 series[0].remove(*series[1])
         if not known:
             del self._by_owner[owner], self._lines[owner]
             self._full.discard(owner)
+
+    def _count(self, series: _Known, found: Any, more: int) -> int:
+        """Add to the number of objects that a series is of; return it."""
+        if isinstance(found, Value):
+            found.owners += more
+            return found.owners
+        self._owners[series] += more
+        return self._owners[series] or self._owners.pop(series)
 
     def _left_out(self, owner: ObjectKey, series: _Known) -> Any:
         """Return the series if another object has it, else series that is not shown."""
@@ -176,12 +190,19 @@ class Series:
             self._full.add(owner)
             about = {"kind": owner.kind, "namespace": owner.namespace, "object": owner.name, "limit": self._most}
             log.warning("metrics of an object are left out, it has too many", extra=about)
-        if series in self._owners:
-            return _series_of(*series[:2])
-        kind: Any = type(series[0])
+        metric, labels, _ = series
+        if metric.has(labels) if isinstance(metric, Family) else series in self._owners:
+            return _series_of(metric, labels)
+        kind: Any = type(metric)
         if kind not in self._nowhere:
             self._nowhere[kind] = Value() if kind is Family else kind("left_out", "is not shown", registry=None)
         return self._nowhere[kind]
+
+
+def _kept_already(known: Iterable[_Known], labels: Labels, scope: Scope) -> tuple[Labels, Scope]:
+    """Return equal labels of one of the object's first series, or these: most of its series have one of two tuples."""
+    labels = next((one[1] for one in islice(known, _MOST_COMPARED) if one[1] == labels), labels)
+    return labels, labels if scope == labels else scope
 
 
 def _series_of(metric: Parent[Any], labels: Labels) -> Any:

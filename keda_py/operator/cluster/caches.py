@@ -60,6 +60,8 @@ WRITTEN = "written"
 LONGEST_TEXT = 4096
 _IDENTITY = ("name", "namespace", "uid", "resourceVersion")
 _SAID = ("labels", "annotations", "ownerReferences")
+_ALIKE = frozenset({"scaleTargetGVKR", "scaleTargetKind", "triggersTypes", "authenticationsTypes"})
+"""Fields of the status of a ScaledObject that many others have with the same value."""
 _CONDITION = ("type", "status", "reason", "message")
 
 
@@ -93,14 +95,16 @@ def _index_metrics(live: Obj) -> Iterator[str]:
 
 
 def keep_scaled_object(live: Obj, alike: Pool) -> Obj:
-    """All but managedFields; conditions, and what kind its target is, are mostly like another's."""
+    """All but managedFields; conditions, finalizers, and what kind its target is, are mostly like another's."""
     kept = packed(whole(live), HISTORY)
+    if "finalizers" in kept["metadata"]:
+        kept["metadata"]["finalizers"] = alike.piece(kept["metadata"]["finalizers"])
     if isinstance(status := kept.get("status"), dict):
         kept["status"] = status = dict(status)
         if isinstance(conditions := status.get("conditions"), list):
             status["conditions"] = [alike.piece(condition) for condition in conditions]
-        if "scaleTargetGVKR" in status:
-            status["scaleTargetGVKR"] = alike.piece(status["scaleTargetGVKR"])
+        for name in _ALIKE & status.keys():
+            status[name] = alike.piece(status[name])
     return kept
 
 
