@@ -62,7 +62,6 @@ def test_a_connection_that_is_accepted_while_its_server_closes_is_closed(turns: 
             for _ in range(turns):
                 await asyncio.sleep(0)
             server.close()
-            await asyncio.sleep(0.01)
             async with asyncio.timeout(5):
                 with suppress(ConnectionResetError):
                     assert await asyncio.get_running_loop().sock_recv(client, 1) == b""
