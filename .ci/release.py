@@ -129,7 +129,8 @@ def check_wheel(wheel: Path, source_url: str) -> None:
         (metadata,) = (archive.read(name) for name in names if name.endswith(".dist-info/METADATA"))
     sources = {str(path.relative_to(ROOT)) for top in ("keda_py", "scalers") for path in (ROOT / top).rglob("*.py")}
     pages = {str(path.relative_to(ROOT)) for path in (ROOT / "keda_py/dashboard/static").iterdir()}
-    wanted = sources | pages | {"keda_py/py.typed", "scalers/reference.toml"}
+    data = {str(path.relative_to(ROOT)) for path in (ROOT / "keda_py").rglob("*.json")}
+    wanted = sources | pages | data | {"keda_py/py.typed", "scalers/reference.toml"}
     packed = {name for name in names if ".dist-info/" not in name}
     if packed != wanted:
         raise ReleaseError(f"the wheel lacks {sorted(wanted - packed)}, and should not have {sorted(packed - wanted)}")

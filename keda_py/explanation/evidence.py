@@ -122,9 +122,9 @@ def who_set_the_count(live: Obj) -> ByHand | None:
     """Return the last writer of `spec.replicas`; None for an autoscaler, the workload's creator, or an unknown one."""
     meta = live.get("metadata") or {}
     for entry in meta.get("managedFields") or ():
-        at = _parsed(entry.get("time"))
+        at = parsed_time(entry.get("time"))
         owns = "f:replicas" in ((entry.get("fieldsV1") or {}).get("f:spec") or {})
-        created = _parsed(meta.get("creationTimestamp"))
+        created = parsed_time(meta.get("creationTimestamp"))
         if owns and at is not None and entry.get("manager") not in AUTOSCALERS and at != created:
             return ByHand(manager=str(entry.get("manager") or "an unnamed client"), at=at)
     return None
@@ -133,10 +133,11 @@ def who_set_the_count(live: Obj) -> ByHand | None:
 def _time_of(event: Obj) -> datetime | None:
     series = event.get("series") or {}
     times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
-    return next((at for text in times if (at := _parsed(text)) is not None), None)
+    return next((at for text in times if (at := parsed_time(text)) is not None), None)
 
 
-def _parsed(text: object) -> datetime | None:
+def parsed_time(text: object) -> datetime | None:
+    """Parse an instant with its zone; None for another value."""
     try:
         at = datetime.fromisoformat(str(text))
     except ValueError:

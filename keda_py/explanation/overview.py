@@ -9,6 +9,7 @@ from rich.text import Text
 
 from keda_py.core.conditions import read_condition
 from keda_py.core.decision import Reason
+from keda_py.explanation.evidence import parsed_time
 from keda_py.explanation.rulers import NONE, Ruler, Rulers
 from keda_py.explanation.zones import zone_of
 from keda_py.terminal.table import Column, draw_table
@@ -70,7 +71,7 @@ def line_of(live: Mapping[str, Any], times: Times, rulers: Rulers = NONE) -> Obj
         name=meta["name"],
         state=state,
         reason=reason_fields.get("reason", ""),
-        since=_time(reason_fields.get("since")),
+        since=parsed_time(reason_fields.get("since")),
         next=upcoming,
         goes=goes,
         why=times.localised(why),
@@ -108,7 +109,7 @@ def _changes(ruler: Ruler | None, state: str) -> bool:
 
 def _next(reason_fields: Mapping[str, Any], ruler: Ruler | None, now: datetime) -> tuple[str, datetime | None]:
     """Return the earlier of its own next change and its Environment's, with a word for it."""
-    own, ruled = _time(reason_fields.get("nextChange")), ruler.at if ruler is not None else None
+    own, ruled = parsed_time(reason_fields.get("nextChange")), ruler.at if ruler is not None else None
     known = sorted(at for at in (own, ruled) if at is not None and at > now)
     if not known:
         return "", None
@@ -147,13 +148,5 @@ def _why(ready: str, message: str, reason_fields: Mapping[str, Any]) -> str:
 def _without_end(text: str) -> str:
     """Cut `until 2026-11-23T07:30:00Z` off, which has a column of its own."""
     words = text.split(" ")
-    ends = [at for at, word in enumerate(words[:-1]) if word == "until" and _time(words[at + 1]) is not None]
+    ends = [at for at, word in enumerate(words[:-1]) if word == "until" and parsed_time(words[at + 1]) is not None]
     return " ".join(word for at, word in enumerate(words) if at not in ends and at - 1 not in ends)
-
-
-def _time(text: object) -> datetime | None:
-    try:
-        at = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return at if at.tzinfo is not None else None

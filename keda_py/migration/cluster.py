@@ -16,7 +16,7 @@ from keda_py.kube.resources import (
     VALIDATING_WEBHOOK_CONFIGURATIONS,
     Obj,
 )
-from keda_py.migration.findings import Finding, Severity
+from keda_py.migration.findings import Finding, Severity, fine
 from keda_py.migration.installation import Installation
 
 OLDEST = (1, 26)
@@ -76,9 +76,9 @@ def _check_owner(definition: Obj) -> Iterator[Finding]:
     annotations = texts_at(definition, "metadata", "annotations")
     release, policy = annotations.get(_RELEASE), annotations.get(_POLICY)
     if not release:
-        yield _fine(definition, "belongs to no Helm release: uninstalling KEDA leaves it")
+        yield fine(definition, "belongs to no Helm release: uninstalling KEDA leaves it")
     elif policy == "keep" and not _written_by_hand(definition):
-        yield _fine(definition, f"is kept when Helm release {release} is uninstalled")
+        yield fine(definition, f"is kept when Helm release {release} is uninstalled")
     else:
         namespace = annotations.get(_RELEASE_NAMESPACE, "keda")
         by_hand = "its annotation to keep it is not in the release's manifest" if policy else "it is not kept"
@@ -109,7 +109,7 @@ def _check_status(definition: Obj) -> Iterator[Finding]:
     path = ("schema", "openAPIV3Schema", "properties", "status", "properties", OWN_STATUS)
     if all(value_at(version, *path) is None for version in list_at(definition, "spec", "versions")):
         message = f"has no status.{OWN_STATUS}: the reason of the last decision is not shown there, all else works"
-        yield _fine(definition, message, f"once KEDA is gone: {_APPLY}")
+        yield fine(definition, message, f"once KEDA is gone: {_APPLY}")
 
 
 def _check_metrics_api(installation: Installation) -> Iterator[Finding]:
@@ -120,7 +120,7 @@ def _check_metrics_api(installation: Installation) -> Iterator[Finding]:
     where = f"{namespace}/{name}"
     if name in _SERVICES:
         message = f"is served by {where}; while no server answers for it, HPAs keep their replicas"
-        yield _fine(found, message, "install keda-py right after KEDA is uninstalled")
+        yield fine(found, message, "install keda-py right after KEDA is uninstalled")
         return
     yield Finding(
         severity=Severity.BLOCKS,
@@ -143,7 +143,3 @@ def _check_webhook(configuration: Obj) -> Iterator[Finding]:
         message = "fails closed (failurePolicy Fail): left behind without its server, it refuses every ScaledObject"
         remedy = f"after KEDA is uninstalled see that it is gone: kubectl get validatingwebhookconfiguration {name}"
         yield Finding(severity=Severity.CHANGES, object=title_of(configuration), message=message, remedy=remedy)
-
-
-def _fine(body: Obj, message: str, remedy: str = "") -> Finding:
-    return Finding(severity=Severity.FINE, object=title_of(body), message=message, remedy=remedy)

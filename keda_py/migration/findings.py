@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from keda_py.apis.foreign import title_of
+from keda_py.kube.resources import Obj
+
 
 class Severity(StrEnum):
     """Severity of a finding, the worst first."""
@@ -20,3 +23,8 @@ class Finding:
     object: str
     message: str
     remedy: str = ""
+
+
+def fine(body: Obj, message: str, remedy: str = "") -> Finding:
+    """Build the finding about an object that does not get in the way."""
+    return Finding(severity=Severity.FINE, object=title_of(body), message=message, remedy=remedy)

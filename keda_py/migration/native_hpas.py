@@ -18,7 +18,7 @@ from keda_py.kube.resources import (
     STATEFUL_SETS,
     Obj,
 )
-from keda_py.migration.findings import Finding, Severity
+from keda_py.migration.findings import Finding, Severity, fine
 from keda_py.migration.installation import Installation
 
 _PAGE = 'MIGRATING.md, "Native HPAs that go to zero", says what each of them lacks'
@@ -38,7 +38,7 @@ def check_native_hpas(installation: Installation) -> Iterator[Finding]:
         for scaled_object in installation.of(SCALED_OBJECTS):
             if namespace_of(scaled_object) not in governed and (types := _replaceable(scaled_object)):
                 message = f"could be a native HPA with minReplicas 0 and an adapter for {', '.join(types)}"
-                yield _fine(scaled_object, message, f"leave it; {_PAGE}")
+                yield fine(scaled_object, message, f"leave it; {_PAGE}")
 
 
 def is_native(hpa: Obj) -> bool:
@@ -55,10 +55,10 @@ def _check_hpa(hpa: Obj, installation: Installation) -> Iterator[Finding]:
         f"goes to zero by itself{_needs_gate(installation)}; this could be a ScaledObject: scaleTargetRef "
         f"{kind} {name}, minReplicaCount 0, maxReplicaCount {spec.get('maxReplicas')}, a trigger for {triggers}"
     )
-    yield _fine(hpa, message, f"leave it, or write the ScaledObject and delete the HPA in its place; {_PAGE}")
+    yield fine(hpa, message, f"leave it, or write the ScaledObject and delete the HPA in its place; {_PAGE}")
     for metric in metrics:
         if text_at(metric, "type") not in WITHOUT_PODS:
-            yield _fine(
+            yield fine(
                 hpa, f"stays at 1 pod as long as that uses any of its metric {_metric_words(metric)}", _OTHER_METRIC
             )
     yield from _check_zero(hpa, f"{kind.lower()}/{name} -n {namespace_of(hpa) or 'default'}", installation)
@@ -81,7 +81,7 @@ def _check_zero(hpa: Obj, workload: str, installation: Installation) -> Iterator
         message = "its zero was held by an Environment that is gone, and nothing ends it"
         yield Finding(severity=Severity.CHANGES, object=title_of(hpa), message=message, remedy=remedy)
     elif mark is ZeroMark.NONE and _is_at_zero(hpa, installation):
-        yield _fine(hpa, "its workload is at a zero that the HPA did not set, and nothing ends it", remedy)
+        yield fine(hpa, "its workload is at a zero that the HPA did not set, and nothing ends it", remedy)
 
 
 def _is_at_zero(hpa: Obj, installation: Installation) -> bool:
@@ -134,7 +134,3 @@ def _replaceable(scaled_object: Obj) -> list[str]:
     annotations = texts_at(scaled_object, "metadata", "annotations")
     special = any(field in spec for field in _BEYOND) or any("keda.sh/" in name for name in annotations)
     return types if _ADAPTED.issuperset(types) and not spec.get("minReplicaCount") and not special else []
-
-
-def _fine(body: Obj, message: str, remedy: str) -> Finding:
-    return Finding(severity=Severity.FINE, object=title_of(body), message=message, remedy=remedy)

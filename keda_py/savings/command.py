@@ -13,8 +13,10 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
     CLUSTER_KEDA_DEFAULTS,
     DEPLOYMENTS,
+    ENVIRONMENTS,
     KEDA_DEFAULTS,
     NAMESPACES,
+    OVERRIDES,
     SCALED_OBJECTS,
     STATEFUL_SETS,
     Obj,
@@ -25,9 +27,6 @@ from keda_py.savings.pages import ClusterAccounts, document, statement
 from keda_py.savings.reading import count_waiting, count_without_days, indexed, read_accounts, read_overrides
 from keda_py.terminal.console import console_of
 from keda_py.terminal.foreign import printable, write_json
-
-ENVIRONMENTS = Resource(group="keda-py.dev", version="v1alpha1", kind="Environment", plural="environments")
-OVERRIDES = Resource(group="keda-py.dev", version="v1alpha1", kind="Override", plural="overrides")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ server calls `check_types` first; all later code may rely on the types of built-
 from collections.abc import Callable
 from typing import Any
 
+from keda_py.schema.builtin_kinds import OBJECT_META
 from keda_py.schema.canonical import is_quantity, is_time
-from keda_py.schema.meta import OBJECT_META
 from keda_py.schema.resources import Obj
 from keda_py.schema.schemas import Schema, is_builtin, property_schema
 from keda_py.schema.status import bad_request

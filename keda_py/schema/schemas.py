@@ -1,14 +1,14 @@
 """Structural schemas: the fields of a kind, and the removal of unknown fields.
 
 A `Schema` is OpenAPI v3 as a plain dict with `x-kubernetes-*` extensions: the `openAPIV3Schema` of a CRD version, or
-the result of `builtin.schemas.schema_of`. The server decodes a body in this order: `decoding.check_types`, `prune`,
+the result of `builtin_kinds.schema_of`. The server decodes a body in this order: `decoding.check_types`, `prune`,
 `defaults.apply_defaults`, `validation.validate`. Nothing is changed in place; an object without changes is returned as
 it is.
 """
 
 from typing import Any, TypeAlias
 
-from keda_py.schema.meta import OBJECT_META
+from keda_py.schema.builtin_kinds import OBJECT_META
 from keda_py.schema.resources import Obj
 
 Schema: TypeAlias = dict[str, Any]

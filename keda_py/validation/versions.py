@@ -11,7 +11,7 @@ from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
 from keda_py.core.hpa.wire import WITHOUT_PODS
 from keda_py.core.values.kubernetes import CONTAINER_METRICS, SCALE_TO_ZERO, TOLERANCE, gates_on, since
-from keda_py.localkube.builtin.schemas import schema_of
+from keda_py.schema.builtin_kinds import schema_of
 from keda_py.schema.hpa_rules import with_gates
 from keda_py.validation.schemas import check_against
 

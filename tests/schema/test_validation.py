@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.localkube.builtin.schemas import schema_of
+from keda_py.schema.builtin_kinds import schema_of
 from keda_py.schema.defaults import apply_defaults
 from keda_py.schema.validation import validate
 

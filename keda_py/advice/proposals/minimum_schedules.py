@@ -83,7 +83,7 @@ class _Limits:
 
 def _ruling(workload: WorkloadKey, written: Sequence[Body]) -> str:
     """Name the ScalingSchedule that takes it: a second one would be a conflict."""
-    own = next((each for each in written if _key_of(each) == workload), None)
+    own = next((each for each in written if WorkloadKey.of(each) == workload), None)
     labels = texts_at(own, "metadata", "labels") if own else {}
     for body in written:
         if body["kind"] == "ScalingSchedule" and namespace_of(body) == workload.namespace:
@@ -93,10 +93,6 @@ def _ruling(workload: WorkloadKey, written: Sequence[Body]) -> str:
                 if workload.name in spec.names or (selector and selector.matches({"metadata": {"labels": labels}})):
                     return name_of(body)
     return ""
-
-
-def _key_of(body: Body) -> WorkloadKey:
-    return WorkloadKey(namespace_of(body), body["kind"], name_of(body))
 
 
 def _need(triggers: TriggerHistory) -> History:

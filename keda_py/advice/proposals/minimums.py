@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from keda_py.advice.proposals.advise import Advice, Proposal
 from keda_py.advice.proposals.manifest_workloads import Body
 from keda_py.advice.proposals.workload import LowerMinimum, WorkloadKey
-from keda_py.apis.foreign import maps_at, name_of, namespace_of, text_at, value_at
+from keda_py.apis.foreign import maps_at, text_at, value_at
 from keda_py.core.advice.candidates import Use
 from keda_py.core.advice.hours import SHORTEST_SLEEP
 from keda_py.core.advice.marks import IDLE, runs_of
@@ -25,14 +25,10 @@ _COOLDOWN = 300
 def with_lower_minimum(advice: Advice, written: Sequence[Body]) -> Advice:
     """The same advice; with a lower minimum, unless it is 0 already, or only CPU and memory scale the ScaledObject."""
     workload = advice.observed.workload
-    body = next((each for each in written if _key_of(each) == workload), None)
+    body = next((each for each in written if WorkloadKey.of(each) == workload), None)
     if workload.kind != "ScaledObject" or body is None or advice.use is None or not _can_wake(body):
         return advice
     return replace(advice, lower=_lower(advice, advice.use, body))
-
-
-def _key_of(body: Body) -> WorkloadKey:
-    return WorkloadKey(namespace_of(body), body["kind"], name_of(body))
 
 
 def _can_wake(body: Body) -> bool:

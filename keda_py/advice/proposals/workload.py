@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from keda_py.advice.proposals.places import Place
+from keda_py.apis.foreign import name_of, namespace_of
 from keda_py.core.advice.candidates import NoCandidate
 from keda_py.core.advice.history import History
 from keda_py.core.savings.statement import ResourceRequest
@@ -22,6 +23,11 @@ class WorkloadKey:
     namespace: str
     kind: str
     name: str
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "WorkloadKey":
+        """Return the key of a manifest."""
+        return cls(namespace_of(body), body["kind"], name_of(body))
 
     @property
     def title(self) -> str:

@@ -1,12 +1,15 @@
 """Instants as people and Kubernetes write them: `2026-11-23T22:00:00+01:00`."""
 
 from datetime import UTC, datetime
+from typing import Any
 
+from keda_py.apis.foreign import text_at
 from keda_py.errors import ConfigError
 
 YEARS = range(1970, 2201)
 """Years of an instant: what is added to it stays a time that can be written."""
 _LONGEST_TEXT = 40
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def write_time(at: datetime) -> str:
@@ -37,3 +40,11 @@ def parse_optional_time(text: str, *, field: str) -> datetime | None:
 def earliest(*times: datetime | None) -> datetime | None:
     """Return the earliest of the times that are known, None if none is."""
     return min((time for time in times if time is not None), default=None)
+
+
+def created_of(live: Any) -> datetime:
+    """Return when an object was created; long ago if it does not say."""
+    try:
+        return parse_time(text_at(live, "metadata", "creationTimestamp"), field="metadata.creationTimestamp")
+    except ConfigError:
+        return _LONG_AGO

@@ -1,21 +1,35 @@
 """Protobuf bodies: kubectl sends them for `create` of its own kinds, `run`, `autoscale`; client-go also for a Scale.
 
 The wire format is `k8s\\0`, then a runtime.Unknown: its first field has apiVersion and kind, its second the object.
-`protobuf_messages` has the field numbers. Answers are always JSON; clients accept that.
+Answers are always JSON; clients accept that.
+
+`protobuf_messages.json` has the messages' field numbers, from Kubernetes' published `generated.proto` files. A field
+is "name" (text) or "name form". Forms are texts, map (text to text), bytes-map (base64 in JSON), quantities (a map),
+int and bool (absent if zero, as in Go), int? and bool? (pointers: zero is kept), int-or-string, or another message's
+name; a star marks a list. Kinds whose numbers depend on the version include it. Fields that `kubectl create` and
+`kubectl run` never set are left out.
 """
 
 import base64
 from collections.abc import Iterator
-from typing import Any
+from importlib.resources import files
+from typing import Any, TypeAlias
 
-from keda_py.localkube.bodies.protobuf_messages import MESSAGES, Message
+import orjson
+
 from keda_py.schema.resources import Obj
 from keda_py.schema.status import StatusError, bad_request
 
+Message: TypeAlias = dict[int, str]
+
+_FILE = orjson.loads((files("keda_py.localkube.bodies") / "protobuf_messages.json").read_bytes())
+_MESSAGES: dict[str, Message] = {
+    name: {int(number): field for number, field in fields.items()} for name, fields in _FILE.items()
+}
 _MAGIC = b"k8s\0"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
-_BODIES = frozenset(name for name, fields in MESSAGES.items() if fields.get(1, "").startswith("metadata ")) | {
+_BODIES = frozenset(name for name, fields in _MESSAGES.items() if fields.get(1, "").startswith("metadata ")) | {
     "DeleteOptions"
 }
 
@@ -32,7 +46,7 @@ def decode_protobuf(body: bytes) -> Obj:
         if name is None:
             message = f"protobuf bodies of kind {kind} are not understood; send JSON"
             raise StatusError(415, "UnsupportedMediaType", message)
-        return {"apiVersion": api_version, "kind": kind, **_message(envelope.get(2, b""), MESSAGES[name])}
+        return {"apiVersion": api_version, "kind": kind, **_message(envelope.get(2, b""), _MESSAGES[name])}
     except (IndexError, UnicodeDecodeError, TypeError) as error:
         raise bad_request(f"unable to decode protobuf body: {error}") from None
 
@@ -97,9 +111,9 @@ def _put(obj: Obj, name: str, form: str, raw: Any) -> None:
         case "Quantity":
             obj[name] = _quantity(raw)
         case _ if form.endswith("*"):
-            obj.setdefault(name, []).append(_message(raw, MESSAGES[form.removesuffix("*")]))
+            obj.setdefault(name, []).append(_message(raw, _MESSAGES[form.removesuffix("*")]))
         case _:
-            obj[name] = _message(raw, MESSAGES[form])
+            obj[name] = _message(raw, _MESSAGES[form])
 
 
 def _scalar(raw: Any, form: str) -> Any:

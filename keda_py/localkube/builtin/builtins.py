@@ -7,7 +7,7 @@ because a stored one without effect would mislead.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from keda_py.localkube.builtin.schemas import schema_of
+from keda_py.schema.builtin_kinds import schema_of
 from keda_py.schema.hpa_rules import with_gates
 from keda_py.schema.resources import ALL_VERBS, Group, Registry, Resource, ScalePaths
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from keda_py.apis.foreign import name_of
-from keda_py.localkube.builtin.schemas import schema_of
 from keda_py.localkube.model.calls import Call
 from keda_py.localkube.store import custom_resources, namespaces
+from keda_py.schema.builtin_kinds import schema_of
 from keda_py.schema.decoding import check_types, replace_nulls
 from keda_py.schema.defaults import apply_defaults
 from keda_py.schema.metadata_rules import check_metadata

@@ -6,7 +6,8 @@ A kind of objects is a model in `apis/`, a row of resources, and a package with 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from keda_py.kube.informers.informer import Informer
@@ -17,6 +18,7 @@ from keda_py.operator.controller.troubles import StepError
 if TYPE_CHECKING:
     from keda_py.operator.controller.controller import Controller
 
+LONGEST_RETRY = timedelta(seconds=30)
 StateT = TypeVar("StateT", bound=Remembered)
 
 
@@ -79,3 +81,34 @@ class Kind(ABC, Generic[StateT]):
     def watches(self, controller: "Controller[StateT]") -> Iterable[Callable[[], None]]:
         """Subscribe to other objects whose changes make keys due; returns functions that end the subscriptions."""
         return ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnparsedSpec:
+    """Stands for the spec of an object that each look reads anew."""
+
+    polling_interval: timedelta
+
+
+@dataclass(slots=True)
+class LookOnlyMemory(Remembered):
+    """State of one object between two looks; nothing of it has to survive a restart."""
+
+    spec: UnparsedSpec | None = None
+
+
+LookOnlyT = TypeVar("LookOnlyT", bound=LookOnlyMemory)
+
+
+class LookOnlyKind(Kind[LookOnlyT]):
+    """Kind whose looks do all the work, and set when the next one is due; its objects have no finalizer of ours."""
+
+    longest_retry = LONGEST_RETRY
+
+    async def reconcile(self, state: LookOnlyT, live: Obj) -> None:
+        state.spec = UnparsedSpec(self.longest_retry)
+        state.due.look_now()
+        state.reconciled.finish(live)
+
+    async def finalize(self, state: LookOnlyT, live: Obj) -> None:
+        state.stop()

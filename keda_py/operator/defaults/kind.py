@@ -1,7 +1,6 @@
 """Controllers of both kinds: they write whether an object can be used, and which others come before it."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 from keda_py.apis.foreign import namespace_of
@@ -13,8 +12,7 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.dependencies import Dependencies
-from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.kind import LookOnlyKind, LookOnlyMemory
 from keda_py.operator.controller.status import StatusWriter
 from keda_py.operator.defaults.known import MOST_OBJECTS, KnownDefaults
 from keda_py.operator.sharding.tenures import Tenures
@@ -23,35 +21,15 @@ WORKERS = 1
 _MOST_NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultsPlaceholder:
-    """Stands for a spec in the controller; nothing is polled."""
-
-    polling_interval: timedelta = timedelta(hours=1)
-
-
-@dataclass(slots=True)
-class DefaultsMemory(Remembered):
-    """State of one object between two looks; nothing of it has to survive."""
-
-    spec: DefaultsPlaceholder | None = None
-
-
-class DefaultsObjects(Kind[DefaultsMemory]):
+class DefaultsObjects(LookOnlyKind[LookOnlyMemory]):
     """The kind for `Controller`; `live` has the objects of either kind."""
 
-    new = DefaultsMemory
+    new, longest_retry = LookOnlyMemory, timedelta(hours=1)
 
     def __init__(self, status: StatusWriter, known: KnownDefaults, live: Informer) -> None:
         self._status, self._known, self.live = status, known, live
 
-    async def reconcile(self, state: DefaultsMemory, live: Obj) -> None:
-        """Make a look due: that is all the work."""
-        state.spec = DefaultsPlaceholder()
-        state.due.look_now()
-        state.reconciled.finish(live)
-
-    async def look(self, state: DefaultsMemory) -> None:
+    async def look(self, state: LookOnlyMemory) -> None:
         """Write the conditions; it is due again when an object of the kind changes. Raises KubeError."""
         state.due.look_at(float("inf"))
         live = self.live.get(state.key.namespace, state.key.name)
@@ -86,11 +64,7 @@ class DefaultsObjects(Kind[DefaultsMemory]):
         except ConfigError:
             return  # that object says so itself
 
-    async def finalize(self, state: DefaultsMemory, live: Obj) -> None:
-        """Stop the work; there is no finalizer of ours to remove."""
-        state.stop()
-
-    def watches(self, controller: Controller[DefaultsMemory]) -> Iterable[Callable[[], None]]:
+    def watches(self, controller: Controller[LookOnlyMemory]) -> Iterable[Callable[[], None]]:
         """Subscribe to the other objects of the same place."""
 
         def on_change(old: Obj | None, new: Obj | None) -> None:

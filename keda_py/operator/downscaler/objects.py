@@ -5,7 +5,6 @@ Annotations are cut at one character more than the longest readable one, so that
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
@@ -13,8 +12,7 @@ from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, Annotat
 from keda_py.core.environment.downscaler.timespecs import LONGEST
 from keda_py.core.environment.spec import EXCLUDE
 from keda_py.core.pacing.activations import PRIORITY
-from keda_py.core.values.times import parse_time
-from keda_py.errors import ConfigError
+from keda_py.core.values.times import created_of
 from keda_py.kube.resources import (
     CRON_JOBS,
     DAEMON_SETS,
@@ -28,7 +26,6 @@ from keda_py.kube.resources import (
 )
 
 KEPT_CHARACTERS = LONGEST + 1
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _SELECTOR = ("template", "spec", "nodeSelector")
 
 
@@ -108,19 +105,12 @@ def annotated(live: Obj, annotations: Mapping[str, str] | None = None) -> Annota
         kind=live["kind"],
         namespace=namespace_of(live),
         name=name_of(live),
-        created=_created(live),
+        created=created_of(live),
         annotations=annotations_of(live) if annotations is None else annotations,
         labels=texts_at(live, "metadata", "labels"),
         owner_kinds=tuple(text_at(one, "kind") for one in maps_at(live, "metadata", "ownerReferences")),
         fields={name: value for name, value in map_at(live, "fields").items() if value is not None},
     )
-
-
-def _created(live: Obj) -> datetime:
-    try:
-        return parse_time(text_at(live, "metadata", "creationTimestamp"), field="metadata.creationTimestamp")
-    except ConfigError:
-        return _LONG_AGO
 
 
 def patch_of(live: Obj, before: AnnotatedObject, outcome: DesiredFields) -> Obj:

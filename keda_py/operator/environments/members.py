@@ -6,7 +6,7 @@ A workload under a ScaledObject is a member through it, unless its owner has pau
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
 from keda_py.clock import Clock
@@ -17,8 +17,7 @@ from keda_py.core.environment.overrides import TargetKey
 from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
 from keda_py.core.hpa.conditions import ZeroMark
 from keda_py.core.values.own_annotations import pause_ends
-from keda_py.core.values.times import parse_time
-from keda_py.errors import ConfigError
+from keda_py.core.values.times import created_of
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.controller.state import version_of
@@ -27,10 +26,9 @@ from keda_py.operator.environments.known.changes import pause_between
 from keda_py.operator.environments.known.native_hpas import NativeHpas
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.known.targets import is_going, paused_by_owner, workload_of
-from keda_py.operator.environments.other_workloads import OtherWorkloads
+from keda_py.operator.environments.other_workloads import OtherWorkloads, kind_of
 from keda_py.operator.environments.state import CountWrite
 
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _ASLEEP = (Stage.FALLING, Stage.DOWN)
 
 
@@ -95,7 +93,7 @@ class Members:
                 MemberSeen(
                     key=key,
                     role=role,
-                    created=_created(live),
+                    created=created_of(live),
                     count=count.value,
                     ready=_is_ready(live, role, count, asleep=asleep),
                     wave=spec.wave_of(texts_at(live, "metadata", "labels")),
@@ -142,7 +140,7 @@ class Members:
         for key, role, live, text in self._candidates(spec, state.members, others):
             labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
             remembered = key in state.members or key in heirs
-            named = not text or _kind_of(text) in spec.kinds
+            named = not text or kind_of(text) in spec.kinds
             taken = named and spec.takes(labels, annotations) and not self._owners.is_own(live)
             if not taken and not remembered:
                 continue
@@ -232,11 +230,6 @@ def _is_scaled_object(key: str) -> bool:
     return key.startswith(f"{SCALED_OBJECTS.kind}/")
 
 
-def _kind_of(text: str) -> tuple[str, str]:
-    api_version, kind, _ = text.rsplit("/", 2)
-    return api_version, kind
-
-
 def _ready_pods(workload: Obj, wanted: int) -> int:
     """Ready pods, or all pods left when 0 are wanted; -1 while the controller has not observed the wanted count."""
     status = workload["status"]
@@ -270,10 +263,3 @@ def _is_known(live: Obj) -> bool:
     """Whether the operator has found out if triggers are active, and reads them without errors."""
     stated = {text_at(one, "type"): text_at(one, "status") for one in maps_at(live, "status", "conditions")}
     return stated.get("Active") in ("True", "False") and stated.get("Ready") != "False"
-
-
-def _created(live: Obj) -> datetime:
-    try:
-        return parse_time(text_at(live, "metadata", "creationTimestamp"), field="metadata.creationTimestamp")
-    except ConfigError:
-        return _LONG_AGO

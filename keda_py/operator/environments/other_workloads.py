@@ -42,13 +42,13 @@ async def find_others(
     remembered = {
         member.workload: _query_of(member.workload, spec.namespace)
         for member in state.members.values()
-        if member.workload and _kind(member.workload) not in _USUAL
+        if member.workload and kind_of(member.workload) not in _USUAL
     }
     asked = {**remembered, **targets, **watched}
     await further.read(asked.values(), soon=is_moving(state))
     bodies = {text: further.workload(one) for text, one in asked.items()}
     for text in remembered.keys() - watched.keys():
-        if (body := bodies[text]) is not None and _kind(text) in spec.kinds:
+        if (body := bodies[text]) is not None and kind_of(text) in spec.kinds:
             # It is not listed, so its labels are unknown too: a count of None leaves it alone.
             body["spec"]["replicas"] = None
     return OtherWorkloads(
@@ -72,20 +72,21 @@ def _targets(cluster: Caches, spec: EnvironmentSpec, state: EnvironmentState) ->
     """Targets of the Environment's ScaledObjects."""
     for live in cluster.scaled_objects.objects(spec.namespace):
         workload = workload_of(live)
-        if _kind(workload) in _USUAL or workload.endswith("/"):
+        if kind_of(workload) in _USUAL or workload.endswith("/"):
             continue
         labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
         if f"ScaledObject/{live['metadata']['name']}" in state.members or spec.takes(labels, annotations):
             yield workload
 
 
-def _kind(workload: str) -> Kind:
+def kind_of(workload: str) -> Kind:
+    """Return apiVersion and kind of a workload that is written as a path."""
     api_version, kind, _ = workload.rsplit("/", 2)
     return api_version, kind
 
 
 def _query_of(workload: str, namespace: str) -> CountQuery:
-    return CountQuery(_kind(workload), namespace, workload.rpartition("/")[2])
+    return CountQuery(kind_of(workload), namespace, workload.rpartition("/")[2])
 
 
 def _text(one: CountQuery) -> str:

@@ -25,9 +25,8 @@ from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError, Conflict, NotFound
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, STATEFUL_SETS, Obj
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import LATE_SECONDS, Remembered
-from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
+from keda_py.operator.controller.kind import LookOnlyKind, LookOnlyMemory
+from keda_py.operator.controller.state import LATE_SECONDS
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.override_cache import CalendarAnswers
 from keda_py.operator.environments.overlays import Overlays, Removal, SpecLayer
@@ -47,17 +46,16 @@ _TOLD = {"Active": "OverrideBegan", "Ended": "OverrideEnded"}
 
 
 @dataclass(slots=True)
-class OverrideMemory(Remembered):
+class OverrideMemory(LookOnlyMemory):
     """State of one Override between two looks; nothing of it has to survive. `alone`: its target, a ScaledObject
     outside of Environments.
     """
 
-    spec: CalendarPlaceholder | None = None
     target: TargetKey | None = None
     alone: ObjectKey | None = None
 
 
-class OverrideObjects(Kind[OverrideMemory]):
+class OverrideObjects(LookOnlyKind[OverrideMemory]):
     """The kind for `Controller`. `direct` is the layer of overlays on ScaledObjects outside of Environments."""
 
     new = OverrideMemory
@@ -92,11 +90,6 @@ class OverrideObjects(Kind[OverrideMemory]):
                 if place.alone is not None:
                     self._restored[ObjectKey.of(self.resource.kind, live)] = place.alone
                     await self._lay(place.alone)
-
-    async def reconcile(self, state: OverrideMemory, live: Obj) -> None:
-        state.spec = CalendarPlaceholder()
-        state.due.look_now()
-        state.reconciled.finish(live)
 
     async def look(self, state: OverrideMemory) -> None:
         """Update the status of the Override; delete it a day after its end. Raises KubeError."""
@@ -249,10 +242,6 @@ class OverrideObjects(Kind[OverrideMemory]):
             about = [*self._aimed.get((namespace, TargetKey(kind, name)), {}).values()]
         for state in about:
             self._due(state)
-
-    async def finalize(self, state: OverrideMemory, live: Obj) -> None:
-        """Stop the work; there is no finalizer of ours to remove."""
-        state.stop()
 
 
 def _no_request(live: Obj | None, rules: OverrideSpec | None) -> str:

@@ -14,8 +14,9 @@ from keda_py.core.environment.namespaces.order import NO_TURN
 from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.controller.kind import LookOnlyMemory
 from keda_py.operator.controller.status import LeadersStatus
-from keda_py.operator.environments.calendar_kind import CalendarMemory, CalendarObjects
+from keda_py.operator.environments.calendar_kind import CalendarObjects
 from keda_py.operator.environments.deletion.namespaces import NamespaceDeletions
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.kind import Environments
@@ -54,7 +55,7 @@ class EnvironmentParts:
 
     environments: Controller[EnvironmentMemory]
     overrides: Controller[OverrideMemory]
-    calendars: tuple[Controller[CalendarMemory], ...]
+    calendars: tuple[Controller[LookOnlyMemory], ...]
     schedules: Controller[ScheduleMemory]
     schedule_kind: ScheduleObjects
     override_kind: OverrideObjects
@@ -184,7 +185,7 @@ def _policies(objects: ScaledObjectDependencies, settings: Settings, caches: Env
     return Policies(objects.shared.client, caches.environments, settings.cluster.watch_namespaces)
 
 
-def _calendar_controllers(parts: EnvironmentDependencies, tenures: Tenures) -> tuple[Controller[CalendarMemory], ...]:
+def _calendar_controllers(parts: EnvironmentDependencies, tenures: Tenures) -> tuple[Controller[LookOnlyMemory], ...]:
     return tuple(
         Controller(parts.shared, CalendarObjects(parts, live), WORKERS, tenures)
         for live in (parts.caches.calendars, parts.caches.cluster_calendars)

@@ -30,9 +30,8 @@ from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import LATE_SECONDS, Remembered
-from keda_py.operator.environments.calendar_kind import CalendarPlaceholder
+from keda_py.operator.controller.kind import LookOnlyKind, LookOnlyMemory
+from keda_py.operator.controller.state import LATE_SECONDS
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.overlays import Removal, SpecLayer, schedule_ruler
 from keda_py.operator.environments.wire import fields_of
@@ -43,17 +42,16 @@ _MOST_NAMED = 5
 
 
 @dataclass(slots=True)
-class ScheduleMemory(Remembered):
+class ScheduleMemory(LookOnlyMemory):
     """State of one ScalingSchedule between two looks; nothing of it has to survive. `known` None: the spec was
     unreadable.
     """
 
-    spec: CalendarPlaceholder | None = None
     known: ScheduleSpec | None = None
     ruled: frozenset[str] = field(default_factory=frozenset)
 
 
-class ScheduleObjects(Kind[ScheduleMemory]):
+class ScheduleObjects(LookOnlyKind[ScheduleMemory]):
     """The kind for `Controller`."""
 
     new = ScheduleMemory
@@ -62,11 +60,6 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         self._parts, self.live = parts, parts.caches.schedules
         self._shared = parts.shared
         self._states: dict[tuple[str, str], ScheduleMemory] = {}
-
-    async def reconcile(self, state: ScheduleMemory, live: Obj) -> None:
-        state.spec = CalendarPlaceholder()
-        state.due.look_now()
-        state.reconciled.finish(live)
 
     async def look(self, state: ScheduleMemory) -> None:
         """Find the period in force, write it, and set the bounds. Raises KubeError."""
@@ -160,10 +153,6 @@ class ScheduleObjects(Kind[ScheduleMemory]):
 
     async def _write(self, state: ScheduleMemory, status: ScalingScheduleStatus) -> None:
         await self._shared.status.write(state, fields_of(ScalingScheduleStatus, status))
-
-    async def finalize(self, state: ScheduleMemory, live: Obj) -> None:
-        """Stop the work; there is no finalizer of ours to remove."""
-        state.stop()
 
     def forget(self, state: ScheduleMemory) -> None:
         """Drop a deleted schedule and its bounds: the manifests' own bounds apply again."""

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from keda_py.localkube.builtin.schemas import schema_of
 from keda_py.localkube.patch import field_sets
 from keda_py.localkube.patch.server_apply import Writer, note_update, server_side_apply
+from keda_py.schema.builtin_kinds import schema_of
 from keda_py.schema.status import StatusError
 
 SCHEMA = schema_of("apps", "v1", "Deployment") or {}

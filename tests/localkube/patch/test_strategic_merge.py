@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from keda_py.localkube.builtin.schemas import schema_of
 from keda_py.localkube.patch.strategic_merge import strategic_merge
+from keda_py.schema.builtin_kinds import schema_of
 from keda_py.schema.status import StatusError
 
 DEPLOYMENT = schema_of("apps", "v1", "Deployment") or {}
