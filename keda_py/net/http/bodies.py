@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import httpx
+from aiohttp.streams import StreamReader
 
 from keda_py.answers.bounds import AnswerBounds, too_long
 from keda_py.answers.ledger import NoRoom
@@ -16,15 +17,23 @@ from keda_py.net.http.exchanges import WireAnswer
 _OF_THE_PACKED_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
 _UNKNOWN = 64 * 1024
 """Bytes reserved at first for an answer without Content-Length."""
+_READ = httpx.ByteStream(b"")
+"""Stream of an answer that has been read."""
 
 
 class BoundedBody(httpx.AsyncByteStream):
     """Body of an answer, bounded in bytes and time; memory for it is reserved before it is read."""
 
     def __init__(
-        self, answer: WireAnswer, request: httpx.Request, answers: AnswerBounds, deadline: float | None
+        self,
+        answer: WireAnswer,
+        content: StreamReader,
+        request: httpx.Request,
+        answers: AnswerBounds,
+        deadline: float | None,
     ) -> None:
         self._answer, self._request, self._answers, self._deadline = answer, request, answers, deadline
+        self._content = content
         self._tenant, self._room, self._received = current_work().namespace, 0, 0
         self._has_begun = False
         self.give_back: Callable[[], None] | None = None
@@ -37,7 +46,7 @@ class BoundedBody(httpx.AsyncByteStream):
     async def whole(self) -> bytes:
         """Return the body; an asynchronous iterator costs 10 us more."""
         first = chunk = await self._next_with_room()
-        if self._answer.content.at_eof():  # a short answer, which has come as a whole
+        if self._content.at_eof():  # a short answer, which has come as a whole
             return first
         chunks = [first]
         while chunk:
@@ -58,9 +67,7 @@ class BoundedBody(httpx.AsyncByteStream):
 
     async def _take_room(self, size: int) -> None:
         """Reserve memory for `size` bytes in all. Raises httpx.ReadError above the limit."""
-        if size > self._answers.max_bytes:
-            text = too_long(self._answers.max_bytes)
-            raise httpx.ReadError(text, request=self._request) from AnswerTooLong(text)
+        check_size(size, self._answers, self._request)
         more, growing = size - self._room, bool(self._room)
         # The synchronous attempt comes first: nearly always there is room, and a wait would cost a time-out per answer.
         if more and not self._answers.ledger.try_take(self._tenant, more, growing=growing):
@@ -78,7 +85,7 @@ class BoundedBody(httpx.AsyncByteStream):
             raise httpx.ReadError(f"no room for the answer, {lack}", request=self._request) from None
 
     async def _next_chunk(self) -> bytes:
-        content = self._answer.content
+        content = self._content
         try:
             # Short answers have come as a whole, together with their heads: the rest needs no timer.
             if content.is_eof():
@@ -90,7 +97,7 @@ class BoundedBody(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         """Release the connection; if the body was not read to its end, close it instead."""
-        self._answer.release() if self._answer.content.at_eof() else self._answer.close()
+        self._answer.release() if self._content.at_eof() else self._answer.close()
         if self._room:
             self._answers.ledger.give_back(self._tenant, self._room)
             self._room = 0
@@ -104,15 +111,20 @@ class BoundedAnswer(httpx.Response):
 
     _made_headers: httpx.Headers | None = None
 
-    def __init__(self, answer: WireAnswer, body: BoundedBody) -> None:
+    def __init__(self, answer: WireAnswer, body: BoundedBody | bytes) -> None:
         # All that httpx's own constructor would set, which first makes headers and looks at kinds of bodies.
-        self.status_code, self.stream, self.default_encoding = answer.status, body, "utf-8"
+        self.status_code, self.default_encoding = answer.status, "utf-8"
         self.history, self.next_request, self._request = [], None, None
-        self.is_closed = self.is_stream_consumed = False
         self._num_bytes_downloaded = 0
         reason = (answer.reason or "").encode("latin-1", "replace")
         self.extensions = {"http_version": b"HTTP/1.1", "reason_phrase": reason}
-        self._body, self._raw_headers = body, answer.raw_headers
+        self._raw_headers = answer.raw_headers
+        if isinstance(body, bytes):
+            self._content, self.stream = body, _READ
+            self.is_closed = self.is_stream_consumed = True
+        else:
+            self._body = self.stream = body
+            self.is_closed = self.is_stream_consumed = False
 
     @property
     def headers(self) -> httpx.Headers:
@@ -144,7 +156,15 @@ class BoundedAnswer(httpx.Response):
             await self._body.aclose()
 
 
+def check_size(size: int, answers: AnswerBounds, request: httpx.Request) -> None:
+    """Raise httpx.ReadError for an answer above the limit."""
+    if size > answers.max_bytes:
+        text = too_long(answers.max_bytes)
+        raise httpx.ReadError(text, request=request) from AnswerTooLong(text)
+
+
 def _announced(answer: WireAnswer, otherwise: int) -> int:
     """Return the body's size by Content-Length, or `otherwise`; for a compressed body the header says nothing."""
-    length = answer.headers.get("Content-Length")
-    return otherwise if length is None or "Content-Encoding" in answer.headers else int(length)
+    fields = {name.lower(): value for name, value in answer.raw_headers}
+    length = fields.get(b"content-length")
+    return otherwise if length is None or b"content-encoding" in fields else int(length)

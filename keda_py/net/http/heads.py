@@ -13,11 +13,15 @@ from aiohttp import TCPConnector
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
+from keda_py.net.http.usual_answers import usual_answer
+
 MOST_BYTES = 64 * 1024
 """Bytes of all heads of one answer; the last one is counted in whole pieces."""
 MOST_INTERIM = 10
 """Interim (1xx) answers before the answer itself; Go's client reads five."""
 _PIECE = 4 * 1024
+_CHUNK = 64 * 1024
+"""Bytes of an answer that are kept before its reader asks for them."""
 _INTERIM, _SWITCHING = range(100, 200), 101
 
 
@@ -25,16 +29,22 @@ class BoundedAnswers(ResponseHandler):
     """Connection whose answers are bounded; one above the bounds fails as an answer that is not HTTP."""
 
     _answered, _interim, _left = True, 0, 0
-    _refused = False
+    _refused = _bodiless = False
     _rest = b""
 
+    def expect_answer(self, *, bodiless: bool) -> None:
+        """Begin an exchange. aiohttp's parser is made only for an answer that needs it."""
+        self._answered, self._parser, self._bodiless = False, None, bodiless
+
     def set_response_params(self, **parameters: Any) -> None:
-        """Reset the counts; aiohttp calls this before each request."""
+        """Make a parser, and reset the counts; aiohttp calls this as well, where it connects through a proxy."""
         self._answered, self._interim, self._left = False, 0, MOST_BYTES
         super().set_response_params(**parameters)
 
     def data_received(self, data: bytes) -> None:
         """Parse data in pieces; while the body's reader is behind, the rest waits. aiohttp sends b"" to go on."""
+        if self._parser is None and data and self._begin(data):
+            return
         if len(data) <= _PIECE and not self._rest:
             self._receive(data)
             return
@@ -46,6 +56,13 @@ class BoundedAnswers(ResponseHandler):
             self._receive(rest[begin : begin + _PIECE])
             begin += _PIECE
         self._rest = b"" if self._refused else rest[begin:]
+
+    @property
+    def should_close(self) -> bool:
+        """Return whether the connection must not be used again, as after more bytes than the answer announced."""
+        if super().should_close or self._rest:
+            return True
+        return self._parser is not None and self._parser.feed_eof() is not None
 
     def resume_reading(self, resume_parser: bool = True) -> None:
         """Go on after a pause. aiohttp calls this for each piece of a body that is taken, though nothing waits."""
@@ -62,6 +79,20 @@ class BoundedAnswers(ResponseHandler):
             return
         self._answered = code not in _INTERIM or code == _SWITCHING
         super().feed_data(data, size)
+
+    def _begin(self, data: bytes) -> bool:
+        """Take what comes first in an exchange, or outside of one; return whether nothing is left to parse."""
+        if self._answered:
+            self._refuse()
+            return True
+        # Any, because aiohttp's queue is declared for the messages of its own parser.
+        usual: Any = None if self._bodiless or len(data) > _CHUNK else usual_answer(data)
+        if usual is None:
+            self.set_response_params(skip_payload=self._bodiless, read_until_eof=True, read_bufsize=_CHUNK)
+            return False
+        self._answered = True
+        super().feed_data(usual)
+        return True
 
     def _receive(self, piece: bytes) -> None:
         if self._refused:

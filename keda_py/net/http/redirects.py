@@ -97,7 +97,8 @@ class GuardedClient(httpx.AsyncClient):
         try:
             if response.has_redirect_location:
                 response.next_request = self._build_redirect_request(request, response)
-            await response.aread()
+            if not response.is_closed:
+                await response.aread()
         except BaseException:
             await response.aclose()
             raise

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import httpx
 
+from keda_py.net.http.exchanges import WireRequest
+
 _MADE_HERE = frozenset({b"host", b"content-length", b"transfer-encoding"})
 _MERGED = frozenset({"data", "files", "json", "params", "cookies"})
 """Arguments that httpx turns into something else."""
@@ -19,7 +21,12 @@ Pairs: TypeAlias = Mapping[bytes, tuple[bytes, bytes]]
 
 
 class PlainRequest(httpx.Request):
-    """A complete request; its headers are made when they are asked for, and sent as the pairs that they are made of."""
+    """A complete request; its headers are made when they are asked for, and sent as the pairs that they are made of.
+
+    `wire` is the form in which it was sent, kept for the next time.
+    """
+
+    wire: WireRequest | None = None
 
     def __init__(
         self,
@@ -37,17 +44,23 @@ class PlainRequest(httpx.Request):
     @property
     def headers(self) -> httpx.Headers:
         if self._made_headers is None:
+            self.wire = None  # the caller may change them
             self._made_headers = httpx.Headers(self._pairs)
         return self._made_headers
 
     @headers.setter
     def headers(self, headers: httpx.Headers) -> None:
-        self._made_headers = headers
+        self._made_headers, self.wire = headers, None
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Return whether nobody has asked for the headers, who might change them."""
+        return self._made_headers is None
 
 
 def wire_headers(request: httpx.Request) -> list[tuple[bytes, bytes]]:
     """Return the headers as they go to the wire."""
-    if isinstance(request, PlainRequest) and request._made_headers is None:
+    if isinstance(request, PlainRequest) and request.is_unchanged:
         return request._pairs
     return request.headers.raw
 

@@ -23,11 +23,11 @@ from keda_py.answers.ledger import NoRoom
 from keda_py.answers.work_context import note_server
 from keda_py.clock import Clock
 from keda_py.net.http.aiohttp_errors import FAILURES, as_httpx
-from keda_py.net.http.bodies import BoundedAnswer, BoundedBody
+from keda_py.net.http.bodies import BoundedAnswer, BoundedBody, check_size
 from keda_py.net.http.exchanges import ConnectionPool, WireAnswer, WireRequest
 from keda_py.net.http.heads import BoundedConnector
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
-from keda_py.net.http.requests import wire_headers
+from keda_py.net.http.requests import PlainRequest, wire_headers
 from keda_py.net.http.sockets import Sockets
 from keda_py.net.kept_address import encoded, server_of
 from keda_py.net.proxies import Proxies
@@ -94,7 +94,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         self._names: AsyncResolver | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; the answer's body is read later, through `BoundedBody` (`bodies.py`)."""
+        """Send a request; an answer's body that has not come yet is read later, through `BoundedBody` (`bodies.py`)."""
         held = _Held(self._clock)
         try:
             held.place = await self._connection(request)
@@ -102,14 +102,25 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 answer = await self._send(request)
             except FAILURES as error:
                 raise as_httpx(error, request) from None
-            timeout = request.extensions.get("timeout", {}).get("read")
-            deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-            body = BoundedBody(answer, request, self._answers, deadline)
+            body = self._body(answer, request)
         except BaseException:
             held.give_back()
             raise
-        body.give_back = held.give_back
+        if isinstance(body, bytes):
+            held.give_back()
+        else:
+            body.give_back = held.give_back
         return BoundedAnswer(answer, body)
+
+    def _body(self, answer: WireAnswer, request: httpx.Request) -> BoundedBody | bytes:
+        content = answer.content
+        if isinstance(content, bytes):
+            # No memory is reserved for what has come as a whole: nothing waits from here to its reader.
+            check_size(len(content), self._answers, request)
+            return content
+        timeout = request.extensions.get("timeout", {}).get("read")
+        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        return BoundedBody(answer, content, request, self._answers, deadline)
 
     async def _connection(self, request: httpx.Request) -> Callable[[], None]:
         """Wait for a place in the namespace's share of connections; the returned function gives it back."""
@@ -122,45 +133,27 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def _send(self, request: httpx.Request) -> WireAnswer:
         url = encoded(request.url)
+        proxy = self._proxies.for_url(url)
         # Plain HTTP needs no TLS context, and making the default one takes 45 ms.
-        if url.scheme == "http" and self._proxies.for_url(url) is None:
-            return await self._send_with(request, url, None)
+        if url.scheme == "http" and proxy is None:
+            return await self._open().ask(await _wire_request(request, url, None, None))
         context = request.extensions.get("ssl") or self._trust.context
         server, own_subject_certificates = (url.raw_host or "", url.port or 0), self._trust.own_subject_certificates
-        proxied = self._proxies.for_url(url) is not None
-        used = context if proxied else own_subject_certificates.context_for(context, server)
+        used = context if proxy else own_subject_certificates.context_for(context, server)
         clock, seconds = asyncio.get_running_loop().time, request.extensions.get("timeout", {}).get("connect")
         began = clock()
         try:
-            return await self._send_with(request, url, used)
+            return await self._open().ask(await _wire_request(request, url, used, proxy))
         # Only the failed handshake leads here, so a server with an ordinary certificate costs nothing more.
         except aiohttp.ClientConnectorCertificateError as error:
             refusal = error.certificate_error
-            if proxied or not isinstance(refusal, ssl.SSLCertVerificationError):
+            if proxy or not isinstance(refusal, ssl.SSLCertVerificationError):
                 raise
             learning = own_subject_certificates.learn(context, used, server, refusal)
             if not await _in_time(learning, _remaining(seconds, clock() - began)):
                 raise
-        return await self._send_with(
-            request, url, own_subject_certificates.context_for(context, server), clock() - began
-        )
-
-    async def _send_with(
-        self, request: httpx.Request, url: URL, context: ssl.SSLContext | None, spent: float = 0.0
-    ) -> WireAnswer:
-        timeout = request.extensions.get("timeout", {})
-        question = WireRequest(
-            method=request.method,
-            url=url,
-            headers=wire_headers(request),
-            body=await request.aread(),
-            tls=context,
-            proxy=self._proxies.for_url(url),
-            timeout=_time_outs(
-                _remaining(timeout.get("pool"), spent), _remaining(timeout.get("connect"), spent), timeout.get("read")
-            ),
-        )
-        return await self._open().ask(question)
+        learned = own_subject_certificates.context_for(context, server)
+        return await self._open().ask(await _wire_request(request, url, learned, None, clock() - began))
 
     def _open(self) -> ConnectionPool:
         """Return the connections for the current namespace, by whether it may keep another one."""
@@ -175,7 +168,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 keepalive_timeout=keep or None,
                 socket_factory=self._sockets.make,
             )
-            self._pools[bool(keep)] = ConnectionPool(connector)
+            self._pools[bool(keep)] = ConnectionPool(connector, keep)
         return self._pools[bool(keep)]
 
     async def aclose(self) -> None:
@@ -183,6 +176,30 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             await pool.aclose()
         if self._names is not None:
             await self._names.close()
+
+
+async def _wire_request(
+    request: httpx.Request, url: URL, tls: ssl.SSLContext | None, proxy: URL | None, spent: float = 0.0
+) -> WireRequest:
+    plain = request if isinstance(request, PlainRequest) and not spent else None
+    if plain is not None and (kept := plain.wire) is not None and kept.url is url and kept.tls is tls:
+        return kept
+    timeout = request.extensions.get("timeout", {})
+    pool, connect = timeout.get("pool"), timeout.get("connect")
+    if spent:
+        pool, connect = _remaining(pool, spent), _remaining(connect, spent)
+    made = WireRequest(
+        method=request.method,
+        url=url,
+        headers=wire_headers(request),
+        body=await request.aread(),
+        tls=tls,
+        proxy=proxy,
+        timeout=_time_outs(pool, connect, timeout.get("read")),
+    )
+    if plain is not None and plain.is_unchanged:
+        plain.wire = made
+    return made
 
 
 def _remaining(seconds: float | None, spent: float) -> float | None:

@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import httpx
 import orjson
@@ -10,13 +11,15 @@ import orjson
 from keda_py.sdk.advanced import RedirectRule, ScalerContext
 from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.credentials.basic import basic
-from scalers.shared.http_answer import HttpQuestion, ask
+from scalers.shared.http_answer import HttpQuestion, KeptQuestion
 
 _JSON = {"Content-Type": "application/json"}
 # Statuses of a proxy in front of a node, or of a node that starts: another try may be answered.
 _BUSY = (502, 503, 504)
 # As many as KEDA's clients make.
 _TRIES = 4
+_MOST_KEPT = 8
+"""Questions of one trigger that are kept: a search asks each of its nodes the same each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,7 @@ class Nodes:
     ) -> None:
         self._nodes, self._tls, self._context, self._redirects = nodes, tls, context, redirects
         self._turn = 0
+        self._question = lru_cache(_MOST_KEPT)(self._make_question)
 
     async def look(self, method: str) -> httpx.Response:
         """At the root of the node whose turn it is, which stays its turn. Raises ScalerError."""
@@ -78,7 +82,7 @@ class Nodes:
             if place in silent:
                 continue
             try:
-                outcome = await self._ask_node(self._nodes[place], method, path, content)
+                outcome = await self._question(place, method, path, content).ask()
             except ScalerError as error:
                 silent.add(place)
                 outcome = outcome if isinstance(outcome, httpx.Response) else error
@@ -89,7 +93,8 @@ class Nodes:
             raise outcome
         return outcome
 
-    async def _ask_node(self, node: Node, method: str, path: str, content: bytes) -> httpx.Response:
+    def _make_question(self, place: int, method: str, path: str, content: bytes) -> KeptQuestion:
+        node = self._nodes[place]
         question = HttpQuestion(
             url=f"{node.url}{path}",
             method=method,
@@ -98,7 +103,7 @@ class Nodes:
             tls=self._tls,
             redirects=self._redirects,
         )
-        return await ask(self._context, question)
+        return KeptQuestion(self._context, question)
 
 
 def check_status(answer: httpx.Response, product: str) -> None:

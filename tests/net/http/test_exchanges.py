@@ -104,6 +104,74 @@ async def test_a_kept_connection_that_ends_unanswered_is_replaced_for_what_may_b
     assert connections == (1 if method == "POST" else 2)
 
 
+async def test_the_answer_to_a_request_that_was_cancelled_is_not_taken_for_that_of_the_next(
+    client: httpx.AsyncClient,
+) -> None:
+    asked, connections = asyncio.Event(), 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        while b"/late" not in await reader.readuntil(b"\r\n\r\n"):
+            writer.write(OK)
+        asked.set()
+        await reader.read()
+
+    async with listening(serve) as url:
+        assert (await client.get(url)).text == "ok"
+        async with asyncio.TaskGroup() as tasks:
+            late = tasks.create_task(client.get(f"{url}/late"))
+            await asked.wait()
+            late.cancel()
+        assert connections == 1
+        assert (await client.get(url)).text == "ok"
+        assert connections == 2
+
+
+async def test_a_connection_that_nobody_needs_is_closed_after_its_time_and_the_others_at_the_end() -> None:
+    ended: asyncio.Queue[str] = asyncio.Queue()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
+        writer.write(OK)
+        await reader.read()
+        ended.put_nowait(path)
+
+    async with asyncio.timeout(10), listening(serve) as url:
+        async with shared_context(http=HttpClientSpec(idle_seconds=0.01)) as lent:
+            for path in ("/first", "/second"):
+                assert (await lent.http.get(f"{url}{path}")).text == "ok"
+                assert await ended.get() == path
+        async with shared_context() as lent:
+            assert (await lent.http.get(f"{url}/last")).text == "ok"
+        assert await ended.get() == "/last"
+
+
+async def test_of_idle_connections_the_last_one_is_used_again(client: httpx.AsyncClient) -> None:
+    used, both = [], asyncio.Barrier(3)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            path = head.split()[1]
+            used.append((path, writer))
+            if path != b"/third":
+                await both.wait()
+            if path == b"/second":
+                await answered.wait()
+            writer.write(OK)
+
+    answered = asyncio.Event()
+    async with listening(serve) as url, asyncio.TaskGroup() as tasks:
+        first, second = (tasks.create_task(client.get(f"{url}/{path}")) for path in ("first", "second"))
+        await both.wait()
+        await first
+        answered.set()
+        await second
+        assert (await client.get(f"{url}/third")).text == "ok"
+    by_path = dict(used)
+    assert by_path[b"/third"] is by_path[b"/second"]
+
+
 async def test_an_answer_to_head_has_a_length_and_no_body(client: httpx.AsyncClient, server: HttpServer) -> None:
     server.answers["/"] = "long"
     answer = await client.head(server.url)

@@ -103,6 +103,21 @@ async def test_a_connection_that_rests_is_closed_when_it_answers_unasked() -> No
                 await server.gone.wait()
 
 
+async def test_a_connection_that_rests_is_closed_by_the_first_byte_of_what_was_not_asked() -> None:
+    asked = asyncio.Event()
+
+    async def behave(writer: asyncio.StreamWriter) -> None:
+        await sends(ANSWER)(writer)
+        await asked.wait()
+        await sends(b"H")(writer)
+
+    async with serving(behave) as server, shared_context() as lent:
+        assert (await lent.http.get(server.url)).text == "found"
+        asked.set()
+        async with asyncio.timeout(10):
+            await server.gone.wait()
+
+
 async def test_what_follows_a_body_that_is_not_read_yet_is_parsed_in_pieces_too() -> None:
     packed = gzip.compress(bytes(900_000))
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
