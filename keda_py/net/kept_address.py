@@ -4,13 +4,31 @@ httpx puts each part together whenever it is asked for, which takes 20 us a requ
 """
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import httpx
 from yarl import URL
 
+if TYPE_CHECKING:
+    from httpx._types import QueryParamTypes
+
+_LONGEST_QUERY = 16 * 1024
+"""Characters; httpx refuses addresses of four times as many."""
+
 
 class KeptAddress(httpx.URL):
     """An address that remembers its parts. It never changes: `copy_with` returns an `httpx.URL`."""
+
+    def copy_merge_params(self, params: "QueryParamTypes") -> httpx.URL:
+        """Return the address with more parameters, as httpx does, which reads it again for that, in 30 us."""
+        query = str(self.params.merge(params))
+        if not query or len(query) > _LONGEST_QUERY:
+            return super().copy_merge_params(params)
+        made = KeptAddress.__new__(KeptAddress)
+        made._uri_reference = self._uri_reference._replace(query=query)
+        made.netloc, made.userinfo, made.host, made.port = self.netloc, self.userinfo, self.host, self.port
+        made.is_absolute_url, made.server = self.is_absolute_url, self.server
+        return made
 
     @cached_property
     def netloc(self) -> bytes:
@@ -27,6 +45,10 @@ class KeptAddress(httpx.URL):
     @cached_property
     def port(self) -> int | None:
         return super().port
+
+    @cached_property
+    def params(self) -> httpx.QueryParams:
+        return super().params
 
     @cached_property
     def is_absolute_url(self) -> bool:

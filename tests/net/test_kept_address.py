@@ -2,8 +2,11 @@
 
 import httpx
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from keda_py.net.kept_address import KeptAddress, encoded, server_of
+from tests.costs import thorough
 
 ADDRESSES = (
     "http://127.0.0.1:9200/jobs/_search?q=a%20b",
@@ -12,6 +15,8 @@ ADDRESSES = (
     "http://müller.example/pa th",
     "/only/a/path",
 )
+TEXTS = st.text(max_size=5) | st.sampled_from(("sum(rate(x[2m]))", "%2F", "a+b &c", "ü", "#"))
+PARAMETERS = st.dictionaries(TEXTS.filter(bool), TEXTS | st.lists(TEXTS, max_size=3), max_size=4)
 
 
 @pytest.mark.parametrize("text", ADDRESSES)
@@ -30,6 +35,17 @@ def test_each_part_is_that_of_httpx_however_often_it_is_asked_for(text: str) -> 
             encoded(usual),
         )
     assert kept == usual
+
+
+@thorough
+@given(st.sampled_from((*ADDRESSES, "http://a/?", "http://a/?a=b&a=%2F#top")), PARAMETERS)
+@example("http://a/", {"query": "a" * 20_000})
+def test_with_parameters_it_is_the_address_that_httpx_makes(text: str, parameters: dict[str, str | list[str]]) -> None:
+    kept, usual = KeptAddress(text).copy_merge_params(parameters), httpx.URL(text).copy_merge_params(parameters)
+    assert (str(kept), encoded(kept), server_of(kept)) == (str(usual), encoded(usual), server_of(usual))
+    assert (kept, kept.raw_path, kept.params) == (usual, usual.raw_path, usual.params)
+    assert (kept.netloc, kept.userinfo, kept.host, kept.port) == (usual.netloc, usual.userinfo, usual.host, usual.port)
+    assert kept.is_absolute_url == usual.is_absolute_url
 
 
 def test_an_address_without_its_password_keeps_nothing_of_it() -> None:

@@ -116,9 +116,9 @@ class BoundedAnswer(httpx.Response):
         self.status_code, self.default_encoding = answer.status, "utf-8"
         self.history, self.next_request, self._request = [], None, None
         self._num_bytes_downloaded = 0
-        reason = (answer.reason or "").encode("latin-1", "replace")
+        reason = (answer.message.reason or "").encode("latin-1", "replace")
         self.extensions = {"http_version": b"HTTP/1.1", "reason_phrase": reason}
-        self._raw_headers = answer.raw_headers
+        self._message = answer.message
         if isinstance(body, bytes):
             self._content, self.stream = body, _READ
             self.is_closed = self.is_stream_consumed = True
@@ -130,7 +130,7 @@ class BoundedAnswer(httpx.Response):
     def headers(self) -> httpx.Headers:
         """The headers, made when they are first asked for, which takes 5 us: most scalers want the body alone."""
         if self._made_headers is None:
-            pairs = [pair for pair in self._raw_headers if pair[0].lower() not in _OF_THE_PACKED_BODY]
+            pairs = [pair for pair in self._message.raw_headers if pair[0].lower() not in _OF_THE_PACKED_BODY]
             self._made_headers = httpx.Headers(pairs)
         return self._made_headers
 
@@ -165,6 +165,6 @@ def check_size(size: int, answers: AnswerBounds, request: httpx.Request) -> None
 
 def _announced(answer: WireAnswer, otherwise: int) -> int:
     """Return the body's size by Content-Length, or `otherwise`; for a compressed body the header says nothing."""
-    fields = {name.lower(): value for name, value in answer.raw_headers}
+    fields = {name.lower(): value for name, value in answer.message.raw_headers}
     length = fields.get(b"content-length")
     return otherwise if length is None or b"content-encoding" in fields else int(length)

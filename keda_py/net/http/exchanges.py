@@ -16,7 +16,6 @@ from typing import TypeAlias
 import aiohttp
 import re2
 from aiohttp import hdrs
-from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
@@ -34,7 +33,6 @@ _FORBIDDEN = "a character that HTTP does not allow here"
 _WITH_BODY = ("POST", "PUT", "PATCH")
 _REPEATABLE = ("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE")
 """Methods that may be sent again when a kept connection turns out to be closed (RFC 9110, 9.2.2)."""
-_INTERIM, _SWITCHING = range(100, 200), 101
 _MOST_ROUTES = 1024
 
 Route: TypeAlias = tuple[URL, ssl.SSLContext | None, URL | None]
@@ -58,7 +56,7 @@ class WireRequest:
 class WireAnswer:
     """Head of an answer, and its body: bytes where it came as a whole, else a stream that occupies the connection."""
 
-    __slots__ = ("_connection", "_keep", "content", "raw_headers", "reason", "status")
+    __slots__ = ("_connection", "_keep", "content", "message", "status")
 
     def __init__(
         self,
@@ -67,8 +65,8 @@ class WireAnswer:
         connection: Connection | None = None,
         keep: Callable[[Connection], None] = Connection.close,
     ) -> None:
-        self.status, self.reason, self.raw_headers = message.code, message.reason, message.raw_headers
-        self.content, self._connection, self._keep = content, connection, keep
+        self.status, self.message, self.content = message.code, message, content
+        self._connection, self._keep = connection, keep
 
     def close(self) -> None:
         """Close the connection, now or, where it was given back before, not at all."""
@@ -178,7 +176,7 @@ class ConnectionPool:
                 text = request.text = _text(request, None if request.proxy is None else self._request(*route))
             protocol.expect_answer(bodiless=request.method == "HEAD")
             protocol.transport.write(text)
-            message, content = await _answer(protocol, request.timeout.sock_read)
+            message, content = await protocol.final_answer(request.timeout.sock_read)
             if not isinstance(content, bytes):
                 return WireAnswer(message, content, connection, partial(self._idle.keep, route))
             self._idle.keep(route, connection)
@@ -198,29 +196,6 @@ class ConnectionPool:
             return await self._connector.connect(self._request(*route), [], request.timeout)
         except TimeoutError:
             raise aiohttp.ConnectionTimeoutError("no connection in time") from None
-
-
-async def _answer(
-    protocol: ResponseHandler, seconds: float | None
-) -> tuple[RawResponseMessage | UsualAnswer, StreamReader | bytes]:
-    """Wait so long for the answer that is not an interim one.
-
-    One timer for the whole head: aiohttp's own is set again with each piece of it, and once more for the body, which
-    has a time-out of its own in `bodies.py`.
-    """
-    timer = asyncio.get_running_loop().call_later(seconds, _end_late, protocol) if seconds else None
-    try:
-        while True:
-            message, content = await protocol.read()
-            if message.code not in _INTERIM or message.code == _SWITCHING:
-                return message, content
-    finally:
-        if timer is not None:
-            timer.cancel()
-
-
-def _end_late(protocol: ResponseHandler) -> None:
-    protocol.set_exception(aiohttp.SocketTimeoutError("no answer in time"))
 
 
 def _connection_request(origin: URL, tls: ssl.SSLContext | None, proxy: URL | None) -> aiohttp.ClientRequest:

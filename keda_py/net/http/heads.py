@@ -9,11 +9,13 @@ connection is closed and nothing more of it is read.
 from functools import partial
 from typing import Any
 
-from aiohttp import TCPConnector
+from aiohttp import ServerDisconnectedError, SocketTimeoutError, TCPConnector
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import RawResponseMessage
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.streams import StreamReader
 
-from keda_py.net.http.usual_answers import usual_answer
+from keda_py.net.http.usual_answers import UsualAnswer, usual_answer
 
 MOST_BYTES = 64 * 1024
 """Bytes of all heads of one answer; the last one is counted in whole pieces."""
@@ -35,6 +37,32 @@ class BoundedAnswers(ResponseHandler):
     def expect_answer(self, *, bodiless: bool) -> None:
         """Begin an exchange. aiohttp's parser is made only for an answer that needs it."""
         self._answered, self._parser, self._bodiless = False, None, bodiless
+
+    async def final_answer(
+        self, seconds: float | None
+    ) -> tuple[RawResponseMessage | UsualAnswer, StreamReader | bytes]:
+        """Wait so long for the answer that is not an interim one.
+
+        One timer for the whole head: aiohttp's own is set again with each piece of it, and once more for the body,
+        which has a time-out of its own in `bodies.py`.
+        """
+        timer = self._loop.call_later(seconds, self._end_late) if seconds else None
+        try:
+            while True:
+                if not self._buffer and not self._eof:
+                    self._waiter = waiter = self._loop.create_future()
+                    await waiter
+                if not self._buffer:
+                    raise self._exception or ServerDisconnectedError
+                answer, _ = self._buffer.popleft()
+                if (code := answer[0].code) not in _INTERIM or code == _SWITCHING:
+                    return answer
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _end_late(self) -> None:
+        self.set_exception(SocketTimeoutError("no answer in time"))
 
     def set_response_params(self, **parameters: Any) -> None:
         """Make a parser, and reset the counts; aiohttp calls this as well, where it connects through a proxy."""

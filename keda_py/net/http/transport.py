@@ -95,6 +95,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; an answer's body that has not come yet is read later, through `BoundedBody` (`bodies.py`)."""
+        await request.aread()
         held = _Held(self._clock)
         try:
             held.place = await self._connection(request)
@@ -136,14 +137,14 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         proxy = self._proxies.for_url(url)
         # Plain HTTP needs no TLS context, and making the default one takes 45 ms.
         if url.scheme == "http" and proxy is None:
-            return await self._open().ask(await _wire_request(request, url, None, None))
+            return await self._open().ask(_wire_request(request, url, None, None))
         context = request.extensions.get("ssl") or self._trust.context
         server, own_subject_certificates = (url.raw_host or "", url.port or 0), self._trust.own_subject_certificates
         used = context if proxy else own_subject_certificates.context_for(context, server)
         clock, seconds = asyncio.get_running_loop().time, request.extensions.get("timeout", {}).get("connect")
         began = clock()
         try:
-            return await self._open().ask(await _wire_request(request, url, used, proxy))
+            return await self._open().ask(_wire_request(request, url, used, proxy))
         # Only the failed handshake leads here, so a server with an ordinary certificate costs nothing more.
         except aiohttp.ClientConnectorCertificateError as error:
             refusal = error.certificate_error
@@ -153,7 +154,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             if not await _in_time(learning, _remaining(seconds, clock() - began)):
                 raise
         learned = own_subject_certificates.context_for(context, server)
-        return await self._open().ask(await _wire_request(request, url, learned, None, clock() - began))
+        return await self._open().ask(_wire_request(request, url, learned, None, clock() - began))
 
     def _open(self) -> ConnectionPool:
         """Return the connections for the current namespace, by whether it may keep another one."""
@@ -178,7 +179,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             await self._names.close()
 
 
-async def _wire_request(
+def _wire_request(
     request: httpx.Request, url: URL, tls: ssl.SSLContext | None, proxy: URL | None, spent: float = 0.0
 ) -> WireRequest:
     plain = request if isinstance(request, PlainRequest) and not spent else None
@@ -192,7 +193,7 @@ async def _wire_request(
         method=request.method,
         url=url,
         headers=wire_headers(request),
-        body=await request.aread(),
+        body=request.content,
         tls=tls,
         proxy=proxy,
         timeout=_time_outs(pool, connect, timeout.get("read")),

@@ -24,10 +24,15 @@ _LONGEST_NUMBER = 9
 class UsualAnswer:
     """Head of an answer, with the names that aiohttp's messages have."""
 
-    __slots__ = ("code", "raw_headers", "reason")
+    __slots__ = ("_lines", "code", "reason")
 
-    def __init__(self, code: int, reason: str, raw_headers: tuple[tuple[bytes, bytes], ...]) -> None:
-        self.code, self.reason, self.raw_headers = code, reason, raw_headers
+    def __init__(self, code: int, reason: str, lines: list[bytes]) -> None:
+        self.code, self.reason, self._lines = code, reason, lines
+
+    @property
+    def raw_headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        fields = (line.split(b":", 1) for line in self._lines)
+        return tuple((name, value.strip(b" \t")) for name, value in fields)
 
 
 def usual_answer(data: bytes) -> tuple[UsualAnswer, bytes] | None:
@@ -39,18 +44,24 @@ def usual_answer(data: bytes) -> tuple[UsualAnswer, bytes] | None:
     # Besides text there is nothing but the line breaks: neither NUL nor half a line break.
     if len(lines) > _MOST_FIELDS or head.translate(None, _TEXT) != b"\r\n" * len(lines):
         return None
-    known, size, pairs = _status(first), -1, []
+    size = -1
     for line in lines:
         name, colon, value = line.partition(b":")
-        kind, value = _kind(name), value.strip(b" \t")
-        if kind == _LENGTH and size < 0 and value.isdigit() and len(value) <= _LONGEST_NUMBER:
-            size = int(value)
-        elif not colon or (kind and (kind != _CONNECTION or value.lower() != b"keep-alive")):
+        kind = _kind(name)
+        if not colon or (kind and not _is_usual(kind, value.strip(b" \t"))):
             return None
-        pairs.append((name, value))
-    if known is None or size != len(body):
-        return None
-    return UsualAnswer(*known, tuple(pairs)), body
+        if kind == _LENGTH:
+            if size >= 0:
+                return None
+            size = int(value)
+    known = _status(first)
+    return (UsualAnswer(*known, lines), body) if known is not None and size == len(body) else None
+
+
+def _is_usual(kind: int, value: bytes) -> bool:
+    if kind == _LENGTH:
+        return value.isdigit() and len(value) <= _LONGEST_NUMBER
+    return kind == _CONNECTION and value.lower() == b"keep-alive"
 
 
 _PLAIN, _LENGTH, _CONNECTION, _OTHER = range(4)

@@ -1,9 +1,8 @@
 """The nodes of a cluster, each asked in its turn; where one does not answer, the next one is asked."""
 
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import httpx
 import orjson
@@ -18,8 +17,6 @@ _JSON = {"Content-Type": "application/json"}
 _BUSY = (502, 503, 504)
 # As many as KEDA's clients make.
 _TRIES = 4
-_MOST_KEPT = 8
-"""Questions of one trigger that are kept: a search asks each of its nodes the same each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,55 +52,60 @@ class Nodes:
     ) -> None:
         self._nodes, self._tls, self._context, self._redirects = nodes, tls, context, redirects
         self._turn = 0
-        self._question = lru_cache(_MOST_KEPT)(self._make_question)
+
+    def questions(self, method: str, path: str, content: bytes = b"") -> list[KeptQuestion]:
+        """The same question for each node, to be asked as often as one likes."""
+        return [
+            KeptQuestion(
+                self._context,
+                HttpQuestion(
+                    url=f"{node.url}{path}",
+                    method=method,
+                    content=content,
+                    headers={**node.headers, **_JSON} if content else node.headers,
+                    tls=self._tls,
+                    redirects=self._redirects,
+                ),
+            )
+            for node in self._nodes
+        ]
 
     async def look(self, method: str) -> httpx.Response:
         """At the root of the node whose turn it is, which stays its turn. Raises ScalerError."""
-        return await self._ask(method, "/")
+        return await self._ask(self.questions(method, "/"), self._turn)
 
     def next_turn(self) -> None:
         """Make the next node the first to ask."""
         self._turn += 1
 
     async def post(self, path: str, body: object) -> httpx.Response:
-        """JSON, or a text that is JSON already; the answer whatever its status. Raises ScalerError."""
-        content = body.encode() if isinstance(body, str) else orjson.dumps(body)
-        try:
-            return await self._ask("POST", path, content)
-        finally:
-            self.next_turn()
+        """JSON; the answer whatever its status. Raises ScalerError."""
+        return await self.ask(self.questions("POST", path, orjson.dumps(body)))
 
-    async def _ask(self, method: str, path: str, content: bytes = b"") -> httpx.Response:
+    def ask(self, questions: Sequence[KeptQuestion]) -> Awaitable[httpx.Response]:
+        """The answer whatever its status; the next node is the first to ask then. Raises ScalerError."""
+        self.next_turn()
+        return self._ask(questions, self._turn - 1)
+
+    async def _ask(self, questions: Sequence[KeptQuestion], turn: int) -> httpx.Response:
         """The first answer whose status is not one of `_BUSY`, or else the last one; a silent node is asked once."""
         silent: set[int] = set()
         outcome: httpx.Response | ScalerError = ScalerError("no node")
-        for number in range(max(_TRIES, len(self._nodes))):
-            place = (self._turn + number) % len(self._nodes)
+        for number in range(max(_TRIES, len(questions))):
+            place = (turn + number) % len(questions)
             if place in silent:
                 continue
             try:
-                outcome = await self._question(place, method, path, content).ask()
+                outcome = await questions[place].ask()
             except ScalerError as error:
                 silent.add(place)
                 outcome = outcome if isinstance(outcome, httpx.Response) else error
             else:
                 if outcome.status_code not in _BUSY:
-                    break
+                    return outcome
         if isinstance(outcome, ScalerError):
             raise outcome
         return outcome
-
-    def _make_question(self, place: int, method: str, path: str, content: bytes) -> KeptQuestion:
-        node = self._nodes[place]
-        question = HttpQuestion(
-            url=f"{node.url}{path}",
-            method=method,
-            content=content,
-            headers={**node.headers, **_JSON} if content else node.headers,
-            tls=self._tls,
-            redirects=self._redirects,
-        )
-        return KeptQuestion(self._context, question)
 
 
 def check_status(answer: httpx.Response, product: str) -> None:

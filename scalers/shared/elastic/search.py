@@ -1,13 +1,16 @@
 """A search whose answer holds a number: the keys, and what both search scalers have in common."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Generic, TypeVar
+
+import orjson
 
 from keda_py.core.values.urls import path_segments
 from keda_py.sdk.advanced import META, separated_by
 from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, Target, TriggerMetadata, sources
 from scalers.shared.answers import gjson
 from scalers.shared.elastic.nodes import Nodes, check_status
+from scalers.shared.http_answer import KeptQuestion
 from scalers.shared.numbers import float_of, reading_of
 
 
@@ -40,6 +43,8 @@ class SearchScaler(Scaler[S], Generic[S]):
 
     product: ClassVar[str]
     _nodes: Nodes
+    _questions: Sequence[KeptQuestion] | None = None
+    """Built at the first read, which tells what is wrong with them."""
 
     @property
     def metric_name(self) -> str:
@@ -64,20 +69,25 @@ class SearchScaler(Scaler[S], Generic[S]):
             raise ScalerError(f"error inspecting {self.product}: {error}") from None
 
     async def _search(self) -> Reading:
+        if self._questions is None:
+            self._questions = self._nodes.questions("POST", *self._search_request())
+        answer = await self._nodes.ask(self._questions)
+        check_status(answer, self.product)
+        found = await self.context.parse(
+            gjson.scalar_in, answer.content, self.metadata.value_location, inline_bytes=gjson.INLINE_BYTES
+        )
+        return self._reading(found)
+
+    def _search_request(self) -> tuple[str, bytes]:
+        """Return path and body. Raises ScalerError."""
         metadata = self.metadata
         path = f"/{path_segments('index', ','.join(metadata.index), safe=',')}/_search"
         if metadata.search_template_name:
             parameters = _parameters(metadata.parameters)
             body = {"id": metadata.search_template_name, **({"params": parameters} if parameters else {})}
-            answer = await self._nodes.post(f"{path}/template", body)
-        else:
-            self._check_query(metadata.query)
-            answer = await self._nodes.post(path, metadata.query)
-        check_status(answer, self.product)
-        found = await self.context.parse(
-            gjson.scalar_in, answer.content, metadata.value_location, inline_bytes=gjson.INLINE_BYTES
-        )
-        return self._reading(found)
+            return f"{path}/template", orjson.dumps(body)
+        self._check_query(metadata.query)
+        return path, metadata.query.encode()
 
     def _check_query(self, query: str) -> None:
         """Raises ScalerError for one that need not be sent."""
