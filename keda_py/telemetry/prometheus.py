@@ -15,7 +15,7 @@ from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import MetricReading
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import EmptyAnswer, ScalerError
-from keda_py.net.http.observation import HttpExchange
+from keda_py.net.http.transport import HttpExchange
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.telemetry.admission_metrics import AdmissionMetrics

@@ -15,7 +15,7 @@ from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.kube.client import Exchange
-from keda_py.net.http.observation import HttpExchange
+from keda_py.net.http.transport import HttpExchange
 from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import Reading
 from keda_py.telemetry.page import MetricsPage

@@ -25,15 +25,11 @@ class BoundedBody(httpx.AsyncByteStream):
     """Body of an answer, bounded in bytes and time; memory for it is reserved before it is read."""
 
     def __init__(
-        self,
-        answer: WireAnswer,
-        content: StreamReader,
-        request: httpx.Request,
-        answers: AnswerBounds,
-        deadline: float | None,
+        self, answer: WireAnswer, content: StreamReader, request: httpx.Request, answers: AnswerBounds
     ) -> None:
-        self._answer, self._request, self._answers, self._deadline = answer, request, answers, deadline
-        self._content = content
+        self._answer, self._content, self._request, self._answers = answer, content, request, answers
+        seconds = request.extensions.get("timeout", {}).get("read")
+        self._deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         self._tenant, self._room, self._received = current_work().namespace, 0, 0
         self._has_begun = False
         self.give_back: Callable[[], None] | None = None
@@ -113,7 +109,7 @@ class BoundedAnswer(httpx.Response):
 
     def __init__(self, answer: WireAnswer, body: BoundedBody | bytes) -> None:
         # All that httpx's own constructor would set, which first makes headers and looks at kinds of bodies.
-        self.status_code, self.default_encoding = answer.status, "utf-8"
+        self.status_code, self.default_encoding = answer.message.code, "utf-8"
         self.history, self.next_request, self._request = [], None, None
         self._num_bytes_downloaded = 0
         reason = (answer.message.reason or "").encode("latin-1", "replace")

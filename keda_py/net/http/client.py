@@ -10,10 +10,9 @@ import httpx
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import Connections
 from keda_py.clock import Clock, SystemClock
-from keda_py.net.http.observation import HttpExchange, ObservedTransport
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.redirects import GuardedClient
-from keda_py.net.http.transport import AiohttpTransport, ConnectionLimits, Trust
+from keda_py.net.http.transport import AiohttpTransport, ConnectionLimits, HttpExchange, Trust
 from keda_py.net.proxies import Proxies
 from keda_py.net.tls import TlsContexts, TlsSettings
 
@@ -58,9 +57,10 @@ def http_client(
             idle_seconds=spec.idle_seconds if spec.keep_alive else 0.0,
         ),
         answers=spec.answers,
+        observe=observe,
     )
     return GuardedClient(
-        transport=ObservedTransport(transport, observe),
+        transport=transport,
         timeout=spec.timeout,
         # `GuardedClient` checks each redirect; httpx itself never follows one here.
         follow_redirects=True,

@@ -7,7 +7,7 @@ goes to the wire is checked character by character, since tenants share connecti
 
 import asyncio
 import ssl
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -17,12 +17,9 @@ import aiohttp
 import re2
 from aiohttp import hdrs
 from aiohttp.connector import Connection
-from aiohttp.http import RawResponseMessage
-from aiohttp.streams import StreamReader
 from yarl import URL
 
-from keda_py.net.http.heads import BoundedAnswers
-from keda_py.net.http.usual_answers import UsualAnswer
+from keda_py.net.http.heads import Answer, BoundedAnswers
 
 _NAME = re2.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _METHOD, _TARGET = re2.compile(r"[A-Z]+"), re2.compile(r"[!-~]+")
@@ -35,8 +32,8 @@ _REPEATABLE = ("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE")
 """Methods that may be sent again when a kept connection turns out to be closed (RFC 9110, 9.2.2)."""
 _MOST_ROUTES = 1024
 
-Route: TypeAlias = tuple[URL, ssl.SSLContext | None, URL | None]
-"""Origin, trust and proxy: what requests must have in common to share connections."""
+Route: TypeAlias = tuple[str, str, ssl.SSLContext | None, URL | None]
+"""Scheme, authority, trust and proxy: what requests must have in common to share connections."""
 
 
 @dataclass(slots=True, kw_only=True)  # frozen ones take 2 us more to make
@@ -54,25 +51,19 @@ class WireRequest:
 
 
 class WireAnswer:
-    """Head of an answer, and its body: bytes where it came as a whole, else a stream that occupies the connection."""
+    """Head of an answer, and its body, which occupies the connection until `release` or `close`."""
 
-    __slots__ = ("_connection", "_keep", "content", "message", "status")
+    __slots__ = ("_connection", "_keep", "content", "message")
 
-    def __init__(
-        self,
-        message: RawResponseMessage | UsualAnswer,
-        content: StreamReader | bytes,
-        connection: Connection | None = None,
-        keep: Callable[[Connection], None] = Connection.close,
-    ) -> None:
-        self.status, self.message, self.content = message.code, message, content
-        self._connection, self._keep = connection, keep
+    def __init__(self, answer: Answer, connection: Connection, keep: Callable[[Connection], None]) -> None:
+        self.message, self.content = answer
+        self._connection: Connection | None = connection
+        self._keep = keep
 
     def close(self) -> None:
         """Close the connection, now or, where it was given back before, not at all."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        if self._connection is not None:
+            self._connection.close()
 
     def release(self) -> None:
         """Give the connection back to the pool, which keeps it for the next request."""
@@ -88,9 +79,8 @@ class IdleConnections:
     """
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._idle: dict[Route, deque[tuple[Connection, float]]] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._seconds, self._has_timer = seconds, False
+        self._idle: defaultdict[Route, deque[tuple[Connection, float]]] = defaultdict(deque)
 
     def take(self, route: Route) -> Connection | None:
         """Return a connection that is open, or None."""
@@ -105,20 +95,17 @@ class IdleConnections:
     def keep(self, route: Route, connection: Connection) -> None:
         """Keep a connection, unless it must not be used again."""
         protocol = connection.protocol
-        if not self._seconds or protocol is None or protocol.should_close:
+        if not self._seconds or protocol is None or not protocol.is_connected() or protocol.should_close:
             connection.close()
             return
         loop = asyncio.get_running_loop()
-        if (idle := self._idle.get(route)) is None:
-            idle = self._idle[route] = deque()
-        idle.append((connection, loop.time() + self._seconds))
-        if self._timer is None:
-            self._timer = loop.call_later(self._seconds, self._close_old)
+        self._idle[route].append((connection, loop.time() + self._seconds))
+        if not self._has_timer:
+            self._has_timer = True
+            loop.call_later(self._seconds, self._close_old)
 
     def release(self) -> None:
         """Give all of them to aiohttp's pool, which waits for their end when it is closed."""
-        if self._timer is not None:
-            self._timer.cancel()
         for idle in self._idle.values():
             for connection, _ in idle:
                 connection.release()
@@ -126,13 +113,15 @@ class IdleConnections:
 
     def _close_old(self) -> None:
         loop = asyncio.get_running_loop()
+        now = loop.time()
         for route, idle in list(self._idle.items()):
-            while idle and (idle[0][1] <= loop.time() or idle[0][0].closed):
+            while idle and (idle[0][1] <= now or idle[0][0].closed):
                 idle.popleft()[0].close()
             if not idle:
                 del self._idle[route]
-        nearest = min((idle[0][1] for idle in self._idle.values()), default=None)
-        self._timer = None if nearest is None else loop.call_at(nearest, self._close_old)
+        self._has_timer = bool(self._idle)
+        if self._has_timer:
+            loop.call_at(min(idle[0][1] for idle in self._idle.values()), self._close_old)
 
 
 class ConnectionPool:
@@ -140,7 +129,7 @@ class ConnectionPool:
 
     def __init__(self, connector: aiohttp.TCPConnector, idle_seconds: float) -> None:
         self._connector, self._idle = connector, IdleConnections(idle_seconds)
-        self._request = lru_cache(_MOST_ROUTES)(_connection_request)
+        self._made = lru_cache(_MOST_ROUTES)(_connection_request)
 
     async def ask(self, request: WireRequest) -> WireAnswer:
         """Send, and wait for the head of the answer. Raises an aiohttp error, OSError, or ValueError for characters."""
@@ -162,40 +151,38 @@ class ConnectionPool:
         await self._connector.close()
 
     async def _ask_once(self, request: WireRequest) -> WireAnswer:
-        try:
-            route = (request.url.origin(), request.tls, request.proxy)
-        except ValueError:
-            raise aiohttp.InvalidURL(request.url) from None
-        connection = self._idle.take(route) or await self._connect(route, request)
+        route = (request.url.scheme, request.url.raw_authority, request.tls, request.proxy)
+        if (connection := self._idle.take(route)) is None:
+            connection = await self._connect(request)
         try:
             protocol = connection.protocol
             if not isinstance(protocol, BoundedAnswers) or protocol.transport is None:
                 raise aiohttp.ServerDisconnectedError
             # After the connection is there, because aiohttp adds the login of a proxy to its request as it connects.
             if (text := request.text) is None:
-                text = request.text = _text(request, None if request.proxy is None else self._request(*route))
+                text = request.text = _text(request, None if request.proxy is None else self._request_for(request))
             protocol.expect_answer(bodiless=request.method == "HEAD")
             protocol.transport.write(text)
-            message, content = await protocol.final_answer(request.timeout.sock_read)
-            if not isinstance(content, bytes):
-                return WireAnswer(message, content, connection, partial(self._idle.keep, route))
-            self._idle.keep(route, connection)
-            return WireAnswer(message, content)
+            answer = await protocol.final_answer(request.timeout.sock_read)
+            return WireAnswer(answer, connection, partial(self._idle.keep, route))
         except BaseException:
             # Closed and not given back, above all when cancelled: an answer that arrives later would be taken for that
             # of the next request on this connection, which may be another tenant's.
             connection.close()
             raise
 
-    async def _connect(self, route: Route, request: WireRequest) -> Connection:
+    async def _connect(self, request: WireRequest) -> Connection:
         if request.url.scheme not in ("http", "https"):
             raise aiohttp.NonHttpUrlClientError(request.url)
         if not request.url.raw_host:
             raise aiohttp.InvalidURL(request.url)
         try:
-            return await self._connector.connect(self._request(*route), [], request.timeout)
+            return await self._connector.connect(self._request_for(request), [], request.timeout)
         except TimeoutError:
             raise aiohttp.ConnectionTimeoutError("no connection in time") from None
+
+    def _request_for(self, request: WireRequest) -> aiohttp.ClientRequest:
+        return self._made(request.url.origin(), request.tls, request.proxy)
 
 
 def _connection_request(origin: URL, tls: ssl.SSLContext | None, proxy: URL | None) -> aiohttp.ClientRequest:

@@ -7,9 +7,9 @@ connection is closed and nothing more of it is read.
 """
 
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
-from aiohttp import ServerDisconnectedError, SocketTimeoutError, TCPConnector
+from aiohttp import SocketTimeoutError, TCPConnector
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import RawResponseMessage
 from aiohttp.http_exceptions import HttpProcessingError
@@ -26,6 +26,9 @@ _CHUNK = 64 * 1024
 """Bytes of an answer that are kept before its reader asks for them."""
 _INTERIM, _SWITCHING = range(100, 200), 101
 
+Answer: TypeAlias = tuple[RawResponseMessage | UsualAnswer, StreamReader | bytes]
+"""Head and body of an answer, which is bytes where it has come as a whole."""
+
 
 class BoundedAnswers(ResponseHandler):
     """Connection whose answers are bounded; one above the bounds fails as an answer that is not HTTP."""
@@ -38,9 +41,7 @@ class BoundedAnswers(ResponseHandler):
         """Begin an exchange. aiohttp's parser is made only for an answer that needs it."""
         self._answered, self._parser, self._bodiless = False, None, bodiless
 
-    async def final_answer(
-        self, seconds: float | None
-    ) -> tuple[RawResponseMessage | UsualAnswer, StreamReader | bytes]:
+    async def final_answer(self, seconds: float | None) -> Answer:
         """Wait so long for the answer that is not an interim one.
 
         One timer for the whole head: aiohttp's own is set again with each piece of it, and once more for the body,
@@ -49,12 +50,7 @@ class BoundedAnswers(ResponseHandler):
         timer = self._loop.call_later(seconds, self._end_late) if seconds else None
         try:
             while True:
-                if not self._buffer and not self._eof:
-                    self._waiter = waiter = self._loop.create_future()
-                    await waiter
-                if not self._buffer:
-                    raise self._exception or ServerDisconnectedError
-                answer, _ = self._buffer.popleft()
+                answer = await self.read()
                 if (code := answer[0].code) not in _INTERIM or code == _SWITCHING:
                     return answer
         finally:
@@ -90,7 +86,7 @@ class BoundedAnswers(ResponseHandler):
         """Return whether the connection must not be used again, as after more bytes than the answer announced."""
         if super().should_close or self._rest:
             return True
-        return self._parser is not None and self._parser.feed_eof() is not None
+        return self._parser is not None and self._parser.feed_eof() is not None  # it has begun another head
 
     def resume_reading(self, resume_parser: bool = True) -> None:
         """Go on after a pause. aiohttp calls this for each piece of a body that is taken, though nothing waits."""

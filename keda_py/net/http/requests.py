@@ -21,12 +21,10 @@ Pairs: TypeAlias = Mapping[bytes, tuple[bytes, bytes]]
 
 
 class PlainRequest(httpx.Request):
-    """A complete request; its headers are made when they are asked for, and sent as the pairs that they are made of.
-
-    `wire` is the form in which it was sent, kept for the next time.
-    """
+    """A complete request; its headers are made when they are asked for, and sent as the pairs that they are made of."""
 
     wire: WireRequest | None = None
+    """The form in which it was sent, for the next time."""
 
     def __init__(
         self,
@@ -44,17 +42,16 @@ class PlainRequest(httpx.Request):
     @property
     def headers(self) -> httpx.Headers:
         if self._made_headers is None:
-            self.wire = None  # the caller may change them
             self._made_headers = httpx.Headers(self._pairs)
         return self._made_headers
 
     @headers.setter
     def headers(self, headers: httpx.Headers) -> None:
-        self._made_headers, self.wire = headers, None
+        self._made_headers = headers
 
     @property
     def is_unchanged(self) -> bool:
-        """Return whether nobody has asked for the headers, who might change them."""
+        """Return whether no caller has asked for the headers, which it could change."""
         return self._made_headers is None
 
 

@@ -63,6 +63,14 @@ class Trust:
         return self._made[0]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpExchange:
+    """One exchange of the HTTP client, and its seconds until the answer's head; `status` is 0 without an answer."""
+
+    status: int
+    seconds: float
+
+
 class _Held:
     """What a request holds until its answer's body is closed: virtual time, and a place among the connections."""
 
@@ -82,12 +90,23 @@ class _Held:
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """httpx transport over two pools of aiohttp, opened on first use because they need the running loop."""
+    """httpx transport over two pools of aiohttp, opened on first use because they need the running loop.
+
+    `observe` gets each exchange; a redirect is an exchange of its own.
+    """
 
     def __init__(
-        self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: ConnectionLimits, answers: AnswerBounds
+        self,
+        *,
+        clock: Clock,
+        trust: Trust,
+        proxies: Proxies,
+        limits: ConnectionLimits,
+        answers: AnswerBounds,
+        observe: Callable[[HttpExchange], None],
     ) -> None:
         self._clock, self._trust, self._proxies, self._limits, self._answers = clock, trust, proxies, limits, answers
+        self._observe = observe
         self._sockets = Sockets(limits.connections.share // 2)
         self._pools: dict[bool, ConnectionPool] = {}
         """By whether they keep idle connections."""
@@ -96,17 +115,20 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; an answer's body that has not come yet is read later, through `BoundedBody` (`bodies.py`)."""
         await request.aread()
-        held = _Held(self._clock)
+        held, clock, status = _Held(self._clock), asyncio.get_running_loop().time, 0
+        began = clock()
         try:
             held.place = await self._connection(request)
             try:
                 answer = await self._send(request)
             except FAILURES as error:
                 raise as_httpx(error, request) from None
-            body = self._body(answer, request)
+            body, status = self._body(answer, request), answer.message.code
         except BaseException:
             held.give_back()
             raise
+        finally:
+            self._observe(HttpExchange(status=status, seconds=clock() - began))
         if isinstance(body, bytes):
             held.give_back()
         else:
@@ -117,11 +139,10 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         content = answer.content
         if isinstance(content, bytes):
             # No memory is reserved for what has come as a whole: nothing waits from here to its reader.
+            answer.release()
             check_size(len(content), self._answers, request)
             return content
-        timeout = request.extensions.get("timeout", {}).get("read")
-        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-        return BoundedBody(answer, content, request, self._answers, deadline)
+        return BoundedBody(answer, content, request, self._answers)
 
     async def _connection(self, request: httpx.Request) -> Callable[[], None]:
         """Wait for a place in the namespace's share of connections; the returned function gives it back."""
@@ -182,7 +203,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 def _wire_request(
     request: httpx.Request, url: URL, tls: ssl.SSLContext | None, proxy: URL | None, spent: float = 0.0
 ) -> WireRequest:
-    plain = request if isinstance(request, PlainRequest) and not spent else None
+    plain = request if isinstance(request, PlainRequest) and request.is_unchanged and not spent else None
     if plain is not None and (kept := plain.wire) is not None and kept.url is url and kept.tls is tls:
         return kept
     timeout = request.extensions.get("timeout", {})
@@ -198,7 +219,7 @@ def _wire_request(
         proxy=proxy,
         timeout=_time_outs(pool, connect, timeout.get("read")),
     )
-    if plain is not None and plain.is_unchanged:
+    if plain is not None:
         plain.wire = made
     return made
 

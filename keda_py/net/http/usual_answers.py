@@ -14,6 +14,7 @@ _MOST_FIELDS = 64
 _MOST_KEPT = 256
 """Names of fields, and first lines, that are kept checked: sources send the same ones again and again."""
 
+_BLANKS = b" \t"
 _TEXT = bytes([9, *range(32, 127)])
 _FIRST_LINE = re2.compile(rb"HTTP/1\.1 ([2-5][0-9]{2}) ([!-~](?:[ -~]*[!-~])?)?")
 _IN_NAMES = b"!#$%&'*+-.^_`|~" + bytes(byte for byte in range(128) if chr(byte).isalnum())
@@ -32,7 +33,7 @@ class UsualAnswer:
     @property
     def raw_headers(self) -> tuple[tuple[bytes, bytes], ...]:
         fields = (line.split(b":", 1) for line in self._lines)
-        return tuple((name, value.strip(b" \t")) for name, value in fields)
+        return tuple((name, value.strip(_BLANKS)) for name, value in fields)
 
 
 def usual_answer(data: bytes) -> tuple[UsualAnswer, bytes] | None:
@@ -48,20 +49,15 @@ def usual_answer(data: bytes) -> tuple[UsualAnswer, bytes] | None:
     for line in lines:
         name, colon, value = line.partition(b":")
         kind = _kind(name)
-        if not colon or (kind and not _is_usual(kind, value.strip(b" \t"))):
+        if not colon or kind == _OTHER or (kind == _CONNECTION and value.strip(_BLANKS).lower() != b"keep-alive"):
             return None
         if kind == _LENGTH:
-            if size >= 0:
+            value = value.strip(_BLANKS)
+            if size >= 0 or not value.isdigit() or len(value) > _LONGEST_NUMBER:
                 return None
             size = int(value)
     known = _status(first)
     return (UsualAnswer(*known, lines), body) if known is not None and size == len(body) else None
-
-
-def _is_usual(kind: int, value: bytes) -> bool:
-    if kind == _LENGTH:
-        return value.isdigit() and len(value) <= _LONGEST_NUMBER
-    return kind == _CONNECTION and value.lower() == b"keep-alive"
 
 
 _PLAIN, _LENGTH, _CONNECTION, _OTHER = range(4)
