@@ -17,8 +17,7 @@ from keda_py.net.http.exchanges import WireAnswer
 _OF_THE_PACKED_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
 _UNKNOWN = 64 * 1024
 """Bytes reserved at first for an answer without Content-Length."""
-_READ = httpx.ByteStream(b"")
-"""Stream of an answer that has been read."""
+_READ = httpx.ByteStream(b"")  # stream of an answer that has been read
 
 
 class BoundedBody(httpx.AsyncByteStream):

@@ -65,7 +65,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpExchange:
-    """One exchange of the HTTP client, and its seconds until the answer's head; `status` is 0 without an answer."""
+    """One exchange, a redirect for itself, and its seconds until the answer's head; `status` is 0 without an answer."""
 
     status: int
     seconds: float
@@ -90,10 +90,7 @@ class _Held:
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """httpx transport over two pools of aiohttp, opened on first use because they need the running loop.
-
-    `observe` gets each exchange; a redirect is an exchange of its own.
-    """
+    """httpx transport over two pools of aiohttp, opened on first use because they need the running loop."""
 
     def __init__(
         self,
@@ -136,8 +133,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         return BoundedAnswer(answer, body)
 
     def _body(self, answer: WireAnswer, request: httpx.Request) -> BoundedBody | bytes:
-        content = answer.content
-        if isinstance(content, bytes):
+        if isinstance(content := answer.content, bytes):
             # No memory is reserved for what has come as a whole: nothing waits from here to its reader.
             answer.release()
             check_size(len(content), self._answers, request)

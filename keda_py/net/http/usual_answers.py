@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import re2
 
-MOST_BYTES = 4 * 1024
+_MOST_BYTES = 4 * 1024
 """Bytes of the head."""
 _MOST_FIELDS = 64
 _MOST_KEPT = 256
@@ -18,7 +18,6 @@ _BLANKS = b" \t"
 _TEXT = bytes([9, *range(32, 127)])
 _FIRST_LINE = re2.compile(rb"HTTP/1\.1 ([2-5][0-9]{2}) ([!-~](?:[ -~]*[!-~])?)?")
 _IN_NAMES = b"!#$%&'*+-.^_`|~" + bytes(byte for byte in range(128) if chr(byte).isalnum())
-_WITHOUT_BODY = (204, 304)
 _LONGEST_NUMBER = 9
 
 
@@ -39,7 +38,7 @@ class UsualAnswer:
 def usual_answer(data: bytes) -> tuple[UsualAnswer, bytes] | None:
     """Return the answer that these bytes are; None if they are none of the usual kind."""
     head, end, body = data.partition(b"\r\n\r\n")
-    if not end or len(head) > MOST_BYTES:
+    if not end or len(head) > _MOST_BYTES:
         return None
     first, *lines = head.split(b"\r\n")
     # Besides text there is nothing but the line breaks: neither NUL nor half a line break.
@@ -76,6 +75,6 @@ def _kind(name: bytes) -> int:
 def _status(line: bytes) -> tuple[int, str] | None:
     """Return status and reason of a first line."""
     parts = _FIRST_LINE.fullmatch(line)
-    if parts is None or int(parts[1]) in _WITHOUT_BODY:
+    if parts is None or parts[1] in (b"204", b"304"):
         return None
     return int(parts[1]), (parts[2] or b"").decode()
