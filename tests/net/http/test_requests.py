@@ -61,6 +61,21 @@ async def test_a_header_that_is_changed_afterwards_goes_to_the_server() -> None:
     assert server.asked[0].headers["X-Api-Key"] == "another"
 
 
+async def test_a_request_that_is_sent_again_says_what_it_says_now() -> None:
+    async with http_server() as server, shared_context() as lent:
+        server.answers["/"] = "fine"
+        request = lent.http.build_request("POST", httpx.URL(f"{server.url}/"), headers=USUAL, content=b"x")
+        await lent.http.send(request)
+        await lent.http.send(request)
+        request.headers["X-Api-Key"] = "another"
+        await lent.http.send(request)
+        request.headers = httpx.Headers({**request.headers, "x-api-key": "third"})
+        await lent.http.send(request)
+    keys = [asked.headers["X-Api-Key"] for asked in server.asked]
+    assert keys == ["s3cret", "s3cret", "another", "third"]
+    assert server.asked[0].raw_headers == server.asked[1].raw_headers
+
+
 async def test_an_answer_has_all_that_one_of_httpx_has() -> None:
     async with http_server() as server, shared_context() as lent:
         server.answers["/"] = "fine"
