@@ -76,8 +76,9 @@ class Connections:
     def _give_back(self, taken: list[ByteBudget], namespace: str, host: Hashable) -> None:
         while taken:
             taken.pop().give_back(namespace, 1)
+        ledger = self._hosts.get(host)
         # The hosts of polls are asked again and again, and a ledger takes 5 us to make.
-        if len(self._hosts) > _MOST_KEPT and (ledger := self._hosts.get(host)) is not None and not ledger.held:
+        if ledger is not None and not ledger.held and len(self._hosts) > _MOST_KEPT:
             del self._hosts[host]
 
 

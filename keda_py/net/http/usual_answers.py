@@ -18,7 +18,6 @@ _BLANKS = b" \t"
 _TEXT = bytes([9, *range(32, 127)])
 _FIRST_LINE = re2.compile(rb"HTTP/1\.1 ([2-5][0-9]{2}) ([!-~](?:[ -~]*[!-~])?)?")
 _IN_NAMES = b"!#$%&'*+-.^_`|~" + bytes(byte for byte in range(128) if chr(byte).isalnum())
-_LONGEST_NUMBER = 9
 
 
 class UsualAnswer:
@@ -52,7 +51,7 @@ def usual_answer(data: bytes) -> tuple[UsualAnswer, bytes] | None:
             return None
         if kind == _LENGTH:
             value = value.strip(_BLANKS)
-            if size >= 0 or not value.isdigit() or len(value) > _LONGEST_NUMBER:
+            if size >= 0 or not value.isdigit() or len(value) > 9:
                 return None
             size = int(value)
     known = _status(first)
