@@ -97,7 +97,7 @@ SURPLUS = {
 }
 
 
-class Wire(asyncio.Transport):
+class NotedTransport(asyncio.Transport):
     """Transport that notes its end."""
 
     ended = False
@@ -118,8 +118,8 @@ class Wire(asyncio.Transport):
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What a client has of an answer: everything that it reads, or that it failed; and whether it asks there again."""
+class HeardAnswer:
+    """All that a client reads of an answer, or that it fails; and whether it keeps the connection."""
 
     status: int = 0
     reason: str = ""
@@ -129,13 +129,13 @@ class Heard:
     kept: bool = False
 
 
-def heard(pieces: Sequence[bytes], *, bodiless: bool = False, by_aiohttp: bool = False) -> Heard:
+def heard(pieces: Sequence[bytes], *, bodiless: bool = False, by_aiohttp: bool = False) -> HeardAnswer:
     """Return what comes of an answer in pieces, after which the server ends the connection."""
     return asyncio.run(_hear(pieces, bodiless=bodiless, by_aiohttp=by_aiohttp))
 
 
-async def _hear(pieces: Sequence[bytes], *, bodiless: bool, by_aiohttp: bool) -> Heard:
-    protocol, wire = BoundedAnswers(loop=asyncio.get_running_loop()), Wire()
+async def _hear(pieces: Sequence[bytes], *, bodiless: bool, by_aiohttp: bool) -> HeardAnswer:
+    protocol, wire = BoundedAnswers(loop=asyncio.get_running_loop()), NotedTransport()
     protocol.connection_made(wire)
     protocol.expect_answer(bodiless=bodiless)
     if by_aiohttp:
@@ -150,8 +150,8 @@ async def _hear(pieces: Sequence[bytes], *, bodiless: bool, by_aiohttp: bool) ->
         protocol.connection_lost(None)
         body = content if isinstance(content, bytes) else await content.read()
     except (ClientError, HttpProcessingError, ValueError):
-        return Heard(failed=True)
-    return Heard(message.code, message.reason, tuple(message.raw_headers), body, kept=kept)
+        return HeardAnswer(failed=True)
+    return HeardAnswer(message.code, message.reason, tuple(message.raw_headers), body, kept=kept)
 
 
 async def _final(protocol: BoundedAnswers) -> Any:
