@@ -9,7 +9,7 @@ from keda_py.sdk.scaler import AUTH, Activation, Reading, Scaler, ScalerError, T
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.graphite_render import read_render
 from scalers.shared.credentials.basic import basic
-from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.http_answer import HttpQuestion, KeptQuestion
 
 
 class GraphiteMetadata(TriggerMetadata):
@@ -41,15 +41,20 @@ class GraphiteScaler(Scaler[GraphiteMetadata]):
         """As in KEDA, sent with and without a user."""
         return basic(self.metadata.username, self.metadata.password)
 
-    async def read(self) -> Reading:
-        """Ask now; no series, and one without points, count as 0."""
+    @cached_property
+    def _question(self) -> KeptQuestion:
         metadata = self.metadata
         question = HttpQuestion(
             url=f"{metadata.server_address.rstrip('/')}/render",
             parameters={"from": metadata.query_time, "target": metadata.query, "format": "json"},
             headers=self._headers,
         )
-        answer = await get(self.context, question)
+        return KeptQuestion(self.context, question)
+
+    async def read(self) -> Reading:
+        """Ask now; no series, and one without points, count as 0."""
+        metadata = self.metadata
+        answer = await self._question.ask()
         if not answer.is_success:
             raise ScalerError(f"graphite: the render API returned status {answer.status_code}")
         series, points, value = await self.context.parse(read_render, answer.content, inline_bytes=INLINE_BYTES)

@@ -9,7 +9,7 @@ from keda_py.sdk.advanced import EmptyAnswer, RedirectRule, ScalerContext
 from keda_py.sdk.scaler import Activation, ConfigError, Reading, Scaler, ScalerError, Target
 from scalers.shared.answers.monitoring.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
-from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.http_answer import HttpQuestion, KeptQuestion
 
 _PATH = "/loki/api/v1/query"
 _BEGINNINGS = (_PATH, "/loki/api/v1", "/loki")
@@ -44,8 +44,8 @@ class LokiScaler(Scaler[LokiMetadata]):
         tenant = {"X-Scope-OrgID": self.metadata.tenant_name} if self.metadata.tenant_name else {}
         return {**tenant, **auth_headers(self.metadata, _HONOURED)}
 
-    async def read(self) -> Reading:
-        """Ask now; a server's refusal and an answer of another shape are errors."""
+    @cached_property
+    def _question(self) -> KeptQuestion:
         question = HttpQuestion(
             url=self._url,
             parameters={"query": self.metadata.query},
@@ -53,7 +53,11 @@ class LokiScaler(Scaler[LokiMetadata]):
             tls=self._tls,
             redirects=_PUBLIC_QUERY,
         )
-        answer = await get(self.context, question)
+        return KeptQuestion(self.context, question)
+
+    async def read(self) -> Reading:
+        """Ask now; a server's refusal and an answer of another shape are errors."""
+        answer = await self._question.ask()
         if not answer.is_success:
             raise ScalerError(f"loki query api returned error. status: {answer.status_code}")
         count, sample = await self.context.parse(read_vector, answer.content, "loki", inline_bytes=INLINE_BYTES)

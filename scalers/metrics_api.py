@@ -1,7 +1,7 @@
 """Scale on a number inside an HTTP answer: JSON, YAML, XML, or the text format of Prometheus."""
 
 from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Literal
 
 import httpx
@@ -18,7 +18,7 @@ from scalers.shared.answers.location import (
     scalar_in_yaml,
 )
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_parameters, auth_tls
-from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.http_answer import HttpQuestion, KeptQuestion
 from scalers.shared.service_endpoints import aggregate, endpoint_urls
 
 _HONOURED: frozenset[AuthMode] = frozenset({"apiKey", "basic", "bearer", "tls"})
@@ -62,13 +62,17 @@ class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
         """Ask now; with several endpoints, those that fail are left out unless all fail."""
         try:
             if not self.metadata.aggregate_from_kube_service_endpoints:
-                return Reading(value=await self._ask(self.metadata.url))
+                return Reading(value=await self._value(self._own_question))
             urls = await endpoint_urls(self.context.kube, self.metadata.url)
             return Reading(value=await aggregate(urls, self._ask, self.metadata.aggregation_type))
         except ScalerError as error:
             raise ScalerError(f"error requesting metrics endpoint: {error}") from None
 
-    async def _ask(self, url: str) -> float:
+    @cached_property
+    def _own_question(self) -> KeptQuestion:
+        return self._question(self.metadata.url)
+
+    def _question(self, url: str) -> KeptQuestion:
         question = HttpQuestion(
             url=url,
             parameters=self._parameters,
@@ -76,9 +80,15 @@ class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
             timeout=self.metadata.timeout,
             tls=self._tls,
         )
-        answer = await get(self.context, question)
+        return KeptQuestion(self.context, question)
+
+    async def _ask(self, url: str) -> float:
+        return await self._value(self._question(url))
+
+    async def _value(self, question: KeptQuestion) -> float:
+        answer = await question.ask()
         if answer.status_code != httpx.codes.OK:
-            raise ScalerError(f"{httpx.URL(shown(url)).path}: api returned {answer.status_code}")
+            raise ScalerError(f"{httpx.URL(shown(question.url)).path}: api returned {answer.status_code}")
         return await self._number(answer.content)
 
     async def _number(self, body: bytes) -> float:

@@ -40,6 +40,10 @@ class KeptQuestion:
         self._context, self._question = context, question
         self._request: httpx.Request | None = None
 
+    @property
+    def url(self) -> str:
+        return self._question.url
+
     async def ask(self) -> httpx.Response:
         """Ask as the function `ask` does."""
         http = self._context.http
