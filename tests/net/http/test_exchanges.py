@@ -3,7 +3,7 @@
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import httpx
@@ -39,7 +39,7 @@ async def server() -> AsyncIterator[HttpServer]:
 @asynccontextmanager
 async def listening(serve: Serve) -> AsyncIterator[str]:
     async def closed_at_the_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with closing(writer):
+        with closing(writer), suppress(asyncio.IncompleteReadError):  # the client has closed
             await serve(reader, writer)
 
     async with await asyncio.start_server(closed_at_the_end, "127.0.0.1", 0) as server:
