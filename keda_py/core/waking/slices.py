@@ -1,7 +1,7 @@
 """The EndpointSlices that lead a Service to wakers: as stored, and as they are written."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from keda_py.core.waking.rules import (
     REQUEST_ANNOTATION,
     SERVICE_LABEL,
     WakeRules,
+    read_rules,
     write_rules,
 )
 from keda_py.core.waking.services import WakeService
@@ -35,30 +36,6 @@ class WakerAddress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SliceSeen:
-    """A slice with our label as stored. `rules` is the text of its annotation."""
-
-    namespace: str
-    name: str
-    uid: str
-    version: str
-    created: str
-    family: str
-    service: str
-    owner_uid: str
-    rules: str
-    ports: Mapping[str, int]
-    endpoints: frozenset[WakerAddress]
-    request: str = ""
-    """The annotation in which a waker asks for a wake."""
-
-    @property
-    def age(self) -> tuple[str, str]:
-        """Sorts slices, the oldest first: it keeps a port that two slices claim."""
-        return self.created, self.uid
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WakeOwner:
     """Object that wants a Service to be woken."""
 
@@ -69,11 +46,44 @@ class WakeOwner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SliceSeen:
+    """A slice with our label as stored. `rules` is the text of its annotation."""
+
+    namespace: str
+    name: str
+    uid: str
+    version: str
+    created: str
+    family: str
+    service: str
+    owner: WakeOwner
+    rules: str
+    ports: Mapping[str, int]
+    endpoints: frozenset[WakerAddress]
+    request: str = ""
+    """The annotation in which a waker asks for a wake."""
+
+    @property
+    def owner_uid(self) -> str:
+        return self.owner.uid
+
+    @property
+    def age(self) -> tuple[str, str]:
+        """Sorts slices, the oldest first: it keeps a port that two slices claim."""
+        return self.created, self.uid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WakeWish:
     """An owner's wish for one Service; the ports of `rules` are filled in here."""
 
     owner: WakeOwner
     rules: WakeRules
+
+
+def stored_wish(seen: SliceSeen, service: WakeService) -> WakeWish:
+    """Return what the owner of a slice wanted of this Service when the slice was written. Raises ConfigError."""
+    return WakeWish(owner=seen.owner, rules=replace(read_rules(seen.rules), service_uid=service.uid))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +157,12 @@ def read_slice(live: Mapping[str, Any]) -> SliceSeen:
         created=text_at(meta, "creationTimestamp"),
         family=family,
         service=labels.get(SERVICE_LABEL, ""),
-        owner_uid=text_at(owner, "uid"),
+        owner=WakeOwner(
+            api_version=text_at(owner, "apiVersion"),
+            kind=text_at(owner, "kind"),
+            name=text_at(owner, "name"),
+            uid=text_at(owner, "uid"),
+        ),
         rules=annotations.get(ANNOTATION, ""),
         ports={text_at(one, "name"): one["port"] for one in maps_at(live, "ports") if isinstance(one.get("port"), int)},
         endpoints=frozenset(read_addresses(live)),

@@ -12,7 +12,7 @@ In: `wishes.py`, `caches.py`. Next: `environments/waking/settling.py`, which ask
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -22,7 +22,7 @@ from keda_py.clock import Clock
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.waking.rules import LABEL, SERVICE_LABEL, WakeState
 from keda_py.core.waking.services import WakeService
-from keda_py.core.waking.slices import SliceSeen, WakeWish
+from keda_py.core.waking.slices import SliceSeen, WakeWish, stored_wish
 from keda_py.core.waking.steps import (
     DeleteSlice,
     Steps,
@@ -31,7 +31,7 @@ from keda_py.core.waking.steps import (
     next_steps,
     sleep_obstacle,
 )
-from keda_py.errors import AlreadyExists, Conflict, KubeError, NotFound
+from keda_py.errors import AlreadyExists, ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENDPOINT_SLICES, SERVICES, Obj, Selection
 from keda_py.operator.controller.work_queue import DueQueue
@@ -215,8 +215,6 @@ class Waking:
         service, owner = self.caches.service(key.namespace, key.name), self._owner(key)
         slices = self.caches.slices_of(key.namespace, key.name)
         self._proposed.pop(key, None)
-        if owner is None and not self._is_orphan(slices):
-            return
         wish = await self._wish(key, service, owner, slices)
         steps = await self._ask(key, service, wish, slices)
         if owner != self._owner(key):
@@ -277,14 +275,26 @@ class Waking:
         claimed = partial(self.caches.claimed, (key.namespace, key.name))
         return next_steps(service, wish, slices, self.caches.ready_wakers, progress.answered, claimed)
 
-    def _is_orphan(self, slices: Iterable[SliceSeen]) -> bool:
-        """Return whether the owners of slices that no wish is about want nothing, rather than not having spoken yet."""
-        return all(self.wishes.has_spoken(one.owner_uid) or not self.exists(one.owner_uid) for one in slices)
+    def _wish_of_silent_owner(self, service: WakeService, slices: Iterable[SliceSeen]) -> WakeWish | None:
+        """Return what a slice says for an owner that has not spoken in this term; None if all owners want nothing.
+
+        An owner may be silent for long: its manifest cannot be read, or it is held back. Its slice stays meanwhile, but
+        not the addresses of wakers that died: a pod of another namespace may get such an address. No waker listens for
+        a slice that cannot be read, so it counts as no wish.
+        """
+        for one in slices:
+            if not self.wishes.has_spoken(one.owner_uid) and self.exists(one.owner_uid):
+                with suppress(ConfigError):
+                    return stored_wish(one, service)
+        return None
 
     async def _wish(
         self, key: ObjectKey, service: WakeService | None, owner: OwnerWish | None, slices: list[SliceSeen]
     ) -> WakeWish | None:
         """Return what is wanted now: an owner that is awake wants no new slice, and the old ones for a grace."""
+        if service is not None and owner is None and (kept := self._wish_of_silent_owner(service, slices)) is not None:
+            self._progress.setdefault(key, Progress(since=self.clock.monotonic()))
+            return kept
         if service is None or owner is None or (owner.state is not WakeState.ASLEEP and not slices):
             return None
         now = self.clock.monotonic()
