@@ -4,7 +4,7 @@ import asyncio
 import sys
 from dataclasses import asdict
 
-from keda_py.cli.manifests import read_texts
+from keda_py.cli.manifests import add_default_values, read_default_values, read_texts
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import Style, foreign, paint, read_names
 from keda_py.core.values.kubernetes import parse_supported_version
@@ -43,10 +43,12 @@ def run(arguments: list[str]) -> int:
     )
     selected = "that ClusterEnvironments are taken to select, if no manifest has their labels"
     parser.add_argument("--namespaces", default="", metavar="NS,NS", help=selected)
+    add_default_values(parser)
     options = parser.parse_args(arguments)
     kubernetes = parse_supported_version(options.kubernetes, field="--kubernetes") if options.kubernetes else None
     texts, named = dict(read_texts(options.files)), read_names(options.namespaces)
-    report = asyncio.run(validate_texts(texts, kubernetes=kubernetes, named=named))
+    defaults = read_default_values(options.default_values)
+    report = asyncio.run(validate_texts(texts, kubernetes=kubernetes, named=named, defaults=defaults))
     sys.stdout.write(_json(report) if options.output == "json" else _text(report, notes=options.notes))
     return 1 if any(options.strict or problem.severity == "error" for problem in report.problems) else 0
 

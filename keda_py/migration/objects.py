@@ -34,7 +34,7 @@ from keda_py.validation.checks import Validation
 from keda_py.validation.documents import Document
 from keda_py.validation.lines import Lines
 from keda_py.validation.problems import Problem
-from keda_py.validation.release import completed
+from keda_py.validation.release import Release, completed
 
 _NO_SCALER = "no scaler found for type"
 _NO_LINES = Lines(yaml.MappingNode("", [], yaml.Mark("", 0, 0, 0, "", 0)))
@@ -51,7 +51,7 @@ def check_objects(installation: Installation, shared_context: SharedContext) -> 
         Document(file="", body=body, lines=_NO_LINES) for kind in installation.objects.values() for body in kind
     ]
     bodies = {title_of(document.body): document.body for document in documents}
-    for problem in Validation(documents, shared_context).problems():
+    for problem in Validation(Release(documents), shared_context).problems():
         if not problem.message.startswith(_NO_SCALER):
             yield _judge(problem, bodies.get(problem.object))
     for scaled_object in installation.of(SCALED_OBJECTS):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keda_py.clock import SystemClock
+from keda_py.core.defaults.bodies import installation_body
 from keda_py.core.values.kubernetes import SCALE_TO_ZERO
 from keda_py.core.values.kubernetes import since as kubernetes_since
 from keda_py.kube.client import KubeClient
@@ -29,14 +30,18 @@ from keda_py.validation.report import validate_texts
 class PreviewOptions:
     """The flags. Without `since` and `timezone` a preview begins now, in the zone that most schedules are written in.
 
-    `live`: it is of a cluster. `namespaces` are those that ClusterEnvironments of files are taken to select.
+    `live`: it is of a cluster. `namespaces` are those that ClusterEnvironments of files are taken to select. With
+    `hpas` native HPAs are read, too, by a version that lets them go to zero. `defaults` are those of the installation;
+    None: a cluster says them, files have none.
     """
 
-    days: int
+    days: int = 7
     since: str = ""
     timezone: str = ""
     live: bool = False
     namespaces: tuple[str, ...] = ()
+    hpas: bool = False
+    defaults: Mapping[str, Any] | None = None
 
     def period(self, sources: Sequence[ManifestSource]) -> Period:
         """Read the period. Raises ConfigError."""
@@ -49,29 +54,35 @@ class PreviewOptions:
 
 
 def read_sources(
-    texts: Mapping[str, str], since: str = "", *, hpas: bool = False
+    texts: Mapping[str, str], wanted: PreviewOptions | None = None
 ) -> tuple[list[ManifestSource], list[Problem]]:
     """Read the objects of all texts, or the errors for which they would be refused: no preview of such is true.
 
-    They are judged as if they were applied before a period of that `--from`; with `hpas` native HPAs are read, too, by
-    a version that lets them go to zero.
+    They are judged as if they were applied before the period.
     """
-    kubernetes = kubernetes_since(SCALE_TO_ZERO) if hpas else None
-    report = asyncio.run(validate_texts(texts, earliest(since, SystemClock().now()), kubernetes))
+    wanted = wanted or PreviewOptions()
+    kubernetes = kubernetes_since(SCALE_TO_ZERO) if wanted.hpas else None
+    applied = earliest(wanted.since, SystemClock().now())
+    report = asyncio.run(validate_texts(texts, applied, kubernetes, defaults=wanted.defaults))
     errors = [problem for problem in report.problems if problem.severity == "error"]
     if errors:
         return [], errors
-    return [
+    read = [
         ManifestSource(body=body, ignored=document.ignored, spec=report.release.spec_of(body))
         for document, body in zip(report.documents, report.release.completed, strict=True)
-        if hpas or body["kind"] != HORIZONTAL_POD_AUTOSCALERS.kind
-    ], []
+        if wanted.hpas or body["kind"] != HORIZONTAL_POD_AUTOSCALERS.kind
+    ]
+    if wanted.defaults is not None:
+        read.append(ManifestSource(body=installation_body(wanted.defaults)))
+    return read, []
 
 
-async def read_cluster(kubeconfig: str, namespace: str, *, hpas: bool) -> tuple[list[ManifestSource], list[str]]:
+async def read_cluster(
+    kubeconfig: str, namespace: str, wanted: PreviewOptions
+) -> tuple[list[ManifestSource], list[str]]:
     """Read what is to be previewed, and what may not be read; `namespace` "": all. Raises ConfigError, KubeError."""
     async with KubeClient(SystemClock(), kubeconfig) as client:
-        reading = ClusterReading(client, namespace, hpas=hpas)
+        reading = ClusterReading(client, namespace, hpas=wanted.hpas, defaults=wanted.defaults)
         return await reading.read(), reading.unread
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from keda_py.core.defaults.filling import fill_scaled_object
+from keda_py.core.defaults.layers import Layers
 from keda_py.core.metric_names import name_metrics
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
@@ -34,9 +36,12 @@ class SimulatedObject:
     scalers: tuple[AnyScaler, ...]
 
 
-def build_object(body: Mapping[str, Any], shared: SharedContext) -> SimulatedObject:
-    """Build the version that this manifest is, complete as the API server would hand it on. Raises ConfigError."""
-    spec = AS_WRITTEN.read(body)
+def build_object(body: Mapping[str, Any], shared: SharedContext, layers: Layers = ()) -> SimulatedObject:
+    """Build the version that this manifest is over these defaults, complete as the API server would hand it on.
+
+    Raises ConfigError.
+    """
+    spec = AS_WRITTEN.built_by(lambda obj: fill_scaled_object(obj, layers)).read(body)
     check_bounds(spec)
     check_triggers(spec.triggers)
     scalers = tuple(_build_scaler(spec, index, shared) for index in range(len(spec.triggers)))

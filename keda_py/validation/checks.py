@@ -76,15 +76,14 @@ class Validation:
 
     def __init__(
         self,
-        documents: Sequence[Document],
+        release: Release,
         shared_context: SharedContext,
         now: datetime | None = None,
         kubernetes: int | None = None,
         named: Collection[str] = (),
     ) -> None:
-        self._documents, self._shared_context, self._kubernetes = documents, shared_context, kubernetes
+        self.release, self._shared_context, self._kubernetes = release, shared_context, kubernetes
         self._now = now = now or shared_context.clock.now()
-        self.release = Release(documents)
         self._covered = cover(self.release.completed, named)
         environments = [*self.release.bodies[ENVIRONMENTS.kind], *self._covered.environments]
         bodies = {**self.release.bodies, ENVIRONMENTS.kind: environments}
@@ -102,14 +101,14 @@ class Validation:
     @property
     def objects(self) -> int:
         """How many objects are checked."""
-        return sum(is_ours(document) or self._is_checked_hpa(document.body) for document in self._documents)
+        return sum(is_ours(document) or self._is_checked_hpa(document.body) for document in self.release.documents)
 
     def _is_checked_hpa(self, body: Mapping[str, Any]) -> bool:
         return self._kubernetes is not None and is_hpa(body)
 
     def problems(self) -> Iterator[Problem]:
         """Yield all errors and warnings."""
-        for document, body in zip(self._documents, self.release.completed, strict=True):
+        for document, body in zip(self.release.documents, self.release.completed, strict=True):
             found = self._findings(document.body, body) if is_ours(document) else self._check_foreign(body)
             ignored = document.ignored | ignored_codes(map_at(document.body, "metadata", "annotations"))
             for finding in without_ignored(found, ignored):
@@ -117,7 +116,7 @@ class Validation:
 
     def notes(self) -> Iterator[Problem]:
         """Yield notes on objects with readable triggers: their windows in words, and what a deletion leaves behind."""
-        for document, body in zip(self._documents, self.release.completed, strict=True):
+        for document, body in zip(self.release.documents, self.release.completed, strict=True):
             if body["kind"] == CLUSTER_ENVIRONMENTS.kind and name_of(body) in self._covered.by:
                 yield from self._notes_of_policy(document, body)
             if body["kind"] not in _WITH_TRIGGERS or not is_ours(document):

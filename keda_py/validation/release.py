@@ -5,7 +5,7 @@ objects of other kinds are skipped: they are not validated here.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, Tr
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange, Workload
 from keda_py.core.admission.findings import Neighbourhood, Rival, rival_of
-from keda_py.core.defaults.bodies import DefaultsOfBodies
+from keda_py.core.defaults.bodies import DefaultsOfBodies, installation_body
 from keda_py.core.defaults.filling import FindLayers, fill_scaled_job, fill_scaled_object
 from keda_py.core.jobs.spec import JobScalingSpec
 from keda_py.core.meaning.target import LocatedObject
@@ -64,7 +64,9 @@ class WrittenScaledObject:
 class Release:
     """Objects that others depend on, from all files, by kind, namespace and name."""
 
-    def __init__(self, documents: Iterable[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], defaults: Mapping[str, Any] | None = None) -> None:
+        """`defaults` are those of the installation."""
+        self.documents = documents
         self.completed: list[dict[str, Any]] = []
         """Every object as the API server would hand it on, in the order of the documents."""
         self.located: defaultdict[str, list[LocatedObject]] = defaultdict(list)
@@ -77,7 +79,8 @@ class Release:
             self.bodies[body["kind"]].append(body)
             place = _located(document.body)
             self.located[place.name].append(place)
-        self._layers = DefaultsOfBodies(one for bodies in self.bodies.values() for one in bodies).layers
+        installed = [] if defaults is None else [installation_body(defaults)]
+        self.layers = DefaultsOfBodies([*self.completed, *installed]).layers
         self._hpas = self._grouped("HorizontalPodAutoscaler", HorizontalPodAutoscaler)
         self._limit_ranges = self._grouped("LimitRange", LimitRange)
         self._workloads = {kind: self._named(kind, Workload) for kind in ("Deployment", "StatefulSet")}
@@ -91,11 +94,11 @@ class Release:
 
     def scaled_object(self, body: Mapping[str, object]) -> WrittenScaledObject:
         """Read one of `completed`, once for every check of it. Raises ConfigError."""
-        return self._scaled_objects.get(id(body)) or WrittenScaledObject.read(body, self._layers)
+        return self._scaled_objects.get(id(body)) or WrittenScaledObject.read(body, self.layers)
 
     def scaled_job(self, obj: ScaledJob) -> JobScalingSpec:
         """Build the spec of a ScaledJob of the files. Raises ConfigError."""
-        return fill_scaled_job(obj, self._layers(obj.metadata.namespace))
+        return fill_scaled_job(obj, self.layers(obj.metadata.namespace))
 
     def spec_of(self, body: Mapping[str, object]) -> ScalingSpec | None:
         """The spec of one of `completed`; None for other kinds, and for a ScaledObject that cannot be read."""
@@ -148,7 +151,7 @@ class Release:
     def _index_scaled_objects(self) -> None:
         for body in self.bodies["ScaledObject"]:
             try:
-                found = WrittenScaledObject.read(body, self._layers)
+                found = WrittenScaledObject.read(body, self.layers)
             except ConfigError:
                 continue
             # The key is an identity: two files may have objects of one name. `bodies` keeps each body alive.

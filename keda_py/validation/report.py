@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from keda_py.sdk.offline import shared_context
 from keda_py.validation.checks import Validation
@@ -30,18 +31,19 @@ async def validate_texts(
     now: datetime | None = None,
     kubernetes: int | None = None,
     named: Collection[str] = (),
+    defaults: Mapping[str, Any] | None = None,
 ) -> Report:
     """Check texts by file name, as one release that is applied `now`. Opens no connection.
 
     With `kubernetes`, a minor version, also what differs by version, native HPAs included. `named` are namespaces that
-    ClusterEnvironments are taken to select.
+    ClusterEnvironments are taken to select, `defaults` those of the installation.
     """
     documents: list[Document] = []
     problems: list[Problem] = []
     for file, text in texts.items():
         documents += _readable(text, file, problems)
     async with shared_context() as shared:
-        validation = Validation(documents, shared, now, kubernetes, named)
+        validation = Validation(Release(documents, defaults), shared, now, kubernetes, named)
         problems += validation.problems()
     order = {file: index for index, file in enumerate(texts)}
 

@@ -24,6 +24,7 @@ from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.testing import shared_context
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import DocumentError, read_documents
+from keda_py.validation.release import Release
 from tests.properties import examples
 from tests.validation.manifests import generated, mutated
 
@@ -91,7 +92,7 @@ def validate(body: dict[str, Any], lending: SharedContext) -> bool:
         documents = list(read_documents(text, "m.yaml"))
     except DocumentError:
         return True
-    problems = list(Validation(documents, lending).problems())
+    problems = list(Validation(Release(documents), lending).problems())
     for problem in problems:
         assert problem.line == 1
         assert problem.message.strip()

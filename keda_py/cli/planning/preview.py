@@ -6,11 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from keda_py.cli.manifests import read_texts
+from keda_py.cli.manifests import add_default_values, read_default_values, read_texts
 from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.cli.text import foreign, read_names
 
 if TYPE_CHECKING:
+    from keda_py.preview.command import PreviewOptions
     from keda_py.replay.reading.manifests import ManifestSource
 
 DESCRIPTION = (
@@ -24,6 +25,7 @@ EXAMPLES = (
     ("helm template . | keda-py preview -", "what a chart renders"),
     ("keda-py preview --from 2026-12-21 --days 14 app.yaml", "over the holidays"),
     ("keda-py preview --namespaces shop,blog policy.yaml", "what a ClusterEnvironment does there"),
+    ("keda-py preview --default-values values.yaml k8s/", "over the kedaDefaults.values of the chart"),
     ("keda-py preview --diff old/ new/", "what a change does, for a pipeline: Saturday: up 11 h more"),
     ("keda-py preview -o ics k8s/ > team.ics", "for a team's calendar"),
 )
@@ -49,26 +51,28 @@ def run(arguments: list[str]) -> int:
         timezone=options.timezone,
         live=live,
         namespaces=read_names(options.namespaces),
+        hpas=options.hpa_scale_to_zero,
+        defaults=read_default_values(options.default_values),
     )
     try:
         if options.diff:
-            old, new = (_read([file], options) for file in options.diff)
+            old, new = (_read([file], wanted) for file in options.diff)
             return compare(old, new, wanted, options.output)
         if live:
             namespace = "" if options.all_namespaces else options.namespace
-            sources, unread = asyncio.run(read_cluster(options.kubeconfig, namespace, hpas=options.hpa_scale_to_zero))
+            sources, unread = asyncio.run(read_cluster(options.kubeconfig, namespace, wanted))
             return show(sources, wanted, options.output, unread)
-        return show(_read(options.files, options), wanted, options.output)
+        return show(_read(options.files, wanted), wanted, options.output)
     except InvalidManifests:
         return 1
 
 
-def _read(files: Sequence[str], options: argparse.Namespace) -> "list[ManifestSource]":
+def _read(files: Sequence[str], wanted: "PreviewOptions") -> "list[ManifestSource]":
     """Read the manifests. Raises InvalidManifests."""
     from keda_py.preview.command import read_sources
 
     texts = dict(read_texts(files))
-    sources, errors = read_sources(texts, options.since, hpas=options.hpa_scale_to_zero)
+    sources, errors = read_sources(texts, wanted)
     for problem in errors:
         sys.stderr.write(f"{foreign(problem.file)}:{problem.line}: error: {foreign(problem.sentence)}\n")
     if errors:
@@ -92,6 +96,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--timezone", default="", metavar="ZONE", help="of the days that are shown [that of most schedules]")
     to_zero = "members under an HPA with minReplicas 0 have none without work, as on Kubernetes 1.37"
     add("--hpa-scale-to-zero", action="store_true", help=to_zero)
+    add_default_values(parser)
     add("-o", "--output", choices=("table", "json", "svg", "ics"), default="table", help="how to print [table]")
     options = parser.parse_args(arguments)
     if sum(map(bool, (options.files, options.diff, options.namespace, options.all_namespaces))) != 1:

@@ -5,16 +5,18 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from keda_py.cli.manifests import add_default_values, read_default_values, read_texts
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import foreign
 from keda_py.cli.tokens import bearer_headers
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
+    from keda_py.core.defaults.layers import Layers
     from keda_py.replay.engine.setting import Cluster
     from keda_py.simulation.loads.load import Load
     from keda_py.simulation.reports.report import Report
@@ -62,7 +64,7 @@ def _report(options: argparse.Namespace) -> "Report":
     from keda_py.simulation.runs.run import carry_out_all
     from keda_py.simulation.runs.variants import cheapest
 
-    bodies = _read_objects(options.files, to_zero=options.hpa_scale_to_zero)
+    bodies = _read_objects(options.files, options)
     load = _load(options, bodies)
     runs = _runs(options, bodies, load)
     results = carry_out_all(runs, options.processes)
@@ -77,21 +79,29 @@ def _report(options: argparse.Namespace) -> "Report":
     )
 
 
-def _read_objects(files: Sequence[str], *, to_zero: bool) -> "dict[str, dict[str, Any]]":
-    """Read the ScaledObjects by namespace/name, and `to_zero` native HPAs that go there.
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A manifest with the defaults of its namespace."""
+
+    body: "dict[str, Any]"
+    layers: "Layers"
+
+
+def _read_objects(files: Sequence[str], options: argparse.Namespace) -> dict[str, _Read]:
+    """Read the ScaledObjects by namespace/name, and with --hpa-scale-to-zero native HPAs that go there.
 
     Raises ConfigError with file and line if admission would refuse one.
     """
-    from keda_py.apis.foreign import name_of
-    from keda_py.cli.manifests import read_texts
+    from keda_py.apis.foreign import name_of, namespace_of
     from keda_py.core.values.kubernetes import SCALE_TO_ZERO, since
     from keda_py.simulation.native import goes_to_zero
     from keda_py.validation.documents import read_documents
     from keda_py.validation.release import completed
     from keda_py.validation.report import validate_texts
 
-    texts = dict(read_texts(files))
-    report = asyncio.run(validate_texts(texts, kubernetes=since(SCALE_TO_ZERO) if to_zero else None))
+    texts, to_zero = dict(read_texts(files)), options.hpa_scale_to_zero
+    kubernetes, defaults = since(SCALE_TO_ZERO) if to_zero else None, read_default_values(options.default_values)
+    report = asyncio.run(validate_texts(texts, kubernetes=kubernetes, defaults=defaults))
     errors = [problem for problem in report.problems if problem.severity == "error"]
     if errors:
         message = "\n".join(f"{error.file}:{error.line}: {error.sentence}" for error in errors[:10])
@@ -108,7 +118,7 @@ def _read_objects(files: Sequence[str], *, to_zero: bool) -> "dict[str, dict[str
         raise ConfigError(f"{', '.join(files)}: {said}; give a manifest with one")
     for name in jobs:
         sys.stderr.write(f"not simulated: ScaledJob {foreign(name)}; ScaledObjects alone are\n")
-    return {_title(body): body for body in bodies}
+    return {_title(body): _Read(body, report.release.layers(namespace_of(body))) for body in bodies}
 
 
 def _title(body: "Mapping[str, Any]") -> str:
@@ -129,33 +139,45 @@ def _check_variant(variant: str, body: "Mapping[str, Any]") -> None:
         raise ConfigError(f"--sweep: {variant} would be refused: {errors[0].sentence}")
 
 
-def _runs(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]", load: "Load") -> "list[Run]":
+def _runs(options: argparse.Namespace, read: Mapping[str, _Read], load: "Load") -> "list[Run]":
     from keda_py.simulation.runs.run import Run
     from keda_py.simulation.runs.variants import read_sweep
 
     cluster = _cluster(options)
-    variants = [(title, "", body) for title, body in bodies.items()]
+    variants = [(title, "", one) for title, one in read.items()]
     if options.sweep:
         sweep = read_sweep(options.sweep)
-        variants = [(title, variant, one) for title, body in bodies.items() for variant, one in sweep.variants(body)]
-        for _, variant, body in (variants[0], variants[-1]):
-            _check_variant(variant, body)
+        variants = [
+            (title, variant, replace(one, body=body))
+            for title, one in read.items()
+            for variant, body in sweep.variants(one.body)
+        ]
+        for _, variant, one in (variants[0], variants[-1]):
+            _check_variant(variant, one.body)
     if options.compare:
-        others = _read_objects([options.compare], to_zero=options.hpa_scale_to_zero)
-        if len(others) == len(bodies) == 1:
-            others = dict(zip(bodies, others.values(), strict=True))
-        paired = [(title, f"({options.compare})", others[title]) for title in bodies if title in others]
-        if len(paired) < len(bodies):
-            missing = next(title for title in bodies if title not in others)
+        others = _read_objects([options.compare], options)
+        if len(others) == len(read) == 1:
+            others = dict(zip(read, others.values(), strict=True))
+        paired = [(title, f"({options.compare})", others[title]) for title in read if title in others]
+        if len(paired) < len(read):
+            missing = next(title for title in read if title not in others)
             raise ConfigError(f"--compare: {options.compare} has no ScaledObject {missing}; both files need the same")
         variants = [one for pair in zip(variants, paired, strict=True) for one in pair]
     return [
-        Run(title=title, variant=variant, body=body, load=load, cluster=cluster, replicas=options.replicas)
-        for title, variant, body in variants
+        Run(
+            title=title,
+            body=one.body,
+            load=load,
+            cluster=cluster,
+            replicas=options.replicas,
+            variant=variant,
+            layers=one.layers,
+        )
+        for title, variant, one in variants
     ]
 
 
-def _load(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") -> "Load":
+def _load(options: argparse.Namespace, read: Mapping[str, _Read]) -> "Load":
     if options.metrics:
         from keda_py.simulation.loads.trace_file import TraceFile, TraceRules
 
@@ -168,24 +190,24 @@ def _load(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") -
 
         seconds = options.days * 86_400.0
         return Profile(name=options.profile, origin=options.begin or _MONDAY, end=seconds, peak=options.peak)
-    return _fetch(options, bodies)
+    return _fetch(options, read)
 
 
-def _fetch(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") -> "Load":
+def _fetch(options: argparse.Namespace, read: Mapping[str, _Read]) -> "Load":
     """Load what a Prometheus recorded for the triggers of the only object."""
     from keda_py.sdk.offline import shared_context
     from keda_py.simulation.loads.profiles import Profile
     from keda_py.simulation.loads.prometheus import PrometheusServer, Range
     from keda_py.simulation.runs.run import needs_of
 
-    if len(bodies) > 1:
+    if len(read) > 1:
         raise ConfigError("--prometheus: the files hold several ScaledObjects; give one, since queries belong to it")
     if options.begin is None or options.end is None or options.end <= options.begin:
         raise ConfigError("--prometheus: needs --from and a later --to, such as 2026-11-01T00:00:00Z")
     given = dict(_named(text) for text in options.query)
-    (body,) = bodies.values()
+    (one,) = read.values()
     queries = {}
-    for need in needs_of(body, Profile(name="steady", origin=options.begin, end=1.0)):
+    for need in needs_of(one.body, Profile(name="steady", origin=options.begin, end=1.0), one.layers):
         query = next((given[name] for name in (*need.names, "") if name in given), need.query)
         if not query:
             raise ConfigError(f"trigger {need.index} has no query of its own; give one: --query {need.names[0]}=PROMQL")
@@ -305,6 +327,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     _add_load_flags(parser)
     _add_cluster_flags(parser)
     add = parser.add_argument_group("what is asked").add_argument
+    add_default_values(parser)
     add("--compare", default="", metavar="FILE", help="the same objects in another version, side by side")
     add("--sweep", default="", metavar="FIELD=A..B", help="cooldownPeriod=60..900, =60..900/120 or =60,300: each value")
     price = _Number(0, 1e9)

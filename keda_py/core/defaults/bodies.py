@@ -1,19 +1,37 @@
 """Defaults among manifests, of files or of a cluster: for preview, validate, savings and the dashboard.
 
-A body has its `kind`. Namespaces have the labels of their manifests; those without one have their name alone.
+A body has its `kind`. Namespaces have the labels of their manifests; those without one have their name alone. The
+defaults of the installation, which no object has, are among the bodies as one of a kind that no API server knows.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from keda_py.apis.environments.keda_defaults import ClusterKedaDefaults, KedaDefaults
+from keda_py.apis.environments.keda_defaults import ClusterKedaDefaults, KedaDefaults, KedaDefaultsSpec
 from keda_py.apis.foreign import name_of, namespace_of, texts_at
-from keda_py.core.defaults.layers import DefaultsSpec, Layers, build_defaults, layers_of
+from keda_py.apis.parsing import parse_object
+from keda_py.core.defaults.layers import (
+    INSTALLATION,
+    DefaultsLayer,
+    DefaultsSpec,
+    Layers,
+    build_defaults,
+    build_layer,
+    layers_of,
+)
 from keda_py.core.environment.namespaces.spec import NAME_LABEL
 from keda_py.errors import ConfigError
 
-KINDS = (KedaDefaults.__name__, ClusterKedaDefaults.__name__)
+OBJECTS = (KedaDefaults.__name__, ClusterKedaDefaults.__name__)
+_INSTALLATION = "InstallationDefaults"
+KINDS = (*OBJECTS, _INSTALLATION)
+
+
+def installation_body(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the body of the defaults of an installation, which are the spec of a KedaDefaults."""
+    meta = {"name": "defaults", "namespace": ""}
+    return {"apiVersion": "keda-py.dev/installation", "kind": _INSTALLATION, "metadata": meta, "spec": dict(values)}
 
 
 class DefaultsOfBodies:
@@ -25,6 +43,7 @@ class DefaultsOfBodies:
     def __init__(self, bodies: Iterable[Mapping[str, Any]]) -> None:
         self._own: defaultdict[str, list[DefaultsSpec]] = defaultdict(list)
         self._cluster: list[DefaultsSpec] = []
+        self._base: DefaultsLayer | None = None
         self._labels: dict[str, Mapping[str, str]] = {}
         self._layers: dict[str, Layers] = {}
         self.unread: list[tuple[Mapping[str, Any], ConfigError]] = []
@@ -36,11 +55,16 @@ class DefaultsOfBodies:
 
     def _add(self, body: Mapping[str, Any]) -> None:
         try:
+            if body["kind"] == _INSTALLATION:
+                self._base = build_layer(
+                    parse_object(KedaDefaultsSpec, body["spec"]), INSTALLATION, at="kedaDefaults.values"
+                )
+                return
             spec = build_defaults(body)
         except ConfigError as error:
             self.unread.append((body, error))
             return
-        if body["kind"] == KINDS[0]:
+        if body["kind"] == KedaDefaults.__name__:
             self._own[namespace_of(body) or "default"].append(spec)
         else:
             self._cluster.append(spec)
@@ -51,6 +75,6 @@ class DefaultsOfBodies:
         found = self._layers.get(namespace)
         if found is None:
             labels = {NAME_LABEL: namespace, **self._labels.get(namespace, {})}
-            found = layers_of(labels, self._own.get(namespace, ()), self._cluster, None)
+            found = layers_of(labels, self._own.get(namespace, ()), self._cluster, self._base)
             self._layers[namespace] = found
         return found

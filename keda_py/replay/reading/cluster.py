@@ -3,14 +3,15 @@
 A kind that is not installed has no objects. One that may not be listed is told: without it the preview may be wrong.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, value_at
+from keda_py.core.defaults.bodies import OBJECTS, installation_body
 from keda_py.core.environment.spec import owner_of
 from keda_py.core.meaning.jobs import CRON_JOB
-from keda_py.errors import Forbidden, KubeError, NotFound
+from keda_py.errors import ConfigError, Forbidden, KubeError, NotFound
 from keda_py.kube.resources import (
     CALENDARS,
     CLUSTER_CALENDARS,
@@ -19,6 +20,7 @@ from keda_py.kube.resources import (
     CRON_JOBS,
     DEPLOYMENTS,
     ENVIRONMENTS,
+    EVERYTHING,
     HORIZONTAL_POD_AUTOSCALERS,
     KEDA_DEFAULTS,
     NAMESPACES,
@@ -30,8 +32,10 @@ from keda_py.kube.resources import (
     Obj,
     ObjectPath,
     Resource,
+    Selection,
 )
 from keda_py.replay.plan import NamespacePlan
+from keda_py.replay.reading.installation import OPERATORS, installed_defaults
 from keda_py.replay.reading.manifests import ManifestSource, read_plans
 
 DEFAULTS = (KEDA_DEFAULTS, CLUSTER_KEDA_DEFAULTS)
@@ -44,8 +48,8 @@ _FILES = (("configMapKeyRef", CONFIG_MAPS), ("secretKeyRef", SECRETS))
 class Lists(Protocol):
     """The part of `kube/client.py` that is asked."""
 
-    async def list(self, resource: Resource, namespace: str = "") -> list[Obj]:
-        """List all objects. Raises KubeError."""
+    async def list(self, resource: Resource, namespace: str = "", selection: Selection = EVERYTHING) -> list[Obj]:
+        """List all objects that are selected. Raises KubeError."""
         ...
 
     async def get(self, path: ObjectPath) -> Obj:
@@ -56,11 +60,14 @@ class Lists(Protocol):
 class ClusterReading:
     """`read` it once; `unread` then has a sentence for each kind that may not be listed.
 
-    `hpas`: HPAs of members, too, which may go to zero by themselves.
+    `hpas`: HPAs of members, too, which may go to zero by themselves. `defaults` are those of the installation; without
+    them they are read from the operator's Deployment.
     """
 
-    def __init__(self, client: Lists, namespace: str, *, hpas: bool = False) -> None:
-        self._client, self._namespace = client, namespace
+    def __init__(
+        self, client: Lists, namespace: str, *, hpas: bool = False, defaults: Mapping[str, Any] | None = None
+    ) -> None:
+        self._client, self._namespace, self._defaults = client, namespace, defaults
         self._members = (*_MEMBERS, HORIZONTAL_POD_AUTOSCALERS) if hpas else _MEMBERS
         self.unread: list[str] = []
         self.forbidden: list[Resource] = []
@@ -73,6 +80,7 @@ class ClusterReading:
         found = await self._list(SCALED_OBJECTS) if one is not None else await self._scaled_objects()
         for resource in _RULING:
             found += await self._list(resource)
+        found = await self._with_installation(found, told=one is None)
         if any(map(_wants_labels, found)):
             found += await self._namespaces()
         has_environments = any(body["kind"] == ENVIRONMENTS.kind for body in found)
@@ -99,6 +107,24 @@ class ClusterReading:
                 f"labels of the namespace are not known, so ClusterKedaDefaults and deleteAfter are not told: {error}"
             )
             return []
+
+    async def _with_installation(self, found: list[Obj], *, told: bool) -> list[Obj]:
+        """Lay the defaults of the installation below `found`, and leave out objects of defaults that it does not obey.
+
+        If they are not known that is `told`, but to those who ask about one object: the operator has told its values.
+        """
+        if self._defaults is not None:
+            return [*found, installation_body(self._defaults)]
+        try:
+            installed = installed_defaults(await self._client.list(DEPLOYMENTS, "", OPERATORS))
+        except (NotFound, Forbidden, ConfigError) as error:
+            if told:
+                self.unread.append(f"the defaults of the installation are not known; give --default-values: {error}")
+            return found
+        if installed is None:
+            return found
+        kept = [body for body in found if installed.obeys_objects or body["kind"] not in OBJECTS]
+        return [*kept, installation_body(installed.values)]
 
     async def _list(self, resource: Resource) -> list[Obj]:
         try:

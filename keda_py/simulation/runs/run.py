@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
 
+from keda_py.core.defaults.layers import Layers
 from keda_py.core.meaning.windows import windows_of
 from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.quantity import target_milli
@@ -63,6 +64,8 @@ class Run:
     replicas: int | None = None
     """The count at the beginning; None: the minimum."""
     variant: str = ""
+    layers: Layers = ()
+    """Defaults of its namespace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +77,10 @@ class Result:
     figures: Figures
 
 
-def needs_of(body: Mapping[str, Any], load: Load) -> tuple[Need, ...]:
+def needs_of(body: Mapping[str, Any], load: Load, layers: Layers = ()) -> tuple[Need, ...]:
     """Find out what an object's triggers need of a load. Raises ConfigError."""
     clock = SimulatedClock(load.origin)
-    return _needs(asyncio.run(_build(body, clock)), clock)
+    return _needs(asyncio.run(_build(body, clock, layers)), clock)
 
 
 def carry_out(run: Run) -> Result:
@@ -91,7 +94,7 @@ async def simulate_run(run: Run) -> Result:
         clock = SimulatedClock(run.load.origin)
         created = {"creationTimestamp": run.load.origin.isoformat()}
         body = {**run.body, "metadata": {**run.body["metadata"], **created}}
-        built = await _build(body, clock)
+        built = await _build(body, clock, run.layers)
         mistakes = Mistakes()
         with mistakes.noted():
             sources = dict(run.load.bind(_needs(built, clock)))
@@ -138,11 +141,11 @@ def carry_out_all(runs: Sequence[Run], processes: int) -> list[Result]:
         return list(pool.map(carry_out, runs, chunksize=max(1, len(runs) // (processes * 4))))
 
 
-async def _build(body: Mapping[str, Any], clock: SimulatedClock) -> SimulatedObject:
+async def _build(body: Mapping[str, Any], clock: SimulatedClock, layers: Layers) -> SimulatedObject:
     if is_native(body):
         return build_native(body)
     async with shared_context(clock=clock) as shared:
-        return build_object(body, shared)
+        return build_object(body, shared, layers)
 
 
 def _needs(built: SimulatedObject, clock: SimulatedClock) -> tuple[Need, ...]:
