@@ -29,6 +29,8 @@ KEPT_SECONDS = 300.0
 """For how long the last answer stands while there is no other: half of the time that the query looks back."""
 _TIMEOUT_SECONDS = 10.0
 _LONGEST_ERROR = 300
+_INFO = "PromQL info:"
+"""Beginning of remarks about a query's form, which some versions put among the warnings."""
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +62,11 @@ class SessionSource:
 
 
 def read_sessions(answer: bytes) -> Mapping[str, bool]:
-    """Read an instant vector: a value above 0 is use, a value that is not a number is left out. Raises ScalerError."""
+    """Read an instant vector: a value above 0 is use, a value that is not a number is left out. Raises ScalerError.
+
+    An answer with a warning may lack series, such as those of a store of Thanos that is away: what it does not show is
+    not known, though the query may give a 0 for it.
+    """
     try:
         check_json(answer)
         body = orjson.loads(answer)
@@ -68,6 +74,8 @@ def read_sessions(answer: bytes) -> Mapping[str, bool]:
         raise ScalerError(f"the answer to --idle-query cannot be read: {error}"[:_LONGEST_ERROR]) from None
     if text_at(body, "data", "resultType") != "vector":
         raise ScalerError("the answer to --idle-query is no instant vector; write sum by (namespace) (...)")
+    if warning := next((text for text in map(str, list_at(body, "warnings")) if not text.startswith(_INFO)), ""):
+        raise ScalerError(f"the answer to --idle-query is not complete: {warning}"[:_LONGEST_ERROR])
     found: dict[str, bool] = {}
     for one in maps_at(body, "data", "result"):
         namespace = text_at(one, "metric", "namespace")
