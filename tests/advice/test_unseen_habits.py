@@ -9,7 +9,9 @@ import pytest
 from keda_py.advice.proposals.advise import Advice, Proposal, advise
 from keda_py.advice.proposals.places import PlaceRule
 from keda_py.advice.proposals.workload import Observed, WorkloadKey
+from keda_py.advice.reports.evidence import evidence_of
 from keda_py.core.advice.history import History
+from keda_py.core.savings.statement import Prices
 from tests.advice.drawn import drawn
 from tests.advice.unseen import MONDAY, IdleFloor, Layer, Unseen
 from tests.core.advice.habits import Window, is_right
@@ -211,3 +213,14 @@ def test_each_drawn_habit_is_found_as_it_is_true(seed: int) -> None:
     found = advised(trace, seed)
     assert isinstance(found, Proposal), found.because
     assert is_right(found.candidate.hours, trace.truth), [str(each) for each in found.candidate.hours]
+
+
+def test_hours_that_moved_two_weeks_ago_are_proposed_and_told_to_be_new() -> None:
+    found = advised(moved(("Mon-Fri", "09:00", "18:00"), ("Mon-Fri", "06:30", "15:30"), 5, 2), 1)
+    assert isinstance(found, Proposal), found.because
+    assert [str(each) for each in found.candidate.hours] == ["Mon-Fri 06:30-15:30"]
+    told = (
+        "its hours changed on Mon 2026-09-07: 12.5 h a week came and 12.5 h went, the weeks before do not count; "
+        "two weeks show it, so ask whether that is to stay"
+    )
+    assert told in evidence_of(found, Prices())

@@ -8,6 +8,7 @@ from keda_py.advice.proposals.places import Place
 from keda_py.advice.proposals.proof import Wait
 from keda_py.advice.reports.schedules import MOST_MOMENTS, schedule_lines
 from keda_py.core.advice.candidates import Use
+from keda_py.core.advice.profile import LEAST_WEEKS
 from keda_py.core.advice.usage import window_use
 from keda_py.core.savings.statement import Prices, Saved
 from keda_py.core.values.times import write_time
@@ -36,7 +37,8 @@ def evidence_of(advice: Advice, prices: Prices) -> Iterator[str]:
     if use.change is not None:
         counted = "the weeks before do not count" if use.change.forgets else "all weeks count"
         hours = f"{use.change.gained:.1f} h a week came and {use.change.lost:.1f} h went"
-        yield f"its hours changed on {use.change.since:%a %Y-%m-%d}: {hours}, {counted}"
+        short = "" if use.change.weeks >= LEAST_WEEKS else "; two weeks show it, so ask whether that is to stay"
+        yield f"its hours changed on {use.change.since:%a %Y-%m-%d}: {hours}, {counted}{short}"
     yield f"zone and holidays: {advice.place.description}{_holidays(advice, use)}"
     if isinstance(advice, Proposal):
         yield from (f"given up: {each}" for each in advice.given_up)

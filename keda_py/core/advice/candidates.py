@@ -15,7 +15,7 @@ from keda_py.core.advice.habit import HabitChange, find_change
 from keda_py.core.advice.history import History
 from keda_py.core.advice.hours import AwakeHours, asleep_hours, hours_of, union_of
 from keda_py.core.advice.marks import ABSENT, UNKNOWN, USED, Marks, close_sessions, join_marks, mark_steps, mark_weeks
-from keda_py.core.advice.profile import RECENT, RECENT_DAYS, Days, awake_slots, ever_awake
+from keda_py.core.advice.profile import LEAST_WEEKS, RECENT, RECENT_DAYS, Days, awake_slots, ever_awake
 from keda_py.core.environment.calendar.days import DAY
 
 # Three weeks: in fewer, each odd day would be a third of what is known.
@@ -49,6 +49,11 @@ class Use:
     change: HabitChange | None = None
     holidays: tuple[tuple[date, str], ...] = ()
     """Those that were taken out."""
+
+    @property
+    def least_weeks(self) -> int:
+        """Return in how many weeks a slot has to be seen idle: a move that two weeks show has no third one."""
+        return LEAST_WEEKS if self.change is None else min(self.change.weeks, LEAST_WEEKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +136,8 @@ def candidates(use: Use) -> Iterator[Candidate | NoCandidate]:
     for number, tolerated in enumerate(_TOLERATED):
         # An end that moves may come close to other days' ends than before, and then not move as far: hours that deny
         # less would be shorter there. So each candidate has the hours of the one before it.
-        shorter, hours = hours, union_of(hours, hours_of(awake_slots(use.days, tolerated, use.further), ever))
+        awake = awake_slots(use.days, tolerated, use.further, use.least_weeks)
+        shorter, hours = hours, union_of(hours, hours_of(awake, ever))
         if number and hours == shorter:
             continue
         refused = _refuse(use, hours)

@@ -1,19 +1,25 @@
 """A change of habit: since when a workload is used at other hours than before. The weeks before it count no more.
 
 Each Monday is tried as the boundary; the one between the most different halves wins, and is then moved by days.
+
+A change needs three weeks, since two weeks off look like the end of a habit. Two weeks show one that has moved: about
+as many hours came as went.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from keda_py.core.advice.marks import USED, runs_of
 from keda_py.core.advice.profile import Days, by_weekday, idle_share, patterns, used_share
 
-_BEFORE, _AFTER = timedelta(days=14), timedelta(days=21)
-"""The least that is seen of the old habit and of the new one."""
-_SEEN_BEFORE, _SEEN_AFTER = 2, 3
+_BEFORE, _AFTER, _AFTER_MOVE = timedelta(days=14), timedelta(days=21), timedelta(days=14)
+"""The least that is seen of the old habit and of the new one, and of one that has moved."""
+_SEEN_BEFORE, _SEEN_AFTER, _SEEN_AFTER_MOVE = 2, 3, 2
 """Days of a weekday that have to be left of each, without public holidays: two days off are not yet a new habit."""
+_MOVED_HOURS, _MOVED_SHARE = 2.5, 0.5
+"""Hours of a week that went and came by a move at least: half an hour on five days; and how many of the hours that went
+have to come: a job that runs while a team is away for two weeks is no move."""
 _HABIT, _GONE = 0.6, 0.7
 """Used in so many of the weeks before, idle in so many of those after."""
 _LEAST_HOURS = 1.0
@@ -23,16 +29,27 @@ _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HabitChange:
-    """From `since` on; `lost` are hours of a week that are idle now, `gained` those that are used now."""
+    """From `since` on; `lost` are hours of a week that are idle now, `gained` those that are used now.
+
+    `weeks` are seen of the new habit at least.
+    """
 
     since: date
     lost: float
     gained: float
+    weeks: int = _SEEN_AFTER
 
     @property
     def forgets(self) -> bool:
         """Whether weeks before it would keep it awake for what is over. Hours that came on top need no forgetting."""
         return self.lost >= _LEAST_HOURS
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether so many weeks show it that neither chance nor days off can be the reason."""
+        if self.weeks >= _SEEN_AFTER:
+            return max(self.lost, self.gained) >= _LEAST_HOURS
+        return min(self.lost, self.gained) >= _MOVED_HOURS and self.gained >= _MOVED_SHARE * self.lost
 
 
 def find_change(days: Days) -> HabitChange | None:
@@ -40,31 +57,39 @@ def find_change(days: Days) -> HabitChange | None:
     first, last = min(days), max(days)
     begins = first - timedelta(days=first.weekday()) + _WEEK
     found: list[tuple[float, HabitChange]] = []
-    while begins + _AFTER <= last + _DAY:
+    while begins + _AFTER_MOVE <= last + _DAY:
         if begins - first >= _BEFORE:
-            found.append(_compare(days, begins))
+            weeks = _SEEN_AFTER if begins + _AFTER <= last + _DAY else _SEEN_AFTER_MOVE
+            found.append(_compare(days, begins, weeks))
         begins += _WEEK
-    changes = [each for each in found if max(each[1].lost, each[1].gained) >= _LEAST_HOURS]
-    if not changes:
-        return None
-    best = max(changes, key=lambda each: each[0])[1]
-    return HabitChange(since=_refine(days, best.since), lost=best.lost, gained=best.gained)
+    for _, change in sorted(found, key=lambda each: each[0], reverse=True):
+        if change.is_known:
+            refined = replace(change, since=_refine(days, change.since))
+            if refined.weeks >= _SEEN_AFTER or _has_weekdays(days, refined):
+                return refined
+    return None
 
 
-def _compare(days: Days, since: date) -> tuple[float, HabitChange]:
+def _has_weekdays(days: Days, change: HabitChange) -> bool:
+    """Return whether enough of each weekday is left since a move: one that was seen once would be awake all day."""
+    left = by_weekday({day: row for day, row in days.items() if day >= change.since})
+    return min(map(len, left)) >= change.weeks
+
+
+def _compare(days: Days, since: date, weeks: int) -> tuple[float, HabitChange]:
     """How different the halves are, and hours that went and came."""
     score = lost = gained = 0.0
     for dated in by_weekday(days):
         cut = sum(day < since for day, _ in dated)
         after = len(dated) - cut
-        if cut < _SEEN_BEFORE or after < _SEEN_AFTER:
+        if cut < _SEEN_BEFORE or after < weeks:
             continue
         weight = cut * after / (cut + after)
         change = {marks: _change(marks[:cut], marks[cut:]) for marks, _ in patterns(dated)}
         score += sum(count * change[marks][0] * weight for marks, count in patterns(dated))
         moved = bytes(change[marks][1] for marks in zip(*(row for _, row in dated), strict=True))
         lost, gained = lost + _hours_in_runs(moved, _LOST), gained + _hours_in_runs(moved, _GAINED)
-    return score, HabitChange(since=since, lost=lost, gained=gained)
+    return score, HabitChange(since=since, lost=lost, gained=gained, weeks=weeks)
 
 
 def _change(old: Sequence[int], new: Sequence[int]) -> tuple[float, int]:

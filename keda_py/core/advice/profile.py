@@ -14,7 +14,7 @@ Awake = list[bytearray]
 """Monday to Sunday: 1 for each slot in which it has to be awake."""
 _HALF_LIFE = 112.0
 """Days after which a week counts half."""
-_LEAST_WEEKS, _LEAST_DAYS = 3, 2
+LEAST_WEEKS, _LEAST_DAYS = 3, 2
 """A slot was seen idle in so many weeks at least, in so many of them on a day that counts."""
 # What was idle in neither of the last two weeks is a habit, however many weeks were before.
 _NEWEST = timedelta(days=14)
@@ -22,10 +22,11 @@ RECENT, RECENT_DAYS = timedelta(days=7), 3
 """What was used on so many days of the last week, and not before, is a habit already."""
 
 
-def awake_slots(days: Days, tolerated: float, further: Days) -> Awake:
+def awake_slots(days: Days, tolerated: float, further: Days, weeks: int = LEAST_WEEKS) -> Awake:
     """Slots that were not idle in more than `tolerated` of the weeks, by weight, or in too few of them seen at all.
 
-    `further` days do not count: they only confirm that a slot is idle, where few days of its weekday count.
+    `further` days do not count: they only confirm that a slot is idle, where few days of its weekday count. A slot has
+    to be seen idle in so many `weeks`.
     """
     newest, slots = max(days), len(next(iter(days.values())))
     found = []
@@ -36,7 +37,7 @@ def awake_slots(days: Days, tolerated: float, further: Days) -> Awake:
         awake = bytearray(b"\1") * slots
         newest_two = [number for number, (day, _) in enumerate(dated) if day > newest - _NEWEST]
         for at, marks in enumerate(zip(*(row for _, row in dated), strict=True)):
-            missing = max(_LEAST_WEEKS - confirmed[at], _LEAST_DAYS)
+            missing = max(weeks - confirmed[at], _LEAST_DAYS)
             if (missing, *marks) not in known:
                 new = [marks[number] for number in newest_two]
                 is_new = len(new) == 2 and IDLE not in new and ABSENT not in new

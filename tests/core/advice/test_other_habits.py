@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
@@ -14,6 +15,7 @@ from keda_py.core.advice.zones import sharpest_zone
 from tests.core.advice.habits import (
     Habit,
     Window,
+    awake_minutes,
     changed,
     first_candidate,
     found_in,
@@ -168,7 +170,7 @@ def joined(*parts: History) -> History:
 
 
 @pytest.mark.parametrize("before", [2, 4, 9])
-@pytest.mark.parametrize("after", [3, 4])
+@pytest.mark.parametrize("after", [2, 3, 4])
 def test_the_weeks_before_a_move_count_no_more(before: int, after: int) -> None:
     start = date(2026, 6, 1)
     moved = start + timedelta(weeks=before)
@@ -189,6 +191,49 @@ def test_a_move_within_a_week_is_dated_to_the_day() -> None:
     assert isinstance(use, Use)
     assert use.change is not None
     assert use.change.since == date(2026, 9, 2)
+
+
+EARLY: tuple[Window, ...] = (("Mon-Fri", "06:30", "15:30"),)
+LATELY: dict[str, tuple[Habit, list[str]]] = {
+    "hours that begin when they begin": (Habit(windows=EARLY, jitter=20), ["Mon-Fri 06:30-15:30"]),
+    "an hour later": (Habit(windows=[("Mon-Fri", "10:00", "19:00")]), ["Mon-Fri 10:00-19:00"]),
+    "other days": (Habit(windows=[("Tue-Sat", "09:00", "18:00")]), ["Tue-Sat 09:00-18:00"]),
+    "away": (Habit(windows=()), ["Mon-Fri 09:00-18:00"]),
+    "half days": (Habit(windows=[("Mon-Fri", "09:00", "13:00")]), ["Mon-Fri 09:00-18:00"]),
+    "longer days": (Habit(windows=[("Mon-Fri", "07:00", "20:00")]), ["Mon-Fri 07:00-20:00"]),
+    "away, while a test runs at night": (
+        Habit(windows=[("Mon-Fri", "01:00", "05:00")]),
+        ["Mon-Fri 01:00-05:00", "Mon-Fri 09:00-18:00"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATELY)
+def test_two_weeks_show_hours_that_have_moved_and_nothing_else(name: str) -> None:
+    """Hours that only went may be those of people who are away: they stay until a third week shows the same."""
+    later, wanted = LATELY[name]
+    later = replace(later, start=date(2026, 9, 14), weeks=2)
+    assert hours(joined(Habit(weeks=6).history(), later.history())) == wanted
+
+
+def test_a_move_twelve_days_ago_is_not_known_yet() -> None:
+    """Mondays and Tuesdays were seen once since."""
+    old, new = Habit(weeks=8).history(), Habit(weeks=8, windows=EARLY).history()
+    cut = (6 * 7 + 2) * DAY
+    history = History(origin=old.origin, step=300, values=old.values[:cut] + new.values[cut:])
+    use = found_in(history)
+    assert isinstance(use, Use)
+    assert use.change is None or not use.change.forgets
+    assert awake_minutes(first_hours(history)) >= awake_minutes(first_hours(Habit(weeks=8).history()))
+
+
+def test_shifts_that_change_each_week_have_not_moved() -> None:
+    early, late = (Habit(weeks=8, windows=each).history().values for each in (EARLY, OFFICE))
+    week = 7 * DAY
+    values = early[:0]
+    for number in range(8):
+        values += (early, late)[number % 2][number * week : (number + 1) * week]
+    assert hours(History(origin=Habit().history().origin, step=300, values=values)) == ["Mon-Fri 06:30-18:00"]
 
 
 def test_a_habit_of_the_last_week_alone_is_added_to_the_old_one() -> None:
