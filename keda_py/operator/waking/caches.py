@@ -23,6 +23,8 @@ _OF_SERVICES = (
 _keep_service = only(*(f"spec.{field}" for field in _OF_SERVICES))
 Name = tuple[str, str]
 """Namespace and name of a Service."""
+UNDATED = ("~", "")
+"""Age of a slice that the API server has not dated yet: each stored one is older."""
 
 
 class WakingCaches:
@@ -115,3 +117,35 @@ class WakingCaches:
 
     def _on_wakers(self, old: Obj | None, new: Obj | None) -> None:
         self.ready_wakers = frozenset(address for live in self.wakers for address in read_addresses(live))
+
+
+class Proposals:
+    """Ports of slices that this process has written and the cache does not show yet.
+
+    Of two Services that fall asleep in one moment, neither is seen by the other in the cache: twelve with twenty ports
+    each would have the same port two or three times, and the younger one would have to begin anew with another port.
+    """
+
+    def __init__(self) -> None:
+        self._by_service: dict[Name, frozenset[int]] = {}
+        self._holders: dict[int, Name] = {}
+
+    def put(self, service: Name, ports: frozenset[int]) -> None:
+        """Note the ports of a Service, in place of those before."""
+        self.drop(service)
+        self._by_service[service] = ports
+        self._holders |= dict.fromkeys(ports, service)
+
+    def drop(self, service: Name) -> None:
+        """Forget a Service, whose slice the cache may show now."""
+        for port in self._by_service.pop(service, ()):
+            if self._holders.get(port) == service:
+                del self._holders[port]
+
+    def ports_in(self, namespace: str) -> int:
+        """Return how many ports of a namespace are proposed."""
+        return sum(len(ports) for name, ports in self._by_service.items() if name[0] == namespace)
+
+    def has_other(self, service: Name, port: int) -> bool:
+        """Return whether a port is proposed for another Service."""
+        return self._holders.get(port, service) != service

@@ -35,7 +35,7 @@ from keda_py.errors import AlreadyExists, ConfigError, Conflict, KubeError, NotF
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENDPOINT_SLICES, SERVICES, Obj, Selection
 from keda_py.operator.controller.work_queue import DueQueue
-from keda_py.operator.waking.caches import WakingCaches
+from keda_py.operator.waking.caches import UNDATED, Proposals, WakingCaches
 from keda_py.operator.waking.coverage import Coverage, CoverageReader, covered_by, is_shown
 from keda_py.operator.waking.probing import ask_waker
 from keda_py.operator.waking.progress import AGAIN_SECONDS, SOON_SECONDS, Progress
@@ -70,8 +70,7 @@ class Waking:
     on_report: Callable[[str, str], Awaitable[None]] | None = None
     """Called with the namespace of a slice and the report of a request that a waker has written into it."""
     _progress: dict[ObjectKey, Progress] = field(default_factory=dict)
-    _proposed: dict[ObjectKey, int] = field(default_factory=dict)
-    """Ports of slices that the cache does not show yet."""
+    _proposed: Proposals = field(default_factory=Proposals)
     _queue: DueQueue | None = None
     _notify: list[Callable[[str], None]] = field(default_factory=list)
     _synced: bool = False
@@ -86,7 +85,7 @@ class Waking:
         with ExitStack() as stack:
             self._queue = DueQueue(self.clock, self._work)
             self._progress.clear()
-            self._proposed.clear()
+            self._proposed = Proposals()
             self._synced = True
             try:
                 for informer, hear in (
@@ -214,7 +213,7 @@ class Waking:
         await self._take_reports(key)
         service, owner = self.caches.service(key.namespace, key.name), self._owner(key)
         slices = self.caches.slices_of(key.namespace, key.name)
-        self._proposed.pop(key, None)
+        self._proposed.drop((key.namespace, key.name))
         wish = await self._wish(key, service, owner, slices)
         steps = await self._ask(key, service, wish, slices)
         if owner != self._owner(key):
@@ -272,8 +271,16 @@ class Waking:
         self, key: ObjectKey, service: WakeService | None, wish: WakeWish | None, slices: list[SliceSeen]
     ) -> Steps:
         progress = self._progress.get(key) or Progress(since=0.0)
-        claimed = partial(self.caches.claimed, (key.namespace, key.name))
-        return next_steps(service, wish, slices, self.caches.ready_wakers, progress.answered, claimed)
+        claimed = partial(self._claimed, (key.namespace, key.name))
+        steps = next_steps(service, wish, slices, self.caches.ready_wakers, progress.answered, claimed)
+        if not slices and steps.ports:  # before anything is waited for: the next Service shall find it
+            self._proposed.put((key.namespace, key.name), frozenset(one.port for one in steps.ports))
+        return steps
+
+    def _claimed(self, service: tuple[str, str], port: int) -> tuple[str, str] | None:
+        """Return the age of the oldest slice of another Service that claims a port; a proposed one is the youngest."""
+        found = self.caches.claimed(service, port)
+        return UNDATED if found is None and self._proposed.has_other(service, port) else found
 
     def _wish_of_silent_owner(self, service: WakeService, slices: Iterable[SliceSeen]) -> WakeWish | None:
         """Return what a slice says for an owner that has not spoken in this term; None if all owners want nothing.
@@ -299,7 +306,7 @@ class Waking:
             return None
         now = self.clock.monotonic()
         progress = self._progress.setdefault(key, Progress(since=now))
-        if not slices and not self._has_room(key, len(service.ports)):
+        if not slices and not self._has_room(key.namespace, len(service.ports)):
             progress.problem = f"the namespace has {MOST_PORTS_OF_NAMESPACE} ports of wakers, which is the most"
             return None
         if owner.state is not WakeState.FORWARDING:
@@ -313,13 +320,10 @@ class Waking:
             return None
         return owner.of(service)
 
-    def _has_room(self, key: ObjectKey, ports: int) -> bool:
-        """Return whether the namespace may have these ports as well, and note them until the cache shows the slice."""
-        proposed = sum(count for other, count in self._proposed.items() if other.namespace == key.namespace)
-        if self.caches.ports_in(key.namespace) + proposed + ports > MOST_PORTS_OF_NAMESPACE:
-            return False
-        self._proposed[key] = ports
-        return True
+    def _has_room(self, namespace: str, ports: int) -> bool:
+        """Return whether the namespace may have these ports as well."""
+        taken = self.caches.ports_in(namespace) + self._proposed.ports_in(namespace)
+        return taken + ports <= MOST_PORTS_OF_NAMESPACE
 
     async def _ready_endpoints(self, service: WakeService) -> int:
         """Count the ready endpoints of its own slices: one read for each wake, since no watch tells them."""

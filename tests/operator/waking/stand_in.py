@@ -36,6 +36,7 @@ class StandInWaker:
     servers: dict[int, tuple[str, asyncio.Server]] = field(default_factory=dict)
     """By port: the uid of its Service, and what listens."""
     _opening: set[int] = field(default_factory=set)
+    _slices: Informer | None = None
     reached: list[bytes] = field(default_factory=list)
     """First lines of connections that were no probes."""
 
@@ -43,6 +44,7 @@ class StandInWaker:
         """Follow the slices until the task is cancelled."""
         slices = Informer(client, InformerSpec(resource=ENDPOINT_SLICES, selection=Selection(labels=f"{LABEL}=yes")))
         slices.subscribe(lambda old, new: self._follow(slices, tasks))
+        self._slices = slices
         following = tasks.create_task(slices.run())
         await slices.wait_synced()
         return following
@@ -56,7 +58,7 @@ class StandInWaker:
 
     def _follow(self, slices: Informer, tasks: asyncio.TaskGroup) -> None:
         wanted: dict[int, str] = {}
-        for live in sorted(slices, key=lambda one: one["metadata"]["creationTimestamp"]):
+        for live in sorted(slices, key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["uid"])):
             rules = read_rules(live["metadata"]["annotations"][LABEL])
             for port in rules.ports:
                 wanted.setdefault(port.port, rules.service_uid)
@@ -65,9 +67,9 @@ class StandInWaker:
         for port, uid in wanted.items():
             if port not in self.servers and port not in self._opening and not self.deaf:
                 self._opening.add(port)
-                tasks.create_task(self._listen(port, uid))
+                tasks.create_task(self._listen(port, uid, tasks))
 
-    async def _listen(self, port: int, uid: str) -> None:
+    async def _listen(self, port: int, uid: str, tasks: asyncio.TaskGroup) -> None:
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             line = await reader.readline()
             if line == f"PRI-KEDA-PY-PROBE {uid}\r\n".encode():
@@ -79,7 +81,12 @@ class StandInWaker:
 
         server = await asyncio.start_server(accept, self.address, port)
         self._opening.discard(port)
+        if self.deaf:
+            server.close()
+            return
         self.servers[port] = uid, server
+        if self._slices is not None:  # the port may have gone to another Service meanwhile
+            self._follow(self._slices, tasks)
 
 
 def waker_slice(wakers: Sequence[StandInWaker]) -> Obj:

@@ -210,14 +210,32 @@ async def test_a_service_that_is_named_and_selects_no_member_is_left_alone(world
         assert {one["service"]: one["reason"] for one in found["notWoken"]} == {"other": "NoMember", "gone": "NotFound"}
 
 
+def port_moves(world: World) -> list[str]:
+    """Slices from now on that get other ports than those that wakers have begun to listen on."""
+    moves: list[str] = []
+
+    def hear(event: Event) -> None:
+        if event.resource.kind == "EndpointSlice" and event.type == "MODIFIED":
+            before, after = (
+                {one["port"] for one in live["ports"] or ()} for live in (event.previous or {}, event.object)
+            )
+            if before != after:
+                moves.append(f"{event.name}: {before - after} to {after - before}")
+
+    world.listen(hear)
+    return moves
+
+
 async def test_a_namespace_cannot_take_the_ports_of_all_others(world: World) -> None:
     async with two_wakers(world):
         await world.create(deployment("web", 1))
         for number in range(13):
             ports = [{"name": f"p{port}", "port": port} for port in range(8000, 8020)]
             await world.create(service(f"web-{number}", f"127.96.1.{number + 1}", selector={"app": "web"}, ports=ports))
+        moves = port_moves(world)
         await world.create(environment(calendar=LUNCH, wakeOnRequest={}))
         await until(world, 20, "12:06")
+        assert moves == []
         claimed = {port["port"] for one in our_slices(world) for port in one["ports"]}
         assert len(claimed) == 240
         told = {one["because"] for one in status(world)["wakeOnRequest"]["notWoken"]}
