@@ -38,6 +38,8 @@ class _Fields:
     def __init__(self, written: dict[str, object]) -> None:
         self.written, self.values = written, dict(written)
         self.notes: dict[str, DefaultNote] = {}
+        self.bounded_by: dict[str, int] = {}
+        """Number of the layer whose bound a field has; a later one counts more."""
         self.asked = {field: "the manifest asks for" for field, value in written.items() if value is not None}
 
     def fill(self, field: str, layers: Layers) -> None:
@@ -66,9 +68,9 @@ class _Fields:
         """Change a value that is beyond a bound; the last layer's bound counts most."""
         asked = value = self.number(field)
         origin = ""
-        for layer in layers:
+        for number, layer in enumerate(layers):
             if field in layer.bounds and (nearest := clamp(value, layer.bounds[field])) != value:
-                value, origin = nearest, layer.origin
+                value, origin, self.bounded_by[field] = nearest, layer.origin, number
         if value != asked:
             self.change(field, value, f"the bound of {origin}")
 
@@ -98,7 +100,7 @@ def fill_scaled_object(obj: ScaledObject, layers: Layers) -> ScalingSpec:
     _settle_order(fields)
     for field in BOUNDED:
         fields.bound(field, layers)
-    _keep_order(fields)
+    _keep_order(fields, layers)
     if not fields.notes:
         filled = AS_WRITTEN.of(obj)
     else:
@@ -121,7 +123,7 @@ def fill_scaled_job(obj: ScaledJob, layers: Layers) -> JobScalingSpec:
     _settle_order(fields)
     for field in _BOUNDED_OF_JOBS:
         fields.bound(field, layers)
-    _keep_order(fields)
+    _keep_order(fields, layers)
     if not fields.notes:
         return JOBS_AS_WRITTEN.of(obj)
     filled = obj.model_copy(update={"spec": obj.spec.model_copy(update=fields.values)})
@@ -151,11 +153,21 @@ def _settle_order(fields: _Fields) -> None:
             return
 
 
-def _keep_order(fields: _Fields) -> None:
-    """Lower minReplicaCount to a maxReplicaCount that a bound has lowered, or raise maxReplicaCount to a raised one."""
+def _keep_order(fields: _Fields, layers: Layers) -> None:
+    """Raise maxReplicaCount to a minReplicaCount that a bound has raised, as far as bounds of the same weight allow it;
+    otherwise lower minReplicaCount. A namespace could go below the cluster's minimum by its own maximum otherwise.
+    """
     least, most = fields.number("min_replica_count"), fields.number("max_replica_count")
-    bounded = [note.field for note in fields.notes.values() if note.is_bound]
-    if least > most and bounded:
+    if least <= most or not fields.bounded_by:
+        return
+    raised = least if "min_replica_count" in fields.bounded_by else most
+    for layer in layers[fields.bounded_by.get("min_replica_count", 0) :]:
+        if "max_replica_count" in layer.bounds:
+            raised = clamp(raised, layer.bounds["max_replica_count"])
+    if raised > most:
+        fields.change("max_replica_count", raised, f"no less than minReplicaCount {least}")
+        most = raised
+    if least > most:
         fields.change("min_replica_count", most, f"no more than maxReplicaCount {most}")
 
 
@@ -181,6 +193,7 @@ def _capped(spec: ScalingSpec, layers: Layers) -> ScalingSpec:
     most = most_replicas(layers)
     if most is None:
         return spec
+    most = max(most, spec.max_replicas)  # which the cluster's minimum has raised above a bound of the namespace
     notes = list(_beyond(spec, most, layers))
     if spec.fallback is not None and spec.fallback.replicas > most:
         spec = replace(spec, fallback=spec.fallback.model_copy(update={"replicas": most}))
@@ -191,7 +204,8 @@ def _capped(spec: ScalingSpec, layers: Layers) -> ScalingSpec:
 
 
 def _beyond(spec: ScalingSpec, most: int, layers: Layers) -> Iterator[DefaultNote]:
-    why = f"the bound of maxReplicaCount of {_bounding(most, layers)}"
+    origin = _bounding(most, layers)
+    why = f"the bound of maxReplicaCount of {origin}" if origin else f"no more than maxReplicaCount {most}"
     if spec.fallback is not None and spec.fallback.replicas > most:
         is_asked = not any(note.field == "fallback" for note in spec.defaults)
         text = f"fallback.replicas {most}: {why}; {spec.fallback.replicas} are asked for"
@@ -204,7 +218,7 @@ def _beyond(spec: ScalingSpec, most: int, layers: Layers) -> Iterator[DefaultNot
 
 def _bounding(most: int, layers: Layers) -> str:
     bounds = ((layer.origin, layer.bounds.get("max_replica_count")) for layer in layers)
-    return next(origin for origin, allowed in bounds if allowed is not None and allowed.at_most == most)
+    return next((origin for origin, allowed in bounds if allowed is not None and allowed.at_most == most), "")
 
 
 def _paused_at(spec: ScalingSpec) -> int | None:

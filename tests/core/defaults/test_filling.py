@@ -142,6 +142,31 @@ def test_a_namespace_cannot_widen_the_bounds_of_the_cluster() -> None:
     assert filled((layer(bounds=most(5)), layers[1]), maxReplicaCount=500).max_replicas == 5
 
 
+def at_least(replicas: int) -> dict[str, Any]:
+    return {"minReplicaCount": {"atLeast": replicas}}
+
+
+def test_a_namespace_cannot_go_below_the_minimum_of_the_cluster_by_a_maximum_of_its_own() -> None:
+    cluster = layer("prod", "ClusterKedaDefaults", bounds=at_least(2))
+    for layers in ((cluster,), (layer(bounds=most(1)), cluster), (layer(maxReplicaCount=1), cluster)):
+        spec = filled(layers, maxReplicaCount=1, fallback={"failureThreshold": 1, "replicas": 9})
+        assert (spec.min_replicas, spec.max_replicas) == (2, 2)
+        check_bounds(spec)
+        assert "maxReplicaCount 2: no less than minReplicaCount 2; the manifest asks for 1" in told(spec)
+    assert spec.fallback is not None
+    assert filled((layer(bounds=most(1)), cluster), maxReplicaCount=9).max_replicas == 2
+    assert exactly(filled((layer(bounds=most(1)), cluster)), 9).max_replicas == 2
+
+
+def test_a_minimum_is_raised_no_further_than_bounds_of_the_same_weight_or_more_allow() -> None:
+    selected, everywhere = (layer(name, "ClusterKedaDefaults", bounds=at_least(5) | most(3)) for name in ("a", "b"))
+    for layers in ((selected,), (layer("a", "ClusterKedaDefaults", bounds=at_least(5)), everywhere)):
+        spec = filled(layers, maxReplicaCount=1)
+        assert (spec.min_replicas, spec.max_replicas) == (3, 3)
+    own = filled((layer(bounds=at_least(5)), layer("b", "ClusterKedaDefaults", bounds=most(3))), maxReplicaCount=1)
+    assert (own.min_replicas, own.max_replicas) == (3, 3)
+
+
 def test_a_lowered_maximum_takes_minimum_fallback_idle_and_pause_with_it() -> None:
     layers = (layer(bounds=most(4)),)
     spec = filled(

@@ -200,6 +200,48 @@ async def test_many_environments_of_one_namespace_take_no_room_beside_the_counts
     assert "Environment e" in blocked(cluster, "crowded")
 
 
+def stored_counts(world: World) -> set[str]:
+    """The uids of Environments whose counts are stored."""
+    return set(world.get(CONFIG_MAPS, COUNTS, "keda")["data"])
+
+
+def uid_of(world: World, name: str = PREVIEW) -> str:
+    uid: str = world.get(ENVIRONMENTS, "dev", name)["metadata"]["uid"]
+    return uid
+
+
+async def test_environments_whose_finalizers_are_taken_away_leave_no_counts_behind(cluster: World) -> None:
+    """All counts are in one object of the operator: a tenant could fill it, and no namespace would be deleted then."""
+    await populate(cluster, "churning")
+    for _ in range(3):
+        await cluster.seconds(60)
+        await cluster.patch(ENVIRONMENTS, {"metadata": {"finalizers": None}}, "dev", "churning")
+        await cluster.delete(ENVIRONMENTS, "dev", "churning")
+        await cluster.seconds(1)
+        wanted = {"calendar": ALWAYS, "idleAfter": "2h", "deleteAfter": "48h"}
+        await cluster.create(environment("dev", "churning", **wanted))
+    await until(cluster, 21, "16:00")
+    assert stored_counts(cluster) == {uid_of(cluster), uid_of(cluster, "churning")}
+
+
+async def test_a_count_of_an_environment_that_went_while_no_operator_ran_is_dropped_however_often_others_are_stored(
+    cluster: World,
+) -> None:
+    for name in ("gone", "one", "two"):
+        await populate(cluster, name)
+    await until(cluster, 21, "13:30")
+    assert uid_of(cluster, "gone") in stored_counts(cluster)
+    await cluster.operator.stop()
+    await cluster.patch(ENVIRONMENTS, {"metadata": {"finalizers": None}}, "dev", "gone")
+    await cluster.delete(ENVIRONMENTS, "dev", "gone")
+    await cluster.operator.start()
+    for number in range(6):  # each use of a namespace whose count is stored stores the counts of all
+        await cluster.seconds(1800)
+        await cluster.create(override(f"use-{number}", ("one", "two")[number % 2], state="Awake", **{"for": "5m"}))
+        await cluster.seconds(60)
+    assert stored_counts(cluster) <= {uid_of(cluster, name) for name in (PREVIEW, "one", "two")}
+
+
 @pytest.mark.parametrize("name", ["default", "kube-public", "keda"])
 async def test_a_namespace_of_the_cluster_or_of_the_operator_is_never_deleted(cluster: World, name: str) -> None:
     labels = {"metadata": {"labels": {"keda-py.dev/allow-deletion": "true"}}}

@@ -29,7 +29,7 @@ class IdleCounts:
         self._counts: dict[str, tuple[str, IdleCount]] = {}
         self._written: frozenset[str] = frozenset()
         self._live: Obj | None = None
-        self._loaded, self._saved = False, float("-inf")
+        self._loaded, self._saved, self._began = False, float("-inf"), float("-inf")
         self._lock = asyncio.Lock()
 
     def begin(self) -> None:
@@ -49,6 +49,7 @@ class IdleCounts:
             self._stored = dict(texts_at(self._live, "data"))
             self._written = frozenset(self._stored)
             self._loaded, self._saved = True, self._clock.monotonic()
+            self._began = self._saved
 
     def get(self, uid: str) -> IdleCount | None:
         """Return the count of an Environment, also one that an earlier process stored."""
@@ -66,17 +67,27 @@ class IdleCounts:
         if at_once or self._clock.monotonic() - self._saved >= SAVE_SECONDS:
             await self._save()
 
-    async def drop(self, uid: str) -> None:
-        """End a count; returns once it is not stored any more. Raises KubeError: then the next write drops it."""
+    def forget(self, uid: str) -> None:
+        """Leave out the count of an Environment that is gone from the next write on.
+
+        Without this a tenant who takes the finalizer away and creates an Environment again and again would fill the one
+        object that has the counts of all.
+        """
         self._counts.pop(uid, None)
         self._stored.pop(uid, None)
+
+    async def drop(self, uid: str) -> None:
+        """End a count; returns once it is not stored any more. Raises KubeError: then the next write drops it."""
+        self.forget(uid)
         if uid in self._written:
             await self._save()
 
     async def _save(self) -> None:
-        """Write all counts over the version that was read. After an hour what nothing has asked for is left out."""
+        """Write all counts over the version that was read. An hour after it was read, counts that nothing has asked for
+        are left out: each Environment is looked at once an hour.
+        """
         async with self._lock:
-            if self._clock.monotonic() - self._saved >= SAVE_SECONDS:
+            if self._clock.monotonic() - self._began >= SAVE_SECONDS:
                 self._stored.clear()
             data = self._stored | {
                 uid: json.dumps(write_count(namespace, count), separators=(",", ":"))

@@ -216,6 +216,7 @@ class NamespaceDeletions:
     def forget(self, uid: str) -> None:
         """Drop what is known of an Environment that is gone."""
         self._memories.pop(uid, None)
+        self._counts.forget(uid)
 
     async def _end(self, uid: str) -> None:
         """End the count of an Environment that deletes nothing, or is gone."""
