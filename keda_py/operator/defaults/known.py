@@ -78,7 +78,7 @@ class KnownDefaults:
         self.own.subscribe(lambda old, new: self._on_change(old, new, namespace_of(new or old or {})))
         self.cluster.subscribe(lambda old, new: self._on_change(old, new, ""))
         for informer in self._namespaces:
-            informer.subscribe(lambda old, new: self._on_change(old, new, name_of(new or old or {})))
+            informer.subscribe(self._on_namespace)
 
     def follow(self, informer: Informer, due: Callable[[ObjectKey], None]) -> None:
         """Call `due` with each object of the informer whose layers change."""
@@ -153,6 +153,13 @@ class KnownDefaults:
         if live is None:
             raise ConfigError(f"namespace {namespace} is not known yet, so it is not known which defaults it has")
         return {NAME_LABEL: namespace, **texts_at(live, "metadata", "labels")}
+
+    def _on_namespace(self, old: Obj | None, new: Obj | None) -> None:
+        """Forget a namespace that is gone: its layers are not unknown, nothing asks for them any more."""
+        if new is None:
+            self._layers.pop(name_of(old or {}), None)
+        else:
+            self._on_change(old, new, name_of(new))
 
     def _on_change(self, old: Obj | None, new: Obj | None, namespace: str) -> None:
         if old is not None and new is not None and _relevant(old) == _relevant(new):

@@ -14,6 +14,7 @@ from keda_py.kube.resources import (
     Obj,
 )
 from tests.builders import a_namespace, deployment, keda_defaults, metrics_api, scaled_job, scaled_object, usage
+from tests.operator.environments.builders import labelled
 from tests.worlds.world import World
 
 
@@ -209,3 +210,19 @@ async def test_a_change_writes_only_what_it_changes_and_a_restart_writes_nothing
     await cluster.operator.start()
     await cluster.seconds(60)
     assert [one["metadata"]["generation"] for one in defaults] == [2], "only the user's own change"
+
+
+async def test_namespaces_that_are_deleted_leave_no_warning(cluster: World, caplog: pytest.LogCaptureFixture) -> None:
+    """Previews come and go, and are not unknown because of that."""
+    labels = {"matchLabels": {"tier": "preview"}}
+    await cluster.create(keda_defaults("previews", "ClusterKedaDefaults", namespaceSelector=labels, maxReplicaCount=5))
+    for name in ("pr-1", "pr-2"):
+        await cluster.create(labelled(a_namespace(name), tier="preview"))
+        await cluster.create(deployment(namespace=name), namespace=name)
+        await cluster.create(plain(cluster), namespace=name)
+    await cluster.seconds(5)
+    assert bounds(cluster, namespace="pr-1") == (1, 5)
+    for name in ("pr-1", "pr-2"):
+        await cluster.delete(NAMESPACES, name)
+    await cluster.seconds(30)
+    assert [one.message for one in caplog.records if one.name.startswith("keda_py.operator.defaults")] == []
