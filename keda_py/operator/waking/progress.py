@@ -19,9 +19,11 @@ PATIENCE_SECONDS = 30.0
 
 @dataclass(slots=True)
 class _Answer:
-    """`failures`: a single one may be a full accept queue, and takes nothing away."""
+    """`failures`: a single one may be a full accept queue, and takes nothing away. `right` is None after one failure of
+    a waker that this process had not asked before: an earlier leader may have had its answer.
+    """
 
-    right: bool
+    right: bool | None
     at: float
     failures: int = 0
 
@@ -51,9 +53,9 @@ class Progress:
         pods = await asyncio.gather(*(ask_waker(one.address, one.port, one.service_uid) for one in due))
         for probe, pod in zip(due, pods, strict=True):
             known, right = self._answers.get(probe), pod == probe.pod
-            failures = 0 if right or known is None else known.failures + 1
-            stays = known is not None and known.right and failures < 2
-            self._answers[probe] = _Answer(right or stays, now, failures)
+            failures = 0 if right else 1 if known is None else known.failures + 1
+            before = None if known is None else known.right
+            self._answers[probe] = _Answer(True if right else before if failures < 2 else False, now, failures)
 
     def _is_due(self, probe: Probe, now: float) -> bool:
         known = self._answers.get(probe)

@@ -37,6 +37,8 @@ class StandInWaker:
     """By port: the uid of its Service, and what listens."""
     _opening: set[int] = field(default_factory=set)
     _slices: Informer | None = None
+    lost: int = 0
+    """So many connections more are closed without an answer, as by a full queue."""
     reached: list[bytes] = field(default_factory=list)
     """First lines of connections that were no probes."""
 
@@ -72,7 +74,9 @@ class StandInWaker:
     async def _listen(self, port: int, uid: str, tasks: asyncio.TaskGroup) -> None:
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             line = await reader.readline()
-            if line == f"PRI-KEDA-PY-PROBE {uid}\r\n".encode():
+            if self.lost:
+                self.lost -= 1
+            elif line == f"PRI-KEDA-PY-PROBE {uid}\r\n".encode():
                 writer.write(f"KEDA-PY-WAKER {self.name}\r\n".encode())
                 await writer.drain()
             else:

@@ -13,6 +13,7 @@ from tests.builders import deployment, environment, override
 from tests.operator.environments.builders import LUNCH, condition, until
 from tests.operator.replicas import Replicas
 from tests.operator.waking.stand_in import SERVICE, StandInWaker, our_slices, service, two_wakers, waker_slice
+from tests.operator.waking.test_environments import writes
 from tests.waiting import eventually
 from tests.worlds.stored import Stored
 from tests.worlds.world import World
@@ -64,6 +65,18 @@ async def test_the_next_leader_takes_out_all_wakers_if_all_of_them_died(
     await world.operator.start()
     await world.seconds(BOUND_SECONDS)
     assert shown(world) == set()
+
+
+async def test_the_next_leader_takes_out_no_waker_for_one_probe_that_is_lost(
+    world: World, asleep: list[StandInWaker]
+) -> None:
+    """It knows of no earlier answer: the Service would lead nowhere for a moment."""
+    for one in asleep:
+        one.lost = 1
+    told = writes(world)
+    await world.operator.start()
+    await world.seconds(BOUND_SECONDS)
+    assert (told, [one.lost for one in asleep]) == ([], [0, 0])
 
 
 async def invalidate(world: World) -> None:
