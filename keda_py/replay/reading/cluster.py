@@ -109,9 +109,9 @@ class ClusterReading:
             return []
 
     async def _with_installation(self, found: list[Obj], *, told: bool) -> list[Obj]:
-        """Lay the defaults of the installation below `found`, and leave out objects of defaults that it does not obey.
+        """Add the defaults of the installation, and leave out objects of defaults that its operator does not obey.
 
-        If they are not known that is `told`, but to those who ask about one object: the operator has told its values.
+        With `told`, `unread` says if they are not known. Who asks about one object has its values from the operator.
         """
         if self._defaults is not None:
             return [*found, installation_body(self._defaults)]
