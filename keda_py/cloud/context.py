@@ -4,13 +4,14 @@ For an authentication it is implemented by `auth/lookup/cloud_context.py`.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
-
-import httpx
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from keda_py.clock import Clock
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.operator_identity import Destination
+
+if TYPE_CHECKING:
+    import httpx
 
 T = TypeVar("T")
 
@@ -24,7 +25,7 @@ class CloudContext(Protocol):
         ...
 
     @property
-    def http(self) -> httpx.AsyncClient:
+    def http(self) -> "httpx.AsyncClient":
         """Return the HTTP client of the process."""
         ...
 

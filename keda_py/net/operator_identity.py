@@ -18,11 +18,12 @@ behaviour.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
-
-import httpx
+from typing import TYPE_CHECKING, Literal
 
 from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    import httpx
 
 Service = Literal[
     "azure login",
@@ -144,8 +145,10 @@ def _matches(host: str, pattern: str) -> bool:
     )
 
 
-def _parse(identity: str, to: Destination) -> httpx.URL:
+def _parse(identity: str, to: Destination) -> "httpx.URL":
     """Parse an address that every library reads alike, so that the checked host is the one that is contacted."""
+    import httpx  # heavy, and few triggers have an identity of the operator's
+
     try:
         url = httpx.URL(to.url)
     except httpx.InvalidURL:

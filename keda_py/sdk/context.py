@@ -9,9 +9,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
-
-import httpx
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from keda_py.answers.bounds import AnswerBounds, size_of
 from keda_py.answers.connections import Connections
@@ -23,8 +21,10 @@ from keda_py.errors import Forbidden, ScalerError
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
 from keda_py.net.operator_identity import Destination, IdentityRule
 from keda_py.net.tls import TlsContexts, TlsSettings
-from keda_py.sdk.http_failures import address_of, http_failure, question_of, shown
 from keda_py.sdk.scaler_context import KubeReader, MetricType, PodIdentity, WakeReader
+
+if TYPE_CHECKING:
+    import httpx
 
 T = TypeVar("T")
 EVERY = "*"
@@ -136,7 +136,7 @@ class SharedContext:
     """Resources that all triggers of a process have in common."""
 
     clock: Clock
-    http: httpx.AsyncClient
+    http: "httpx.AsyncClient"
     http_timeout: float
     kube: KubeReader
     tls: TlsContexts
@@ -185,7 +185,7 @@ class EngineContext:
         return self.shared_context.wakes
 
     @property
-    def http(self) -> httpx.AsyncClient:
+    def http(self) -> "httpx.AsyncClient":
         return self.shared_context.http
 
     @property
@@ -250,6 +250,11 @@ class EngineContext:
         tls: TlsSettings | None = None,
     ) -> Any:
         """Ask by GET; parse a long answer in another process."""
+        # Heavy, and not needed by processes that build scalers and ask none.
+        import httpx
+
+        from keda_py.sdk.http_failures import address_of, http_failure, question_of, shown
+
         what = question_of("GET", shown(url))
         extensions = {} if tls is None else {"ssl": self.tls_context(tls)}
         try:

@@ -5,15 +5,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeVar
-
-import httpx
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from keda_py.clock import Clock
 from keda_py.core.waking.spec import WakeSpec
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.operator_identity import Destination
 from keda_py.net.tls import TlsSettings
+
+if TYPE_CHECKING:
+    import httpx
 
 T = TypeVar("T")
 
@@ -114,7 +115,7 @@ class ScalerContext(Protocol):
         ...
 
     @property
-    def http(self) -> httpx.AsyncClient:
+    def http(self) -> "httpx.AsyncClient":
         """The shared HTTP client: pooled, time-limited, proxies from the environment. Never closed by a scaler.
 
         A request may carry its own TLS context: `extensions={"ssl": context}`; see `tls_context`. No redirect takes a

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from keda_py.net.key_usage import key_usage
+from keda_py.serving.serving_certificate import ServingCertificate
 
 AUTHORITY_VALID_FOR = timedelta(days=3650)
 LEAF_VALID_FOR = timedelta(days=365)
@@ -25,19 +26,6 @@ SKEW = timedelta(minutes=5)
 
 SigningKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 _LONGEST_COMMON_NAME = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServingCertificate:
-    """PEM texts: the CAs that clients trust (the one in use first), and the server's certificate and key.
-
-    `ca_key` is empty if the authority is not ours.
-    """
-
-    ca: bytes
-    certificate: bytes
-    key: bytes = field(repr=False)
-    ca_key: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,6 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from keda_py.clock import Clock
 from keda_py.serving.certificates import (
-    ServingCertificate,
     alternative_names,
     issue_client,
     pem,
@@ -24,6 +23,7 @@ from keda_py.serving.certificates import (
     signed_by,
 )
 from keda_py.serving.server_tls import ServerTls, load_pair
+from keda_py.serving.serving_certificate import ServingCertificate
 
 REMEMBERED = 64
 """Parsed certificates that are cached; parsing one costs 100 us."""

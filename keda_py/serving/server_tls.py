@@ -14,7 +14,7 @@ from functools import partial
 
 from keda_py.errors import ConfigError
 from keda_py.net.tls import minimum_version, restrict_ciphers
-from keda_py.serving.certificates import ServingCertificate
+from keda_py.serving.serving_certificate import ServingCertificate
 
 # TLS 1.2 without CBC, unless ciphers are configured; every client of ours that knows TLS 1.2 has one of these.
 _AUTHENTICATED_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"

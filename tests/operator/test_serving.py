@@ -12,7 +12,8 @@ from keda_py.clock import SystemClock
 from keda_py.errors import Forbidden, KubeError
 from keda_py.kube.resources import API_SERVICES, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS
 from keda_py.kube.transport import Request
-from keda_py.serving.certificates import ServingCertificate, issue, make_certificate, read_authority
+from keda_py.serving.certificates import issue, make_certificate, read_authority
+from keda_py.serving.serving_certificate import ServingCertificate
 from tests.servers import free_port
 from tests.waiting import connections_closed, eventually
 from tests.worlds.world import World

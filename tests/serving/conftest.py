@@ -24,9 +24,10 @@ from keda_py.localkube.model.calls import User
 from keda_py.serving.authentication import Authentication
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.authorisation import Authorisation
-from keda_py.serving.certificates import ServingCertificate, make_certificate
+from keda_py.serving.certificates import make_certificate
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
+from keda_py.serving.serving_certificate import ServingCertificate
 from tests.builders import a_namespace
 from tests.kubeconfigs import token_kubeconfig
 from tests.stages import stages
@@ -97,7 +98,7 @@ class ServedMetrics:
 
 async def accepted() -> None:
     """Wait until no connection is being accepted or refused: each of those is a task of the loop."""
-    await eventually(lambda: not any("LimitedServer._open" in repr(task) for task in asyncio.all_tasks()), 5)
+    await eventually(lambda: not any("LimitedPort._open" in repr(task) for task in asyncio.all_tasks()), 5)
     await asyncio.sleep(PAUSE)
 
 

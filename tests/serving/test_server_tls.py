@@ -15,11 +15,12 @@ from aiohttp import web
 
 from keda_py.clock import SystemClock
 from keda_py.errors import ConfigError
-from keda_py.serving.certificates import ServingCertificate, make_authority, make_certificate
+from keda_py.serving.certificates import make_authority, make_certificate
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.renewal.certificate_files import CertificatePaths, FileCertificates
 from keda_py.serving.renewal.rotation import settle
 from keda_py.serving.server_tls import ServerTls
+from keda_py.serving.serving_certificate import ServingCertificate
 from tests.serving.conftest import accepted
 from tests.waiting import connections_closed, eventually
 

@@ -13,7 +13,8 @@ from aiohttp import web
 from keda_py.clock import SystemClock
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.https import LimitedServer
-from keda_py.serving.ports.connection import BUFFER_BYTES, BareResponse
+from keda_py.serving.ports.connection import BareResponse
+from keda_py.serving.ports.shared_buffer import BUFFER_BYTES
 from keda_py.serving.server_tls import ServerTls
 from tests.serving.conftest import accepted
 

@@ -21,7 +21,7 @@ from keda_py.apis.environments.keda_defaults import (
 )
 from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
 from keda_py.apis.parsing import parse_manifest
-from keda_py.core.hpa.wire import read_behavior
+from keda_py.core.hpa.behavior_wire import read_behavior
 from keda_py.core.values.mistakes import Mistakes
 from keda_py.core.values.selecting import build_selector
 from keda_py.core.values.selectors import LabelSelector

@@ -4,20 +4,11 @@ For the embedded cluster, which reads what a client wrote, and for forecasts, wh
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
 from keda_py.apis.foreign import maps_at
-from keda_py.core.hpa.behavior import (
-    DEFAULT_SCALE_DOWN,
-    DEFAULT_SCALE_UP,
-    Behavior,
-    PolicyType,
-    ScalingPolicy,
-    ScalingRules,
-    SelectPolicy,
-)
+from keda_py.core.hpa.behavior_wire import read_behavior
 from keda_py.core.hpa.conditions import HELD_ASLEEP, ConditionType, ZeroMark
 from keda_py.core.hpa.controller import HpaSpec
 from keda_py.core.hpa.metrics import MetricTarget, TargetType
@@ -49,29 +40,6 @@ def read_zero_mark(hpa: Json) -> ZeroMark:
                 return ZeroMark.SET
             return ZeroMark.HELD if condition.get("reason") == HELD_ASLEEP else ZeroMark.NONE
     return ZeroMark.NONE
-
-
-def read_behavior(behavior: Json) -> Behavior:
-    """`spec.behavior`, each side completed by its defaults."""
-    return Behavior(
-        scale_up=_rules(behavior.get("scaleUp"), DEFAULT_SCALE_UP),
-        scale_down=_rules(behavior.get("scaleDown"), DEFAULT_SCALE_DOWN),
-    )
-
-
-def _rules(written: Json | None, default: ScalingRules) -> ScalingRules:
-    written = written or {}
-    window, tolerance = written.get("stabilizationWindowSeconds"), written.get("tolerance")
-    policies = tuple(
-        ScalingPolicy(type=PolicyType(p["type"]), value=p["value"], period=timedelta(seconds=p["periodSeconds"]))
-        for p in written.get("policies") or ()
-    )
-    return ScalingRules(
-        policies=policies or default.policies,
-        select_policy=SelectPolicy(written.get("selectPolicy") or default.select_policy),
-        stabilization=default.stabilization if window is None else timedelta(seconds=window),
-        tolerance=default.tolerance if tolerance is None else _milli(tolerance, field="tolerance") / 1000,
-    )
 
 
 def read_target(target: Json) -> MetricTarget:

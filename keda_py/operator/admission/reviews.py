@@ -21,8 +21,8 @@ from keda_py.operator.admission.webhook.orders import give_orders, to_wire
 from keda_py.operator.admission.webhook.paths import SCALED_JOB, SCALED_OBJECT
 from keda_py.operator.admission.webhook.process import WebhookProcess
 from keda_py.operator.admission.webhook.quiet import Quiet
-from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.ports.listening import listen
+from keda_py.serving.serving_certificate import ServingCertificate
 from keda_py.settings.settings import Settings
 from keda_py.telemetry.prometheus import OperatorMetrics
 

@@ -4,33 +4,29 @@ status.
 
 import asyncio
 import logging
-import ssl
 from http import HTTPStatus
 from typing import Any, cast
 
 from aiohttp import web
 
-from keda_py.serving.ports.table import Seat, Table
+from keda_py.serving.ports.port import LimitedPort, certificate_of
+from keda_py.serving.ports.table import Seat
 
 log = logging.getLogger(__name__)
 
 LINE_BYTES, FIELD_BYTES = 8190, 8190
-BUFFER_BYTES = 65536
-"""Four TLS records; more data takes another read."""
 
 
 class Connection(web.RequestHandler):
     """HTTP connection with its `seat` and the client's `certificate` (DER), if any."""
 
-    __slots__ = ("_table", "_wire", "_wires", "certificate", "seat")
+    __slots__ = ("_port", "_wire", "certificate", "seat")
 
-    def __init__(
-        self, server: web.Server, seat: Seat, table: Table, wires: set[asyncio.Transport], idle_seconds: float
-    ) -> None:
+    def __init__(self, server: web.Server, seat: Seat, port: LimitedPort) -> None:
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),
-            keepalive_timeout=idle_seconds,
+            keepalive_timeout=port.limits.idle,
             access_log=cast(Any, None),
             logger=cast(Any, _WIRE),
             lingering_time=1.0,
@@ -38,24 +34,19 @@ class Connection(web.RequestHandler):
             max_field_size=FIELD_BYTES,
             auto_decompress=False,  # a compressed body could expand beyond every bound
         )
-        self.seat, self._table, self._wires = seat, table, wires
+        self.seat, self._port = seat, port
         self.certificate: bytes | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Record the certificate and time the first request; TLS 1.3 and our options allow no second handshake."""
-        tls = transport.get_extra_info("ssl_object")
-        self.certificate = tls.getpeercert(binary_form=True) if isinstance(tls, ssl.SSLObject) else None
+        """Record the certificate, and take the seat."""
+        self.certificate = certificate_of(transport)
         self._wire = cast(asyncio.Transport, transport)  # uvloop's transport does not inherit from asyncio's
-        self._wires.add(self._wire)
-        self.seat.drop, self.seat.is_closing = self._wire.abort, self._wire.is_closing
-        self.seat.is_open = True
-        self.seat.reading_since = asyncio.get_running_loop().time()  # a client may not connect and send nothing
+        self._port.enter(self.seat, self._wire)
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Free the seat."""
-        self._wires.discard(self._wire)
-        self._table.leave(self.seat)
+        self._port.depart(self.seat, self._wire)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -110,36 +101,3 @@ class _Wire(logging.LoggerAdapter[logging.Logger]):
 
 
 _WIRE = _Wire(log, {})
-
-
-class SharedBufferProtocol(asyncio.BufferedProtocol):
-    """Protocol that reads into `buffer`, shared with all TLS connections of the loop, and passes it to `protocol`.
-
-    Without it an event loop allocates 256 KiB for each record before it knows the size: for a request of 300 bytes
-    that is three system calls and a fresh page each time.
-    """
-
-    def __init__(self, protocol: asyncio.Protocol, buffer: memoryview) -> None:
-        self._protocol, self._buffer = protocol, buffer
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        """Return the shared buffer; `buffer_updated` empties it before anything else runs."""
-        return self._buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
-        self._protocol.data_received(bytes(self._buffer[:nbytes]))
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._protocol.connection_made(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._protocol.connection_lost(exc)
-
-    def eof_received(self) -> bool | None:
-        return self._protocol.eof_received()
-
-    def pause_writing(self) -> None:
-        self._protocol.pause_writing()
-
-    def resume_writing(self) -> None:
-        self._protocol.resume_writing()

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keda_py.errors import ConfigError
-from keda_py.serving.certificates import ServingCertificate, pem, read_bundle
+from keda_py.serving.certificates import pem, read_bundle
 from keda_py.serving.server_tls import ServerTls
+from keda_py.serving.serving_certificate import ServingCertificate
 
 log = logging.getLogger(__name__)
 

@@ -20,9 +20,9 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec, only
 from keda_py.kube.resources import SECRETS, Obj, ObjectPath, Selection
-from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.renewal.rotation import is_usable, settle
 from keda_py.serving.server_tls import ServerTls
+from keda_py.serving.serving_certificate import ServingCertificate
 
 log = logging.getLogger(__name__)
 

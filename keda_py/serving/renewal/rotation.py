@@ -13,7 +13,6 @@ from cryptography import x509
 from keda_py.serving.certificates import (
     SKEW,
     Authority,
-    ServingCertificate,
     alternative_names,
     issue,
     make_authority,
@@ -25,6 +24,7 @@ from keda_py.serving.certificates import (
     signed_by,
     with_authority,
 )
+from keda_py.serving.serving_certificate import ServingCertificate
 
 REFRESH = timedelta(days=90)
 """Certificates with less time left are renewed."""

@@ -1,7 +1,7 @@
 """Clients of AWS services, shared between triggers with one service, region, endpoint and identity.
 
-Every client costs 3-70 ms of CPU, and importing the library 0.7 s: this file is imported by scalers that always need
-AWS. Their credentials are those of `keda_py/cloud/aws.py`.
+Every client costs 3-70 ms of CPU, and importing the library 0.7 s and 20 MB: it is imported with the first client, and
+not by a process that only looks at triggers, as the webhook's. The credentials are those of `keda_py/cloud/aws.py`.
 """
 
 import asyncio
@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from aiobotocore.session import AioSession
+from typing import TYPE_CHECKING, Any, Protocol
 
 from keda_py.cloud import aws
-from keda_py.cloud.aws_sessions import AWS_ERRORS, client_config
 from keda_py.sdk.advanced import CredentialKey, Destination, ScalerContext
 from keda_py.sdk.scaler import ScalerError
 from scalers.shared.aws.aws import AwsServiceMetadata, aws_identity
 from scalers.shared.protocols.tcp import reason_of
+
+if TYPE_CHECKING:
+    from aiobotocore.session import AioSession
 
 # Exceptions of botocore for an answer of another shape: a number where a list belongs, bytes that are no text.
 _OF_THE_PARSER = (ValueError, TypeError, LookupError, AttributeError)
@@ -74,6 +74,8 @@ async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
 
     Raises ScalerError when it cannot be made, ConfigError for an endpoint where the operator's identity must not go.
     """
+    from keda_py.cloud.aws_sessions import AWS_ERRORS
+
     to = Destination(url=service.endpoint, field="awsEndpoint") if service.endpoint else None
     session = await aws.session(context, service.identity, service.region, to=to)
 
@@ -93,6 +95,8 @@ async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
 
 async def ask(context: ScalerContext, what: str, operation: AwsOperation, **parameters: object) -> Mapping[str, object]:
     """Await one operation. Raises ScalerError, which begins with `what` is asked for."""
+    from keda_py.cloud.aws_sessions import AWS_ERRORS
+
     seconds = context.http_timeout
     _failed.set([])
     try:
@@ -144,7 +148,9 @@ async def _close(opened: tuple[AwsClient, AsyncExitStack]) -> None:
     await opened[1].aclose()
 
 
-def _create(session: AioSession, service: AwsService, timeout: float) -> "AsyncContext":
+def _create(session: "AioSession", service: AwsService, timeout: float) -> "AsyncContext":
+    from keda_py.cloud.aws_sessions import client_config
+
     client: AsyncContext = session.create_client(
         service.service,
         region_name=service.region,

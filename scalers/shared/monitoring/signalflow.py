@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from ssl import SSLContext
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import aiohttp
 import orjson
 from pydantic import SecretStr
 from yarl import URL
@@ -23,6 +22,9 @@ from keda_py.sdk.scaler import ConfigError, ScalerError
 from scalers.shared.answers.json_values import at, short_text
 from scalers.shared.answers.monitoring.signalflow_data import LONGEST, read_values
 from scalers.shared.protocols.tcp import reason_of
+
+if TYPE_CHECKING:
+    import aiohttp  # takes 7 MB: not before the first reading
 
 CHANNEL: Final = "keda-py"
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -65,6 +67,8 @@ class SignalFlow:
 
     async def run(self, program: str, seconds: float) -> Values:
         """Listen to a program until it ends, or for so long. Raises ScalerError."""
+        import aiohttp
+
         values = Values()
         try:
             with self.context.clock.busy():
@@ -90,7 +94,9 @@ class SignalFlow:
             await talk.stop()
 
     @asynccontextmanager
-    async def _socket(self) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+    async def _socket(self) -> "AsyncIterator[aiohttp.ClientWebSocketResponse]":
+        import aiohttp
+
         tls: SSLContext = self.context.tls_context(TlsSettings())
         url, proxies = self.url(), Proxies.from_environment(os.environ)
         limits, closing = aiohttp.ClientTimeout(total=None), aiohttp.ClientWSTimeout(ws_close=_CLOSING_SECONDS)
@@ -108,7 +114,7 @@ _DEFAULTS = {"start": 0, "stop": 0, "resolution": 0, "maxDelay": 0, "immediate":
 class _Conversation:
     """The messages of one websocket."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+    def __init__(self, socket: "aiohttp.ClientWebSocketResponse") -> None:
         self._socket, self._left, self._handle = socket, MOST_BYTES, ""
 
     async def send(self, **message: object) -> None:
@@ -144,8 +150,10 @@ class _Conversation:
 
     async def _receive(self) -> object:
         """A binary message as it is, else what JSON says; None for anything that is not JSON. Raises ScalerError."""
+        from aiohttp import WSMsgType
+
         message = await self._socket.receive()
-        if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
+        if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
             raise ScalerError("Splunk Observability closed the connection")
         self._left -= len(message.data)
         if self._left < 0:

@@ -10,8 +10,9 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.kube.resources import LEASES, SCALED_OBJECTS, SECRETS
-from keda_py.serving.certificates import Authority, ServingCertificate, issue, issue_client, read_authority
+from keda_py.serving.certificates import Authority, issue, issue_client, read_authority
 from keda_py.serving.server_tls import load_pair
+from keda_py.serving.serving_certificate import ServingCertificate
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.replicas import INSIGHT, METRICS, Replica, Replicas, blind, question
 from tests.waiting import eventually

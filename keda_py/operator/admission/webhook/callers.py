@@ -7,11 +7,14 @@ request, and so are dates, because a connection may be open for longer than a ce
 import asyncio
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from keda_py.clock import SystemClock
 from keda_py.errors import ConfigError
-from keda_py.serving.client_trust import ClientTrust, TrustSpec
 from keda_py.serving.server_tls import ServerTls
+
+if TYPE_CHECKING:
+    from keda_py.serving.client_trust import ClientTrust
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +26,8 @@ class Callers:
 
     def __init__(self, tls: ServerTls, ca_file: str, names: tuple[str, ...]) -> None:
         self._tls, self._file, self._names = tls, Path(ca_file) if ca_file else None, frozenset(names)
-        self._text, self._trust, self._reported = "", ClientTrust(TrustSpec()), False
+        self._text, self._reported = "", False
+        self._trust: ClientTrust | None = None
         self._clock = SystemClock()
 
     @property
@@ -35,7 +39,9 @@ class Callers:
         """Whether a caller with this certificate (DER) may ask."""
         if self._file is None:
             return True
-        found = self._trust.certified(certificate, self._clock.now()) if certificate is not None else None
+        if self._trust is None or certificate is None:
+            return False
+        found = self._trust.certified(certificate, self._clock.now())
         if found is None or found.client is None:
             return False
         return not self._names or found.client.name in self._names
@@ -58,5 +64,7 @@ class Callers:
                 log.warning("webhook client CA file is not usable", extra={"file": str(file), "error": str(error)})
             self._reported = True
             return
+        from keda_py.serving.client_trust import ClientTrust, TrustSpec  # heavy, and most callers show no certificate
+
         self._text, self._reported, self._trust = text, False, ClientTrust(TrustSpec(client_cas=(text,)))
         log.info("webhook client CA read", extra={"file": str(file)})

@@ -11,13 +11,13 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, cast
 
+from keda_py.answers.bounds import AnswerBounds
+from keda_py.answers.connections import Connections
 from keda_py.clock import SystemClock
 from keda_py.errors import ConfigError, Unavailable
-from keda_py.net.http import HttpClientSpec, http_client
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
 from keda_py.operator.admission.webhook.callers import Callers
@@ -31,11 +31,13 @@ from keda_py.operator.admission.webhook.server import WebhookServer
 from keda_py.operator.process.loops import loop_factory
 from keda_py.operator.process.memory import NEW_OBJECTS
 from keda_py.sdk.context import SharedContext, SharedResources
-from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.server_tls import ServerTls
+from keda_py.serving.serving_certificate import ServingCertificate
 
 log = logging.getLogger(__name__)
 
+HTTP_TIMEOUT = 3.0
+"""Seconds, KEDA's default of KEDA_HTTP_DEFAULT_TIMEOUT; nothing here takes so long."""
 ROOM_BYTES = 768 * 1024 * 1024
 """What reviews may take, over what the process has taken when it begins."""
 
@@ -62,23 +64,27 @@ class NoCluster:
         raise Unavailable("the webhook asks nothing of the cluster")
 
 
-@asynccontextmanager
-async def _shared_context(orders: Orders) -> AsyncIterator[SharedContext]:
-    """What scalers are lent that are only built."""
-    clock, spec = SystemClock(), HttpClientSpec()
-    tls = TlsContexts(orders.scaler_min_tls_version, orders.scaler_ciphers, orders.ca_dirs)
-    async with http_client(spec, clock, tls) as http:
-        yield SharedContext(
-            clock=clock,
-            http=http,
-            http_timeout=spec.timeout,
-            kube=NoCluster(),
-            tls=tls,
-            resources=SharedResources(),
-            answers=spec.answers,
-            connections=spec.connections,
-            identities=IdentityRule(),
-        )
+class NoHttp:
+    """Stands for the HTTP client of scalers that are built and never asked: the real one takes 12 MB."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise Unavailable: a scaler does no I/O before it is opened."""
+        raise Unavailable("the webhook asks nothing of any source")
+
+
+def context_to_build_in(orders: Orders) -> SharedContext:
+    """What scalers are lent that are built and never opened."""
+    return SharedContext(
+        clock=SystemClock(),
+        http=cast(Any, NoHttp()),
+        http_timeout=HTTP_TIMEOUT,
+        kube=NoCluster(),
+        tls=TlsContexts(orders.scaler_min_tls_version, orders.scaler_ciphers, orders.ca_dirs),
+        resources=SharedResources(),
+        answers=AnswerBounds(),
+        connections=Connections(),
+        identities=IdentityRule(),
+    )
 
 
 async def serve(wire: socket.socket) -> None:
@@ -91,8 +97,8 @@ async def serve(wire: socket.socket) -> None:
     forward_logs(link, orders.log_level)
     tls = ServerTls(orders.min_tls_version, orders.ciphers)
     callers, inquiries = Callers(tls, orders.client_ca_file, orders.client_names), Inquiries(link)
-    async with _shared_context(orders) as shared_context, asyncio.TaskGroup() as tasks:
-        reviewer = Reviewer(shared_context, orders.namespaces, inquiries)
+    async with asyncio.TaskGroup() as tasks:
+        reviewer = Reviewer(context_to_build_in(orders), orders.namespaces, inquiries)
         server = WebhookServer(reviewer, link.tell, callers.admits)
         idleness = Idleness(link.tell, lambda: server.port.connections, orders.idle_seconds)
         server.port.on_first_client = idleness.wake

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from keda_py.settings.settings import Settings
+if TYPE_CHECKING:
+    from keda_py.settings.settings import Settings
 
 IDLE_SECONDS = 180.0
 """After the last connection, which an API server keeps for 90 s: in all, a pause of 4.5 minutes between two writes."""
@@ -29,7 +30,7 @@ class Orders:
     """For so long the process waits for another client before it ends."""
 
 
-def give_orders(settings: Settings, listeners: tuple[int, ...], log_level: int) -> Orders:
+def give_orders(settings: "Settings", listeners: tuple[int, ...], log_level: int) -> Orders:
     """From the settings of the operator."""
     certificates = settings.certificates
     return Orders(

@@ -7,7 +7,7 @@ long ends by itself (`idleness.py`).
 Why not by fork from the operator: this was measured with 100 objects on Python 3.11 and 3.12. The operator took 75 MB
 PSS alone; with a process forked from it before its event loop began, 130 MB, since half of the shared pages part ways
 once both sides count references in them; with a parent that waits to fork again, 142 to 150 MB, 32 of them also where
-no client ever comes. A process of its own takes 47 MB once it has given back what its imports leave, and 0 while no
+no client ever comes. A process of its own takes 33 MB once it has given back what its imports leave, and 0 while no
 client comes.
 """
 

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable
 
 import orjson
-from aiohttp import web
 
 from keda_py.apis.foreign import map_at
 from keda_py.errors import KubeError
@@ -19,9 +18,8 @@ from keda_py.operator.admission.webhook.link import Message
 from keda_py.operator.admission.webhook.paths import WEBHOOKS
 from keda_py.operator.admission.webhook.quiet import Quiet
 from keda_py.operator.admission.webhook.reviews import Malformed, Reviewer, read_review
-from keda_py.serving.https import LimitedServer
-from keda_py.serving.ports.connection import Connection
 from keda_py.serving.ports.gate import Crowded, Gate
+from keda_py.serving.ports.small_http import BrokenBody, LongBody, SmallAnswer, SmallRequest, SmallServer
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +29,16 @@ ANSWER_SECONDS = 8.0
 """The API server waits for 10 s."""
 BODY_SECONDS = 3.0
 AT_ONCE, WAITING = 4, 256
+_TOO_LONG = f"the body is longer than {MAX_BODY_BYTES} bytes"
+_PATHS = frozenset(webhook.path for webhook in WEBHOOKS)
+
+
+class Refused(Exception):
+    """A review that gets no verdict: `status` and `text` of the answer."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status, self.text = status, text
 
 
 class WebhookServer:
@@ -42,58 +50,57 @@ class WebhookServer:
         self._reviewer, self._report, self._admits = reviewer, report, admits
         self._gate = Gate(AT_ONCE, WAITING)
         self._malformed, self._failed = Quiet(), Quiet()
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
-        for webhook in WEBHOOKS:
-            app.router.add_post(webhook.path, self._answer)
-        self.port = LimitedServer(app)
+        self.port = SmallServer(self._answer)
 
-    async def _answer(self, request: web.Request) -> web.Response:
-        """Only asked at the paths of our webhooks."""
+    async def _answer(self, request: SmallRequest) -> SmallAnswer:
+        if request.path not in _PATHS:
+            return _refusal(404, "there is no webhook at this path")
+        if request.method != "POST":
+            return _refusal(405, "reviews are sent by POST")
         loop = asyncio.get_running_loop()
         began, code, review = loop.time(), 500, Message()
         try:
             response, review = await self._bounded(request)
             code = 200
-            return web.Response(body=orjson.dumps(response), content_type="application/json")
-        except web.HTTPException as refusal:
+            return SmallAnswer(status=code, body=orjson.dumps(response), content_type="application/json")
+        except Refused as refusal:
             code = refusal.status
-            raise
+            return _refusal(code, refusal.text)
         finally:
             self._report({"reviewed": {"path": request.path, "code": code, "seconds": loop.time() - began, **review}})
 
-    async def _bounded(self, request: web.Request) -> tuple[Message, Message]:
-        """As `_review`. Raises HTTPException, and nothing else but what ends a connection."""
+    async def _bounded(self, request: SmallRequest) -> tuple[Message, Message]:
+        """As `_review`. Raises Refused and nothing else."""
         try:
             self._check_head(request)
-            async with asyncio.timeout(ANSWER_SECONDS), self._gate.turn(request.remote or ""):
+            async with asyncio.timeout(ANSWER_SECONDS), self._gate.turn(request.address):
                 return await self._review(request)
         except Malformed as error:
             self._tell_malformed(request, str(error))
-            raise web.HTTPBadRequest(text=f"not an AdmissionReview v1: {error}") from None
+            raise Refused(400, f"not an AdmissionReview v1: {error}") from None
         except Crowded:
-            raise web.HTTPServiceUnavailable(text="too many reviews wait; try again") from None
+            raise Refused(503, "too many reviews wait; try again") from None
         except KubeError as error:
             log.debug("neighbours of an object are not known", extra={"error": str(error)})
-            raise web.HTTPServiceUnavailable(text="what is around this object is not known now; try again") from None
+            raise Refused(503, "what is around this object is not known now; try again") from None
         except TimeoutError:
-            raise web.HTTPGatewayTimeout(text=f"no answer within {ANSWER_SECONDS:g} s") from None
-        except (web.HTTPException, ConnectionError):
+            raise Refused(504, f"no answer within {ANSWER_SECONDS:g} s") from None
+        except Refused:
             raise
         except Exception as error:  # noqa: BLE001 - what we cannot judge the failurePolicy decides
             self._tell_failed(request, error)
-            raise web.HTTPInternalServerError(text="internal error; the log tells more") from None
+            raise Refused(500, "internal error; the log tells more") from None
 
-    def _check_head(self, request: web.Request) -> None:
-        connection = request.protocol
-        shown = connection.certificate if isinstance(connection, Connection) else None
-        if not self._admits(shown):
-            raise web.HTTPForbidden(text="your client certificate is not one that may call this webhook")
-        if request.content_type != "application/json" or "Content-Encoding" in request.headers:
+    def _check_head(self, request: SmallRequest) -> None:
+        if not self._admits(request.certificate):
+            raise Refused(403, "your client certificate is not one that may call this webhook")
+        content_type = request.header("content-type").partition(";")[0].strip().lower()
+        if content_type != "application/json" or request.header("content-encoding"):
             raise Malformed("the body must be application/json, not compressed")
-        if (request.content_length or 0) > MAX_BODY_BYTES:
-            raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, request.content_length or 0)
+        if int(request.header("content-length") or 0) > MAX_BODY_BYTES:  # h11 lets nothing but digits through
+            raise Refused(413, _TOO_LONG)
 
-    async def _review(self, request: web.Request) -> tuple[Message, Message]:
+    async def _review(self, request: SmallRequest) -> tuple[Message, Message]:
         """Answer a review and report it to the operator."""
         question = read_review(await _body(request))
         verdict = await self._reviewer.review(request.path, question)
@@ -107,12 +114,12 @@ class WebhookServer:
             "notes": verdict.notes,
         }
 
-    def _tell_malformed(self, request: web.Request, error: str) -> None:
+    def _tell_malformed(self, request: SmallRequest, error: str) -> None:
         if (held := self._malformed.held_back(asyncio.get_running_loop().time())) is not None:
-            fields = {"path": request.path, "peer": request.remote, "error": error[:200], "more": held}
+            fields = {"path": request.path, "peer": request.address, "error": error[:200], "more": held}
             log.warning("malformed admission review refused", extra=fields)
 
-    def _tell_failed(self, request: web.Request, error: Exception) -> None:
+    def _tell_failed(self, request: SmallRequest, error: Exception) -> None:
         if (held := self._failed.held_back(asyncio.get_running_loop().time())) is not None:
             log.error("admission review failed", extra={"path": request.path, "more": held}, exc_info=error)
 
@@ -123,12 +130,18 @@ def _about(obj: Obj) -> Obj:
     return {name: metadata.get(name) for name in ("namespace", "name", "uid", "generation")}
 
 
-async def _body(request: web.Request) -> bytes:
-    """Raises Malformed for one that does not come, or not in the form that its head promises."""
+async def _body(request: SmallRequest) -> bytes:
+    """Raises Refused for one that is too long, Malformed for one that does not come as its head promises."""
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            return await request.read()
+            return await request.body(MAX_BODY_BYTES)
     except TimeoutError:
         raise Malformed(f"the body has not come within {BODY_SECONDS:g} s") from None
-    except (web.RequestPayloadError, asyncio.IncompleteReadError):
+    except BrokenBody:
         raise Malformed("the body has not come as announced") from None
+    except LongBody:
+        raise Refused(413, _TOO_LONG) from None
+
+
+def _refusal(status: int, text: str) -> SmallAnswer:
+    return SmallAnswer(status=status, body=text.encode())

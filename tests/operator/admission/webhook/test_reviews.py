@@ -1,6 +1,7 @@
 """Whatever a body holds: a verdict, or the refusal of something malformed; never anything else, never for long."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keda_py.apis.scaled_object import MOST_TRIGGERS
+from keda_py.apis.scaled_object import MOST_TRIGGERS, ScaleTrigger
 from keda_py.core.spec import build_spec
 from keda_py.operator.admission.webhook.extent import DEEPEST, LONGEST_TEXT, MOST_VALUES
+from keda_py.operator.admission.webhook.life import context_to_build_in
+from keda_py.operator.admission.webhook.orders import give_orders
 from keda_py.operator.admission.webhook.paths import SCALED_JOB, WEBHOOKS
 from keda_py.operator.admission.webhook.reviews import (
     LONGEST_MESSAGE,
@@ -22,10 +25,14 @@ from keda_py.operator.admission.webhook.reviews import (
     Reviewer,
     read_review,
 )
+from keda_py.sdk.checks import warn_of_triggers
+from keda_py.settings.settings import load_settings
+from keda_py.testing import shared_context
 from tests.builders import cron
 from tests.calls import calls_of
 from tests.costs import within
 from tests.operator.admission.webhook.reviews import CRON, PATH, UID, Obj, a_reviewer, review, written
+from tests.scalers.recorded.metadata_cases import recorded_types
 
 
 @pytest.fixture
@@ -311,3 +318,15 @@ def test_a_scaled_object_is_read_into_a_spec_once_a_review() -> None:
             assert verdict.judged
 
     assert calls_of(lambda: asyncio.run(reviewed()), build_spec) == 1
+
+
+async def test_triggers_of_every_type_are_judged_alike_though_the_process_has_no_client_of_any_source() -> None:
+    orders = give_orders(load_settings({}, {}), (), logging.WARNING)
+    cases = [case.recorded["metadata"] | {"": kind} for kind, cases in recorded_types().items() for case in cases]
+    triggers = [ScaleTrigger(type=metadata.pop(""), metadata=metadata) for metadata in cases]
+    assert len(triggers) > 500
+    async with shared_context() as lent:
+        expected = [list(warn_of_triggers([trigger], lent)) for trigger in triggers]
+    assert [list(warn_of_triggers([trigger], context_to_build_in(orders))) for trigger in triggers] == expected
+    assert any(expected)
+    assert not all(expected)
