@@ -1,15 +1,13 @@
 """In which order test files are begun, so that no core is idle while others wait for real time.
 
-Workers take one file after the other. About half of all their time is spent in a few files that wait for the embedded
-cluster or for a server; begun together they leave the cores idle, and begun last one of them keeps a single worker
+Processes take one file after the other. About half of all their time is spent in a few files that wait for the embedded
+cluster or for a server; begun together they leave the cores idle, and begun last one of them keeps a single process
 busy at the end. So both kinds are mixed from the first file to the last, in each kind the longest first.
 """
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
-
-from xdist.scheduler import LoadFileScheduling
 
 SHORT: Final = (0.6, 0.4)
 LONG: Final = {
@@ -67,20 +65,18 @@ TOGETHER: Final = {
     "first e2e": ("e2e/test_cron", "e2e/test_polling", "e2e/test_activation", "e2e/test_status", "e2e/test_targets"),
     "second e2e": ("e2e/",),
 }
-"""Files that share something dear for a session, by the beginnings of their names; one worker runs all of a row.
+"""Files that share something dear for a session, by the beginnings of their names; one process runs all of a row.
 
 moto's server takes seconds of CPU to start. A cluster and an operator as processes take three seconds and 110 MB, so two
-workers have them and not six; half of what these files wait for is in each row.
+of six have them; half of what these files wait for is in each row.
 """
 
 
-class Files(LoadFileScheduling):
-    """Each file is run by one worker, and files that go together by the same one."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        name = nodeid.removeprefix("tests/")
-        rows = (row for row, beginnings in TOGETHER.items() if name.startswith(beginnings))
-        return next(rows, str(super()._split_scope(nodeid)))
+def group(nodeid: str) -> str:
+    """Name what one process runs without a break: the test's file, or its row of `TOGETHER`."""
+    name = nodeid.removeprefix("tests/")
+    rows = (row for row, beginnings in TOGETHER.items() if name.startswith(beginnings))
+    return next(rows, nodeid.partition("::")[0])
 
 
 def places(files: Iterable[Path], root: Path) -> dict[Path, int]:
