@@ -13,6 +13,17 @@ from tests.places import ROOT
 Run = Callable[..., tuple[int, str]]
 
 PLAIN = "def test_{name}(): pass\n"
+MEET = """
+import os, pathlib, time
+HERE = pathlib.Path(os.environ["HERE"])
+def meet(own, other, text):
+    (HERE / f"{own}.new").write_text(str(text))
+    (HERE / f"{own}.new").rename(HERE / own)
+    while not (HERE / other).exists():
+        time.sleep(0.01)
+    return (HERE / other).read_text()
+"""
+"""Two tests tell each other something while both run, which they can in two processes alone."""
 
 
 @pytest.fixture
@@ -45,17 +56,19 @@ def summary(output: str) -> str:
 
 
 def test_tests_that_pass_end_with_the_summary_and_status_of_pytest(run: Run) -> None:
-    status, output = run({f"test_{name}.py": PLAIN.format(name=name) * 1 for name in "abc"})
+    status, output = run({f"test_{name}.py": PLAIN.format(name=name) for name in "abc"})
     assert (status, summary(output)) == (0, "3 passed")
 
 
 def test_tests_run_in_processes_of_their_own_beside_each_other(run: Run) -> None:
-    meet = "import os, pathlib, time\nHERE = pathlib.Path(os.environ['HERE'])\ndef test_{0}():\n"
-    meet += "    (HERE / '{0}').write_text(str(os.getpid()))\n"
-    meet += "    while not (HERE / '{1}').exists() or not (HERE / '{1}').read_text(): time.sleep(0.01)\n"
-    meet += "    assert (HERE / '{1}').read_text() != str(os.getpid())\n"
-    status, output = run({"test_a.py": meet.format("a", "b"), "test_b.py": meet.format("b", "a")})
+    test = MEET + "def test_it(): assert meet('{}', '{}', os.getpid()) != str(os.getpid())\n"
+    status, output = run(pair(test))
     assert (status, summary(output)) == (0, "2 passed")
+
+
+def pair(test: str) -> dict[str, str]:
+    """Two files with the same test, for the names of itself and of the other one."""
+    return {f"test_{own}.py": test.replace("'{}', '{}'", f"'{own}', '{other}'") for own, other in ("ab", "ba")}
 
 
 def test_a_failure_is_shown_with_its_assertion_and_what_was_printed(run: Run) -> None:
@@ -148,8 +161,15 @@ def test_a_fixture_of_the_session_that_fails_at_its_end_is_an_error(run: Run) ->
 
 
 def test_temporary_folders_of_two_processes_differ(run: Run) -> None:
-    text = "def test_it(tmp_path_factory): tmp_path_factory.mktemp('server', numbered=False)\n"
-    status, output = run({f"test_{name}.py": text for name in "ab"})
+    test = MEET + "def test_it(tmp_path_factory):\n    folder = tmp_path_factory.mktemp('server', numbered=False)\n"
+    status, output = run(pair(test + "    assert meet('{}', '{}', folder) != str(folder)\n"))
+    assert (status, summary(output)) == (0, "2 passed")
+
+
+def test_free_ports_of_two_processes_differ_though_both_inherit_one(run: Run) -> None:
+    test = MEET + "from tests.servers import free_port\nfree_port()\n"
+    test += "def test_it():\n    port = free_port()\n    assert meet('{}', '{}', port) != str(port)\n"
+    status, output = run(pair(test))
     assert (status, summary(output)) == (0, "2 passed")
 
 
