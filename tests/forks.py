@@ -26,6 +26,9 @@ from _pytest.unraisableexception import collect_unraisable
 
 from tests.file_order import group
 
+MOST_GROUPS = 40
+"""A process grows by 5 MB with each file, and so does what the garbage collector looks through; then another is begun."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -64,6 +67,7 @@ class Fork:
     pid: int
     item: pytest.Item | None = None
     places: deque[int] = field(default_factory=deque)
+    groups: int = 0
     dismissed: bool = False
 
 
@@ -127,8 +131,9 @@ class Forks:
 
     def _next(self, fork: Fork) -> tuple[int, int | None] | None:
         """The places of a child's next test and of the one behind it in the same group."""
-        if not fork.places and self._groups:
+        if not fork.places and self._groups and fork.groups < MOST_GROUPS:
             fork.places = self._groups.popleft()
+            fork.groups += 1
         if not fork.places or self._stops():
             fork.dismissed = True
             return None
@@ -150,17 +155,19 @@ class Forks:
         fork = self._forks.pop(link)
         link.close()
         code = os.waitstatus_to_exitcode(os.waitpid(fork.pid, 0)[1])
-        if code == 0 and fork.dismissed:
-            return
-        how = f"signal {-code}" if code < 0 else f"status {code}"
-        if fork.item is None:
-            self._session.shouldstop = f"a process ended with {how} before its first test"
-            return
-        self._config.hook.pytest_runtest_logreport(report=_crash(fork, f"the process of this test ended with {how}"))
+        if code != 0 or not fork.dismissed:
+            self._report_end(fork, f"signal {-code}" if code < 0 else f"status {code}")
         if fork.places:
             self._groups.appendleft(fork.places)
         if self._groups and not self._stops():
             self._fork()
+
+    def _report_end(self, fork: Fork, how: str) -> None:
+        if fork.item is None:
+            self._session.shouldstop = f"a process ended with {how} before its first test"
+        else:
+            report = _crash(fork, f"the process of this test ended with {how}")
+            self._config.hook.pytest_runtest_logreport(report=report)
 
 
 def _groups(items: Iterable[pytest.Item]) -> Iterable[deque[int]]:

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.forks import MOST_GROUPS
 from tests.places import ROOT
 
 Run = Callable[..., tuple[int, str]]
@@ -137,6 +139,16 @@ def test_files_begin_in_their_order_and_one_process_runs_a_whole_file(run: Run) 
     firsts = [name[0] for _, name in lines if name.endswith("1")]
     assert set(firsts[:2]) <= set("abc"), "two processes take the files from the front"
     assert all(len({process for process, name in lines if name[0] == file}) == 1 for file in "abcd")
+
+
+def test_a_process_is_replaced_after_many_files(run: Run) -> None:
+    note = "import os, pathlib\ndef test_it():\n    with open(pathlib.Path(os.environ['HERE'], 'log'), 'a') as file:\n"
+    note += "        file.write(f'{os.getpid()}\\n')\n"
+    status, output = run({f"test_{number}.py": note for number in range(2 * MOST_GROUPS + 1)})
+    assert (status, summary(output)) == (0, f"{2 * MOST_GROUPS + 1} passed")
+    counts = Counter(Path(output_folder(output), "log").read_text("utf-8").splitlines())
+    assert len(counts) >= 3
+    assert max(counts.values()) <= MOST_GROUPS
 
 
 def test_files_that_go_together_share_a_process_and_the_fixtures_of_its_session(run: Run) -> None:
