@@ -8,7 +8,6 @@ status are as ever. A child that ends before its test fails that test, and anoth
 Fixtures of a session live once in each child, and end with it.
 """
 
-import builtins
 import gc
 import os
 import sys
@@ -166,7 +165,9 @@ class Forks:
         if fork.item is None:
             self._session.shouldstop = f"a process ended with {how} before its first test"
         else:
-            report = _crash(fork, f"the process of this test ended with {how}")
+            when = "teardown" if fork.dismissed else "call"  # a dismissed child ends the fixtures of its session
+            text, item = f"the process of this test ended with {how}", fork.item
+            report = pytest.TestReport(item.nodeid, item.location, {}, "failed", text, when)
             self._config.hook.pytest_runtest_logreport(report=report)
 
 
@@ -175,11 +176,6 @@ def _groups(items: Iterable[pytest.Item]) -> Iterable[deque[int]]:
     for place, item in enumerate(items):
         groups.setdefault(group(item.nodeid), deque()).append(place)
     return groups.values()
-
-
-def _crash(fork: Fork, text: str) -> pytest.TestReport:
-    when = "teardown" if fork.dismissed else "call"  # a dismissed child ends the fixtures of the session
-    return pytest.TestReport(fork.item.nodeid, fork.item.location, {}, "failed", text, when)
 
 
 class Outbox:
@@ -252,8 +248,6 @@ def _end(session: pytest.Session) -> None:
 
 
 def _portable(recorded: warnings.WarningMessage) -> warnings.WarningMessage:
-    """Return a warning of a class that every process has, with the same text."""
-    kind = recorded.category
-    known = kind if kind in vars(builtins).values() else Warning
-    text = str(recorded.message) if known is kind else f"{kind.__name__}: {recorded.message}"
-    return warnings.WarningMessage(text, known, recorded.filename, recorded.lineno)
+    """Return a warning with the same words; its own class may be one that cannot be sent."""
+    text = f"{recorded.category.__name__}: {recorded.message}"
+    return warnings.WarningMessage(text, Warning, recorded.filename, recorded.lineno)
