@@ -55,6 +55,11 @@ LONG: Final = {
     "scalers/databases/test_mongodb": (2, 2), "advice/test_command": (4, 0), "auth/test_vaults": (4, 0),
     "operator/standby/test_sharing": (4, 0), "parity/test_fallback": (4, 0), "advice/test_prometheus": (4, 0),
     "operator/environments/test_scaled_objects": (4, 0), "parity/test_status": (4, 0),
+    "scalers/contract/test_bad_servers": (14, 10), "operator/environments/test_deletion": (15, 0),
+    "operator/advising/test_watch": (12, 8), "terminal/test_foreign_text": (14, 2), "advice/test_limits": (6, 0),
+    "scalers/contract/test_leaks": (6, 2), "waker/test_process": (5, 4), "waker/test_browser": (5, 6),
+    "operator/gitops/test_flux": (4, 0), "terminal/test_table": (4, 1), "operator/gitops/test_kill": (3, 0),
+    "core/cron/test_cron_walk": (3, 0), "scalers/test_etcd": (3, 4), "scalers/test_hostile_answers": (3, 4),
     "kube/test_restored_cluster": (0, 3), "charts/test_waker": (3, 0), "operator/environments/test_kind": (3, 0),
     "auth/test_tenants": (2, 1), "operator/environments/test_overrides": (3, 0),
 }  # fmt: skip

@@ -204,6 +204,7 @@ class Outbox:
 def _work(session: pytest.Session, link: Connection) -> Never:
     """The child's side. It leaves by `_exit`, since all that is on the stack belongs to the parent."""
     code, plugins = 1, session.config.pluginmanager
+    os.register_at_fork(after_in_child=link.close)  # a test's own child that outlives this one would keep it open
     try:
         outbox = Outbox(session.config, link)
         plugins.unregister(name="terminalreporter")
