@@ -36,27 +36,22 @@ demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
 	@$(BIN)/keda-py demo
 	@echo "keda-py is in $(BIN); \`. $(BIN)/activate\` puts it on PATH"
 
-# Half of the suite waits for real time on the embedded cluster, so more workers than cores are well used.
-# tests/file_order.py has the order of the files.
+# Half of the suite waits for real time on the embedded cluster, so more processes than cores are well used.
+# tests/forks.py makes them, tests/file_order.py has the order of the files.
 HOSTILE := $(addprefix tests/hostile/test_,objects.py sources.py callers.py survival.py waker.py)
-PYTEST := $(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder $(HOSTILE:%=--ignore=%)
 
 # The suite starts over a hundred processes: each reads bytecode that the first one left in the virtual environment,
-# also where the environment asks Python to write none beside the sources. Where there is none yet, it is made by two
-# before six workers, begun at once, each make all of it; as is the table of characters that hypothesis keeps.
+# also where the environment asks Python to write none beside the sources.
 test: export PYTHONDONTWRITEBYTECODE =
 test: export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
 test: $(VENV)/.test ## the whole test suite
-	@[ -e $(VENV)/.bytecode ] || for half in 'tests/[a-o]*/' 'tests/[p-z]*/'; do \
-		$(BIN)/python -m pytest -q --collect-only $$half >/dev/null 2>&1 & done; wait; \
-		$(BIN)/python -c 'from hypothesis import find, strategies as s; find(s.text(), bool)'; touch $(VENV)/.bytecode
-	$(PYTEST)
+	$(BIN)/python -m pytest --forks 6 $(HOSTILE:%=--ignore=%)
 
 fuzz: $(VENV)/.test ## all property tests with other input each time, ten times as much: about 15 minutes
-	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=fuzz --timeout 1800
+	$(BIN)/python -m pytest --forks 2 -m hypothesis --hypothesis-profile=fuzz --timeout 1800
 
 hostile: $(VENV)/.test ## what a hostile tenant can do to a running operator, case by case: two minutes; see SECURITY.md
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(HOSTILE)
+	$(BIN)/python -m pytest --forks 2 $(HOSTILE)
 
 format: $(VENV)/.dev ## put the code into the project's form
 	$(BIN)/ruff format .

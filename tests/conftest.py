@@ -6,18 +6,20 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal import charmap
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-from tests.file_order import Files, places
+from tests.file_order import places
 from tests.patient import PatientLoop, TidyLoop
 from tests.properties import EXAMPLES, EXPLORED
 
 TESTS = Path(__file__).parent
+
+pytest_plugins = ["tests.forks"]
 
 # Reading the hundred and more authorities of a machine costs each operator 80 ms of CPU, and no test meets a server
 # that one of them vouches for: tests trust what they say, and one authority that has signed nothing. It has to be said
@@ -38,24 +40,19 @@ settings.register_profile("suite", max_examples=EXAMPLES, derandomize=True, data
 settings.register_profile("fuzz", max_examples=EXPLORED, database=None, deadline=None, print_blob=True)
 settings.load_profile("suite")
 # What hypothesis tries is made of the numbers and texts of our modules, too, of those that are imported by then: other
-# cases in each worker, and three seconds of reading code. There is no setting for it.
+# cases in each run, and three seconds of reading code. There is no setting for it.
 providers._get_local_constants = Constants
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mix files that wait with files that compute, for `--no-loadscope-reorder`."""
+    """Mix files that wait with files that compute."""
     order = places([item.path for item in items], TESTS)
     items.sort(key=lambda item: order[item.path])
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
-    """Which worker runs what, for `--dist loadfile`."""
-    return Files(config, log) if config.getoption("dist") == "loadfile" else None
-
-
 def pytest_collection_finish() -> None:
-    """From here on look for garbage, but not among what is there already."""
+    """From here on look for garbage, but not among what is there already: forked processes share it."""
+    charmap.charmap()  # hypothesis makes or reads its table of characters in each process that has none
     gc.freeze()
     gc.set_threshold(*GARBAGE)
     gc.enable()
@@ -66,7 +63,7 @@ def pytest_runtest_teardown() -> None:
     """Let go of the servers of this test.
 
     aiohttp remembers the last thousand requests' handlers with their applications, and with these whole clusters and
-    operators: half a gigabyte a worker, and a sixth of all CPU went to looking through it for garbage.
+    operators: half a gigabyte a process, and a sixth of all CPU went to looking through it for garbage.
     """
     if (web_app := sys.modules.get("aiohttp.web_app")) is not None:
         web_app._cached_build_middleware.cache_clear()

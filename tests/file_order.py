@@ -1,15 +1,13 @@
 """In which order test files are begun, so that no core is idle while others wait for real time.
 
-Workers take one file after the other. About half of all their time is spent in a few files that wait for the embedded
-cluster or for a server; begun together they leave the cores idle, and begun last one of them keeps a single worker
+Processes take one file after the other. About half of all their time is spent in a few files that wait for the embedded
+cluster or for a server; begun together they leave the cores idle, and begun last one of them keeps a single process
 busy at the end. So both kinds are mixed from the first file to the last, in each kind the longest first.
 """
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
-
-from xdist.scheduler import LoadFileScheduling
 
 SHORT: Final = (0.6, 0.4)
 LONG: Final = {
@@ -57,6 +55,11 @@ LONG: Final = {
     "scalers/databases/test_mongodb": (2, 2), "advice/test_command": (4, 0), "auth/test_vaults": (4, 0),
     "operator/standby/test_sharing": (4, 0), "parity/test_fallback": (4, 0), "advice/test_prometheus": (4, 0),
     "operator/environments/test_scaled_objects": (4, 0), "parity/test_status": (4, 0),
+    "scalers/contract/test_bad_servers": (14, 10), "operator/environments/test_deletion": (15, 0),
+    "operator/advising/test_watch": (12, 8), "terminal/test_foreign_text": (14, 2), "advice/test_limits": (6, 0),
+    "scalers/contract/test_leaks": (6, 2), "waker/test_process": (5, 4), "waker/test_browser": (5, 6),
+    "operator/gitops/test_flux": (4, 0), "terminal/test_table": (4, 1), "operator/gitops/test_kill": (3, 0),
+    "core/cron/test_cron_walk": (3, 0), "scalers/test_etcd": (3, 4), "scalers/test_hostile_answers": (3, 4),
     "kube/test_restored_cluster": (0, 3), "charts/test_waker": (3, 0), "operator/environments/test_kind": (3, 0),
     "auth/test_tenants": (2, 1), "operator/environments/test_overrides": (3, 0),
 }  # fmt: skip
@@ -67,20 +70,18 @@ TOGETHER: Final = {
     "first e2e": ("e2e/test_cron", "e2e/test_polling", "e2e/test_activation", "e2e/test_status", "e2e/test_targets"),
     "second e2e": ("e2e/",),
 }
-"""Files that share something dear for a session, by the beginnings of their names; one worker runs all of a row.
+"""Files that share something dear for a session, by the beginnings of their names; one process runs all of a row.
 
 moto's server takes seconds of CPU to start. A cluster and an operator as processes take three seconds and 110 MB, so two
-workers have them and not six; half of what these files wait for is in each row.
+of six have them; half of what these files wait for is in each row.
 """
 
 
-class Files(LoadFileScheduling):
-    """Each file is run by one worker, and files that go together by the same one."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        name = nodeid.removeprefix("tests/")
-        rows = (row for row, beginnings in TOGETHER.items() if name.startswith(beginnings))
-        return next(rows, str(super()._split_scope(nodeid)))
+def group(nodeid: str) -> str:
+    """Name what one process runs without a break: the test's file, or its row of `TOGETHER`."""
+    name = nodeid.removeprefix("tests/")
+    rows = (row for row, beginnings in TOGETHER.items() if name.startswith(beginnings))
+    return next(rows, nodeid.partition("::")[0])
 
 
 def places(files: Iterable[Path], root: Path) -> dict[Path, int]:

@@ -32,11 +32,11 @@ _BLOCKS = range(20_000, 32_000, _PORTS_OF_A_PROCESS)
 
 def free_port() -> int:
     """Each process has its own, beside other workers and other suites on this machine, and takes the next one."""
-    return next(port for port in _candidates() if _is_free(port))
+    return next(port for port in _candidates(os.getpid()) if _is_free(port))
 
 
 @cache
-def _candidates() -> Iterator[int]:
+def _candidates(_process: int) -> Iterator[int]:
     """The ports of the first block that no other process has locked; the lock ends with this process."""
     for first in _BLOCKS:
         lock = os.open(Path(tempfile.gettempdir(), f"keda-py-tests-{first}"), os.O_CREAT | os.O_RDWR, 0o666)

@@ -1,6 +1,7 @@
 """The recorded cases of tests/golden/scaledobjects, and the same picture taken of our own cluster."""
 
 from base64 import b64encode
+from functools import cache
 from typing import Any
 
 import yaml
@@ -25,19 +26,23 @@ from tests.worlds.world import World
 CASES = GOLDEN / "scaledobjects"
 NAMES = tuple(sorted(path.stem for path in CASES.glob("*.yaml")))
 TARGETS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
-ADDRESSES = {f"127.0.0.1:{port}": f"127.0.0.1:{free_port()}" for port in (16379, 19090, 19100)}
-"""The recorded address of a Redis without keys, and of two sources that do not listen -> the one that it has here."""
-REDIS = ADDRESSES["127.0.0.1:16379"]
-ENV = {"app": {"REDIS_ADDR": REDIS}, "sidecar": {"REDIS_ADDR2": REDIS}}
+RECORDED_REDIS, *RECORDED_ABSENT = (f"127.0.0.1:{port}" for port in (16379, 19090, 19100))
+"""Addresses of a Redis without keys, and of two sources that do not listen."""
 KEPT_METADATA = ("name", "labels", "annotations", "finalizers", "ownerReferences")
 
 Picture = dict[str, Any]
 
 
+@cache
+def addresses() -> dict[str, str]:
+    """The recorded addresses -> those that they have here, in this process."""
+    return {recorded: f"127.0.0.1:{free_port()}" for recorded in (RECORDED_REDIS, *RECORDED_ABSENT)}
+
+
 def load(name: str) -> Picture:
     """One recorded case, its sources at addresses that are free here."""
     text = (CASES / f"{name}.yaml").read_text()
-    for recorded, ours in ADDRESSES.items():
+    for recorded, ours in addresses().items():
         text = text.replace(recorded, ours).replace(_in_a_secret(recorded), _in_a_secret(ours))
     picture: Picture = yaml.load(text, Loader=yaml.CSafeLoader)
     return picture
@@ -55,7 +60,9 @@ async def furnish(world: World, name: str) -> None:
     """The namespace of a case and the three workloads in it."""
     namespace = namespace_of(name)
     await world.create(a_namespace(namespace))
-    await world.create(*(two_containers(target.kind, env=ENV) for target in TARGETS), namespace=namespace)
+    redis = addresses()[RECORDED_REDIS]
+    env = {"app": {"REDIS_ADDR": redis}, "sidecar": {"REDIS_ADDR2": redis}}
+    await world.create(*(two_containers(target.kind, env=env) for target in TARGETS), namespace=namespace)
 
 
 async def play(world: World, case: Picture, name: str) -> str | None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import a_namespace
 from tests.parity.comparison import differences
-from tests.parity.recordings import NAMES, REDIS, Picture, furnish, load, picture, play
+from tests.parity.recordings import NAMES, RECORDED_REDIS, Picture, addresses, furnish, load, picture, play
 from tests.parity.world import a_world, guarded_operator
 from tests.servers import redis_command, running
 
@@ -25,7 +25,7 @@ AT_ONCE = 8
 @pytest.fixture(scope="session")
 def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The Redis without keys whose address the cases name."""
-    folder, port = tmp_path_factory.mktemp("redis"), int(REDIS.rpartition(":")[2])
+    folder, port = tmp_path_factory.mktemp("redis"), int(addresses()[RECORDED_REDIS].rpartition(":")[2])
     with running(redis_command(port, folder), port, folder / "log"):
         yield
 

@@ -17,13 +17,13 @@ from tests.worlds.stored import Stored
 from tests.worlds.world import World
 
 SERVICE, NAMESPACE = "keda-waker", "keda"
-_PROCESS = os.getpid()
 Ask = Callable[[Obj], Awaitable[None]]
 
 
 def waker_address(number: int) -> str:
     """An address of this machine that no other process of the tests uses: each operator begins with the same port."""
-    return f"127.{100 + _PROCESS // 250 % 100}.{_PROCESS % 250}.{number}"
+    process = os.getpid()
+    return f"127.{100 + process // 250 % 100}.{process % 250}.{number}"
 
 
 @dataclass

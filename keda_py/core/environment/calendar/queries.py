@@ -67,33 +67,34 @@ def last_change(calendar: Calendar, at: datetime) -> datetime | None:
 
 def openings(calendar: Calendar, after: datetime) -> Iterator[Opening]:
     """Yield the openings that end after that instant, in order, up to the horizon; those that touch are one."""
-    last: Opening | None = None
-    for span in _spans(calendar, after):
-        if span.end <= after or span.end <= span.start:
+    # A calendar that never closes is one opening of 403 spans, asked about in each look: no object for each of them.
+    start: datetime | None = None
+    end, because, ends = after, "", ""
+    for span_start, span_end, span_because, span_ends in _spans(calendar, after):
+        if span_end <= after or span_end <= span_start:
             continue
-        if last is not None and span.start <= last.end:
-            end, ends = max((last.end, last.ends_because), (span.end, span.ends_because))
-            last = Opening(start=last.start, end=end, because=last.because, ends_because=ends)
-            continue
-        if last is not None:
-            yield last
-        last = span
-    if last is not None:
-        yield last
+        if start is None or span_start > end:
+            if start is not None:
+                yield Opening(start=start, end=end, because=because, ends_because=ends)
+            start, end, because, ends = span_start, span_end, span_because, span_ends
+        else:
+            end, ends = max((end, ends), (span_end, span_ends))
+    if start is not None:
+        yield Opening(start=start, end=end, because=because, ends_because=ends)
 
 
-def _spans(calendar: Calendar, after: datetime) -> Iterator[Opening]:
-    """Yield spans day by day from two days before, as one reaches into the next day; joined only within a day."""
-    start = local_date(after, calendar.zone) - 2 * _DAY
+def _spans(calendar: Calendar, after: datetime) -> Iterator[tuple[datetime, datetime, str, str]]:
+    """Yield start, end and both reasons of spans day by day from two days before, as one reaches into the next day.
+
+    They are joined only within a day.
+    """
+    first = local_date(after, calendar.zone) - 2 * _DAY
     for step in range(HORIZON.days + 3):
-        day = start + step * _DAY
+        day = first + step * _DAY
         for span in calendar.spans_of(day):
-            yield Opening(
-                start=instant_of(day, span.start, calendar.zone),
-                end=instant_of(day, span.end, calendar.zone),
-                because=span.because,
-                ends_because=_ends_because(calendar, day, span.end, span.because),
-            )
+            start = instant_of(day, span.start, calendar.zone)
+            end = instant_of(day, span.end, calendar.zone)
+            yield start, end, span.because, _ends_because(calendar, day, span.end, span.because)
 
 
 def _ends_because(calendar: Calendar, day: date, end: int, because: str) -> str:
