@@ -66,8 +66,11 @@ async def run_waker(
                     tasks.create_task(part)
                 await _serve(settings, stack, around, lambda: directory.is_ready and not stopping.is_set())
                 log.info("waker started", extra={"version": __version__})
-                await stopping.wait()
-                await _leave(settings, directory, around)
+                try:
+                    await stopping.wait()
+                    await _leave(settings, directory, around)
+                finally:  # the watch may tell of one more slice until it has ended, and a group that ends takes no task
+                    directory.stop_listening()
                 raise Stopped
         except* Stopped:
             log.info("waker ended")

@@ -94,6 +94,7 @@ class Directory:
         self._listeners: dict[tuple[str, str], tuple[int, asyncio.Task[None]]] = {}
         """Listening port and its task, by (key of the Service, port name)."""
         self._leaving: dict[str, asyncio.TimerHandle] = {}
+        self._is_stopped = False
 
     async def run(self) -> None:
         """Follow the cluster until cancelled."""
@@ -106,7 +107,8 @@ class Directory:
         return self._slices.synced and all(port.tried.is_set() for port in self._listening())
 
     def stop_listening(self) -> None:
-        """Accept no more connections; those that are open are served."""
+        """Accept no more connections, whatever slices say from now on; those that are open are served."""
+        self._is_stopped = True
         for _, task in self._listeners.values():
             task.cancel()
         self._listeners.clear()
@@ -173,6 +175,8 @@ class Directory:
 
     def _listen(self) -> None:
         """Listen on the ports that our Services hold, and on no others."""
+        if self._is_stopped:
+            return
         wanted = {(key, name): port for port, (key, name) in self._claims.holders().items()}
         lingering = {key for key in self._leaving if key in self._services}
         for place, (port, task) in list(self._listeners.items()):

@@ -93,7 +93,7 @@ class Lab:
         pairs = zip(names or ("",), ports, strict=True)
         await self.put(rules(service, *pairs, **more), namespace=namespace)
         for port in ports:
-            await eventually(lambda port=port: _listens(port))
+            await eventually(lambda port=port: listens(port))
         return ports
 
     async def put(self, wanted: WakeRules, namespace: str = NAMESPACE, **protocols: str) -> None:
@@ -152,7 +152,7 @@ class Lab:
 
     def is_up(self) -> bool:
         """Return whether the waker has opened its ports for the kubelet."""
-        return _listens(self.health_port)
+        return listens(self.health_port)
 
     async def stop(self) -> None:
         """Send the waker away, and wait until it has gone."""
@@ -167,7 +167,7 @@ def _slice(name: str, namespace: str, labels: dict[str, str], ports: list[Any], 
     ) | {"metadata": {"name": name, "namespace": namespace, "labels": labels}}
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
     try:
         socket.create_connection((LOOPBACK, port), 1.0).close()
     except OSError:

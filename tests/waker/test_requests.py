@@ -12,7 +12,7 @@ from keda_py.kube.resources import ENDPOINT_SLICES
 from tests.http_server import HttpServer, http_server
 from tests.servers import LOOPBACK, free_port
 from tests.waiting import eventually
-from tests.waker.lab import NAMESPACE, Lab, open_lab, rules
+from tests.waker.lab import NAMESPACE, Lab, listens, open_lab, rules
 
 BROWSER = {
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64)",
@@ -309,6 +309,21 @@ async def test_at_sigterm_it_is_not_ready_and_waiting_requests_are_served_to_the
         assert (await http.get(health)).status_code == 503
         await lab.pods("web", {"": [shop.port]})
         assert (await asking).text == "from the pod"
+
+
+async def test_while_the_last_requests_are_served_no_change_of_a_slice_opens_a_port_again(
+    tmp_path: Path, shop: HttpServer, http: httpx.AsyncClient
+) -> None:
+    async with open_lab(tmp_path, drain_period="30s") as lab:
+        [port] = await lab.sleep()
+        asking = asyncio.get_running_loop().create_task(http.get(f"http://{LOOPBACK}:{port}/hello"))
+        await eventually(lambda: lab.metric("keda_py_waker_held"))
+        lab.stopping.set()
+        await eventually(lambda: not listens(port))
+        await lab.put(rules("other", ("", free_port())))
+        await lab.pods("web", {"": [shop.port]})
+        assert (await asking).text == "from the pod"  # so that the changes were heard
+        assert not listens(port)
 
 
 async def test_a_connection_opened_in_advance_gets_the_page_when_its_request_comes(lab: Lab) -> None:
