@@ -43,6 +43,8 @@ class Due:
     """When the next look at an object is due (monotonic; 0: now), and how far the one that has begun is."""
 
     at: float = 0.0
+    planned: float = 0.0
+    """The time that was planned last, also while a look is asked for earlier; 0 without one."""
     looking: bool = False
     """A look is under way: what its sources say meanwhile is seen at its end (`after_look.py`)."""
     asked: bool = False
@@ -54,29 +56,29 @@ class Due:
 
     def look_at(self, at: float) -> None:
         """Make the next look due at that time, whatever was planned."""
-        self.at = at
+        self.at = self.planned = at
 
     def look_by(self, at: float) -> None:
         """Make the next look due at that time at the latest."""
-        self.at = min(self.at, at)
+        self.at, self.planned = min(self.at, at), min(self.planned, at)
 
     def is_due(self, now: float) -> bool:
         """Whether the time of the next look has come."""
         return now >= self.at - EARLY_SECONDS
 
     def begin_look(self, now: float) -> float | None:
-        """Take the planned look as begun: its lateness in seconds, None for one that was asked for in between.
+        """Take the next look as begun: its lateness in seconds, 0 before its time; None where none was planned.
 
-        Until that look plans the next one it stays due, so that one which fails is tried again.
+        Most polls are answered together with another object's, and so before their time. Until this look plans the next
+        one it stays due, so that one which fails is tried again.
         """
-        # 0 is no planned time but a request from in between: its lateness would be the age of the process.
-        late = now - self.at if self.at else None
-        self.at = 0.0
+        late = max(now - self.planned, 0.0) if self.planned else None
+        self.at = self.planned = 0.0
         return late
 
     def look_after(self, change: timedelta, now: float) -> None:
         """Make the next look due right after a change that is known in advance, at the latest."""
-        self.at = min(self.at, now + max(change.total_seconds(), 0.0) + LATE_SECONDS)
+        self.look_by(now + max(change.total_seconds(), 0.0) + LATE_SECONDS)
 
     def take_answers(self) -> bool:
         """True if the sources were asked ahead; the second call of a piece of work returns False."""

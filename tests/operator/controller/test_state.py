@@ -4,6 +4,7 @@ import gc
 
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from keda_py.operator.controller.state import Due
 from keda_py.operator.scaled_objects.state import ObjectState
 
 KEY = ObjectKey("ScaledObject", "shop", "orders")
@@ -66,3 +67,19 @@ def test_where_versions_are_no_numbers_the_last_one_heard_of_counts() -> None:
     assert state.stored is answer["status"]
     state.follow(None, watched)
     assert state.stored is watched["status"]
+
+
+def test_a_look_is_as_late_as_it_begins_after_its_time_and_not_late_before() -> None:
+    due = Due()
+    assert due.begin_look(now=100.0) is None  # nothing was planned
+    due.look_at(130.0)
+    assert due.begin_look(now=130.5) == 0.5
+    due.look_at(160.0)
+    due.look_now()  # another object's poll has answered this one's, too
+    assert due.is_due(150.0)
+    assert due.begin_look(now=150.0) == 0.0
+    due.look_at(180.0)
+    due.look_now()
+    assert due.begin_look(now=183.0) == 3.0
+    due.look_now()
+    assert due.begin_look(now=184.0) is None
