@@ -97,7 +97,7 @@ class JobReconciler:
         if state.spec is None:
             self._shared.events.record(live, *WATCH_STARTED)
         state.spec, state.metrics = spec, metrics
-        state.due.look_now()
+        state.due.look_at(0.0)  # at once: a new spec ends what was planned
 
     async def _pause(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
         """Create no Job any more; those that run go on."""

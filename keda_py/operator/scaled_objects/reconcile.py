@@ -192,7 +192,7 @@ class Reconciler:
         if state.spec is not None and state.spec.defaults and loses_minimum(state.spec, spec):
             state.activity = replace(state.activity, inherited=True)
         state.spec, state.metrics = spec, metrics
-        state.due.look_now()
+        state.due.look_at(0.0)  # at once: a new spec ends what was planned
         if fresh:
             self._shared.events.record(live, *WATCH_STARTED)
 

@@ -397,7 +397,7 @@ class Killing:
 
     def __init__(self, kills: Kills) -> None:
         self.kills = kills
-        kills.flags = ON
+        kills.flags, kills.part = ON, 2
         self.watched: Watched
 
     async def begin(self, world: World) -> None:
