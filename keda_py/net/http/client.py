@@ -12,7 +12,7 @@ from keda_py.answers.connections import Connections
 from keda_py.clock import Clock, SystemClock
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.redirects import GuardedClient
-from keda_py.net.http.transport import AiohttpTransport, ConnectionLimits, HttpExchange, Trust
+from keda_py.net.http.transport import AiohttpTransport, ExchangeLimits, HttpExchange, Trust
 from keda_py.net.proxies import Proxies
 from keda_py.net.tls import TlsContexts, TlsSettings
 
@@ -52,11 +52,11 @@ def http_client(
             own_subject_certificates=OwnSubjectCertificates(tls, SystemClock()),
         ),
         proxies=spec.proxies,
-        limits=ConnectionLimits(
+        limits=ExchangeLimits(
             connections=spec.connections,
             idle_seconds=spec.idle_seconds if spec.keep_alive else 0.0,
+            answers=spec.answers,
         ),
-        answers=spec.answers,
         observe=observe,
     )
     return GuardedClient(

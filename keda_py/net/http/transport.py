@@ -37,11 +37,12 @@ _MOST_REMEMBERED = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionLimits:
-    """Bound on connections, and the seconds an idle one is kept (0: closed after each answer)."""
+class ExchangeLimits:
+    """Bounds on connections and answers, and the seconds an idle connection is kept (0: closed after each answer)."""
 
     connections: Connections
     idle_seconds: float
+    answers: AnswerBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +99,10 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         clock: Clock,
         trust: Trust,
         proxies: Proxies,
-        limits: ConnectionLimits,
-        answers: AnswerBounds,
+        limits: ExchangeLimits,
         observe: Callable[[HttpExchange], None],
     ) -> None:
-        self._clock, self._trust, self._proxies, self._limits, self._answers = clock, trust, proxies, limits, answers
+        self._clock, self._trust, self._proxies, self._limits = clock, trust, proxies, limits
         self._observe = observe
         self._sockets = Sockets(limits.connections.share // 2)
         self._pools: dict[bool, ConnectionPool] = {}
@@ -136,9 +136,9 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         if isinstance(content := answer.content, bytes):
             # No memory is reserved for what has come as a whole: nothing waits from here to its reader.
             answer.release()
-            check_size(len(content), self._answers, request)
+            check_size(len(content), self._limits.answers, request)
             return content
-        return BoundedBody(answer, content, request, self._answers)
+        return BoundedBody(answer, content, request, self._limits.answers)
 
     async def _connection(self, request: httpx.Request) -> Callable[[], None]:
         """Wait for a place in the namespace's share of connections; the returned function gives it back."""
