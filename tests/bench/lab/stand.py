@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
@@ -16,13 +16,22 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from keda_py.clock import SystemClock
 from keda_py.errors import NotFound
+from keda_py.external_metrics.discovery import APIS
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, NAMESPACES, SCALED_OBJECTS, Obj
+from keda_py.kube.resources import (
+    API_SERVICES,
+    DEPLOYMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    NAMESPACES,
+    SCALED_OBJECTS,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+    Obj,
+)
 from tests.bench.lab.options import Options
 from tests.bench.lab.processes import LOOPBACK, START_SECONDS, free_port, keda_py, said, start_process, until
 from tests.builders import a_namespace, bare_scaled_object, deployment
 
-NAMESPACE = "bench"
+NAMESPACE, WEBHOOKS = "bench", "keda-admission"
 _LATENESS, _READ = "keda_internal_scale_loop_latency_seconds", "keda_scaler_active{"
 
 
@@ -126,10 +135,12 @@ async def build_stand_on(
     redis, redis_port = await _start_redis(stack, folder)
     secure_port, metrics_port, webhook_port = free_port(), free_port(), free_port()
     if options.kubeconfig:
-        stack.push_async_callback(_forget_namespace, client)
+        stack.push_async_callback(_forget_registration, client)
     operator = await start_operator(
         stack, folder, operators, (secure_port, metrics_port), (f"--webhook-port={webhook_port}", *more)
     )
+    if options.kubeconfig:  # while the operator runs: each ScaledObject has its finalizer
+        stack.push_async_callback(_forget_namespace, client)
     return Stand(
         client=client,
         redis=redis,
@@ -205,6 +216,16 @@ async def _forget_namespace(client: KubeClient) -> None:
         return False
 
     await until(gone, f"the end of namespace {NAMESPACE}", 600.0, pause=1.0)
+
+
+async def _forget_registration(client: KubeClient) -> None:
+    """The two APIs would hold up the deletion of any namespace where no operator answers for them."""
+    for path in (
+        *(API_SERVICES.named("", api.service_name) for api in APIS),
+        VALIDATING_WEBHOOK_CONFIGURATIONS.named("", WEBHOOKS),
+    ):
+        with suppress(NotFound):
+            await client.delete(path)
 
 
 async def _start_redis(stack: AsyncExitStack, folder: Path) -> tuple[Redis, int]:
