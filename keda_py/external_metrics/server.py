@@ -10,18 +10,20 @@ import logging
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import orjson
 from aiohttp import web
 
 from keda_py.core.waking.requests import LONGEST_REPORT
 from keda_py.external_metrics.authorised_request import JSON, ApiResponse, AuthorisedRequest, question_of
-from keda_py.external_metrics.discovery import PROBES
+from keda_py.external_metrics.discovery import METRICS, PROBES
 from keda_py.external_metrics.routing import Route
 from keda_py.serving.api_request import ApiRequest, read_body, read_request
 from keda_py.serving.caller import Caller
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.connection import BareResponse
+from keda_py.serving.prompt import Prompt, PromptConnection
 from keda_py.serving.statuses import StatusError, internal_error, method_not_allowed, timed_out
 from keda_py.serving.wake_endpoint import is_report
 
@@ -31,17 +33,23 @@ log = logging.getLogger(__name__)
 ANSWER_SECONDS = 10.0
 
 
+def _wait(_: ApiRequest) -> None:
+    """Leave every request to the stages."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
     """Stages of a request; each raises StatusError if the request ends there.
 
     `routes` returns which of `answers` to call, in order, until one does not return None.
+    `at_once` is asked before all of them, and answers what is cached in each.
     """
 
     authenticate: Callable[[ApiRequest], Awaitable[Caller]]
     authorise: Callable[[Caller, ApiRequest], Awaitable[None]]
     routes: Callable[[AuthorisedRequest], tuple[Route, ...]]
     answers: Mapping[Route, Callable[[AuthorisedRequest], Awaitable[ApiResponse | None]]]
+    at_once: Prompt = _wait
 
 
 class MetricsServer:
@@ -49,7 +57,9 @@ class MetricsServer:
 
     def __init__(self, stages: Stages, not_ready: Callable[[], str]) -> None:
         self._stages, self._not_ready = stages, not_ready
-        self._server = LimitedServer(self._guard)
+        self._server = LimitedServer(
+            self._guard, connection=partial(PromptConnection, prefix=METRICS.root, answer=stages.at_once)
+        )
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
         """Listen and return the port, which matters if `port` was 0. Raises OSError if the address is in use."""

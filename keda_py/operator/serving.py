@@ -17,6 +17,7 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.errors import ConfigError
+from keda_py.external_metrics.at_once import CachedStages
 from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import answer_document
 from keda_py.external_metrics.metric_values import ExternalMetrics, Questions
@@ -111,15 +112,22 @@ class Serving:
     def _stages(self, clock: Clock, replicas: Peers) -> Stages:
         answers, elsewhere = self._answers, self._answers.elsewhere
         tokens, reviews = TokenReviews(self._client), AccessReviews(self._client)
-        counted = CountedQuestions(answers.metrics, answers.instruments.questions)
+        authentication = Authentication(self._authentication, tokens, SystemClock(), replicas)
+        owns = elsewhere.owns if elsewhere is not None else None
+        routes = Routing(answers=answers.rights.answers, owns=owns).routes
+        metrics = ExternalMetrics(CountedQuestions(answers.metrics, answers.instruments.questions), clock)
         return Stages(
-            authenticate=Authentication(self._authentication, tokens, SystemClock(), replicas).caller,
+            authenticate=authentication.caller,
             authorise=Authorisation(reviews, is_passed_on).check,
-            routes=Routing(
-                answers=answers.rights.answers, owns=elsewhere.owns if elsewhere is not None else None
-            ).routes,
+            routes=routes,
+            at_once=CachedStages(
+                authenticate=authentication.certified_caller,
+                is_allowed=reviews.is_known_to_be_allowed,
+                routes=routes,
+                answer=metrics.answer_at_once,
+            ),
             answers={
-                Route.METRIC: ExternalMetrics(counted, clock).answer,
+                Route.METRIC: metrics.answer,
                 Route.INSIGHT: answers.insight.answer,
                 Route.DOCUMENT: answer_document,
                 Route.HOLDER: self._forwarding.ask,

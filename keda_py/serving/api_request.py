@@ -52,22 +52,30 @@ class ApiRequest:
 
 def read_request(request: web.BaseRequest) -> ApiRequest:
     """Read an HTTP request. Raises StatusError 400 for a path that is too long and for text that is not UTF-8."""
-    path = request.rel_url.raw_path
+    connection = request.protocol
+    certificate = connection.certificate if isinstance(connection, Connection) else None
+    return read_head(request.method, request.rel_url, request.raw_path, request.headers, certificate)
+
+
+def read_head(
+    method: str, url: URL, raw_path: str, headers: Mapping[str, str], certificate: bytes | None
+) -> ApiRequest:
+    """Read the head of a request, as `read_request` does. `url` is relative, `raw_path` the same as it was written."""
+    path, query = url.raw_path, url.raw_query_string
     if len(path) > LONGEST_PATH:
         raise bad_request(f"the path is longer than {LONGEST_PATH} bytes")
-    if not _is_utf8(request.raw_path, *request.headers.values()):
+    if not _is_utf8(raw_path, *headers.values()):
         raise bad_request("path and headers must be UTF-8")
-    connection, query = request.protocol, request.rel_url.raw_query_string
     # Only short lines are cached: the cache is bounded by entries, and long ones would let a client fill the memory.
-    target = (_remembered if len(path) + len(query) <= LONGEST_REMEMBERED else _read)(request.method, path, query)
+    target = (_remembered if len(path) + len(query) <= LONGEST_REMEMBERED else _read)(method, path, query)
     return ApiRequest(
-        method=request.method,
+        method=method,
         path=path,
         wanted=target.wanted,
         query=query,
         selector=target.selector,
-        headers=request.headers,
-        certificate=connection.certificate if isinstance(connection, Connection) else None,
+        headers=headers,
+        certificate=certificate,
     )
 
 

@@ -35,9 +35,12 @@ class Authentication:
 
     async def caller(self, asked: ApiRequest) -> Caller:
         """Return who sent a request. Raises StatusError 401 for a token that the API server does not know."""
-        if asked.certificate is not None and (caller := self._certified(asked.certificate, asked.headers)) is not None:
-            return caller
-        return await self._by_token(asked.headers)
+        caller = self.certified_caller(asked)
+        return caller if caller is not None else await self._by_token(asked.headers)
+
+    def certified_caller(self, asked: ApiRequest) -> Caller | None:
+        """Return who sent a request, as far as a certificate tells."""
+        return self._certified(asked.certificate, asked.headers) if asked.certificate is not None else None
 
     def _certified(self, der: bytes, headers: Mapping[str, str]) -> Caller | None:
         # A replica's certificate is by our own authority, which the cluster's configuration does not list.

@@ -19,6 +19,7 @@ from keda_py.serving.ports.table import PortLimits, Seat
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Answering = Callable[[web.BaseRequest], Awaitable[BareResponse]]
+Connecting = Callable[[web.Server, Seat, LimitedPort], Connection]
 
 RequestT = TypeVar("RequestT", bound=web.BaseRequest)
 ResponseT = TypeVar("ResponseT", bound=web.StreamResponse)
@@ -31,9 +32,11 @@ class LimitedServer(LimitedPort):
     20 us a request.
     """
 
-    def __init__(self, app: web.Application | Answering, limits: PortLimits | None = None) -> None:
+    def __init__(
+        self, app: web.Application | Answering, limits: PortLimits | None = None, connection: Connecting = Connection
+    ) -> None:
         super().__init__(limits)
-        self._app = app
+        self._app, self._connection = app, connection
         self._runner: web.BaseRunner | None = None
 
     async def serve(self, listeners: Sequence[socket.socket], tls: ssl.SSLContext | None) -> None:
@@ -56,7 +59,7 @@ class LimitedServer(LimitedPort):
         """Make aiohttp's protocol of a connection."""
         assert self._runner is not None
         assert self._runner.server is not None
-        return Connection(self._runner.server, seat, self)
+        return self._connection(self._runner.server, seat, self)
 
     async def finish(self) -> None:
         """Answer the requests under way."""

@@ -13,8 +13,9 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.core.evaluation import MetricValue
+from keda_py.external_metrics.at_once import CachedStages
 from keda_py.external_metrics.metric_values import ExternalMetrics
-from keda_py.external_metrics.routing import is_passed_on
+from keda_py.external_metrics.routing import Routing, is_passed_on
 from keda_py.external_metrics.server import MetricsServer
 from keda_py.kube.client import Exchange, KubeClient
 from keda_py.localkube.access.certificates import Authority, KeyPair
@@ -44,11 +45,11 @@ RBAC = "rbac.authorization.k8s.io"
 class AlwaysSeven:
     """Source of values that is always 7."""
 
-    def cached_answer(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...] | None:
-        return None
+    def cached_answer(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...]:
+        return (MetricValue(name=metric, milli=7000),)
 
     async def answer(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...]:
-        return (MetricValue(name=metric, milli=7000),)
+        return self.cached_answer(namespace, metric, name)
 
 
 @dataclass
@@ -152,10 +153,16 @@ async def served(cluster: LocalCluster, tmp_path: Path) -> AsyncIterator[ServedM
         tls.show(certificate)
         config = AuthenticationConfig(client, tls)
         running = tasks.create_task(config.run())
-        authenticate = Authentication(config, TokenReviews(client), SystemClock()).caller
-        authorise = Authorisation(AccessReviews(client), is_passed_on).check
-        answer = ExternalMetrics(AlwaysSeven(), SystemClock()).answer
-        server = MetricsServer(stages(authenticate, authorise, answer), lambda: "")
+        authentication, reviews = Authentication(config, TokenReviews(client), SystemClock()), AccessReviews(client)
+        authorise = Authorisation(reviews, is_passed_on).check
+        metrics = ExternalMetrics(AlwaysSeven(), SystemClock())
+        at_once = CachedStages(
+            authenticate=authentication.certified_caller,
+            is_allowed=reviews.is_known_to_be_allowed,
+            routes=Routing(answers=lambda _: True).routes,
+            answer=metrics.answer_at_once,
+        )
+        server = MetricsServer(stages(authentication.caller, authorise, metrics.answer, at_once), lambda: "")
         port = await server.start(LOOPBACK, 0, tls.context(asks_clients=True))
         await eventually(lambda: config.has_synced)
         yield ServedMetrics(cluster, port, certificate, tls, config, exchanges)
