@@ -1,4 +1,4 @@
-"""Serve: external metrics per second, direct and through the embedded aggregator, beside the client's own ceiling."""
+"""Serve: external metrics per second, direct and through the aggregator, beside `/version` and the client's ceiling."""
 
 import asyncio
 import ssl
@@ -26,6 +26,8 @@ from tests.bench.scale import measure_start
 
 CLIENTS = (1, 16)
 QUESTION = "/apis/external.metrics.k8s.io/v1beta1/namespaces/{}/{}?labelSelector=scaledobject.keda.sh/name={}"
+VERSION = "/version"
+"""What the API server answers itself: beside it, a question shows what the aggregation layer and the operator add."""
 _API_SERVICE = "v1beta1.external.metrics.k8s.io"
 _AUTHENTICATION = CONFIG_MAPS.named("kube-system", "extension-apiserver-authentication")
 _HPA_CONTROLLER = {
@@ -53,8 +55,14 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
         ceilings = {clients: await _ceiling(clients, options.load) for clients in CLIENTS}
         questions = [QUESTION.format(NAMESPACE, metric, name) for name, metric in await stand.metric_names()]
         rows: dict[str, object] = {"objects": options.objects}
-        for name, way in {"direct": await direct(stand), "aggregated": _aggregated(stand)}.items():
-            urls = [way.url + question for question in questions]
+        through = _aggregated(stand)
+        ways = {
+            "direct": (await direct(stand), questions),
+            "aggregated": (through, questions),
+            "version": (through, [VERSION]),
+        }
+        for name, (way, asked) in ways.items():
+            urls = [way.url + question for question in asked]
             for clients in CLIENTS:
                 say(f"{name}, {clients} at once")
                 load = await ask(urls, way.trust, clients, options.load, stand.operator, way.headers)
