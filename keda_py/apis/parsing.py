@@ -27,6 +27,8 @@ _EXPECTED = {
     "string_too_short": "must not be empty",
 }
 
+MOST_FIELD_NAMES = 1024
+_FIELD_NAMES: dict[frozenset[str], set[str]] = {}
 MOST_SHOWN = 10
 """Errors shown for one object."""
 LONGEST_WORD = 253
@@ -44,6 +46,14 @@ def parse_object(model: type[M], body: Mapping[str, Any]) -> M:
         field = _path(details[0])
     # Raised outside of the handler: as __context__ the pydantic error would print its input in a traceback.
     raise ConfigError(text, field=field)
+
+
+def share_field_names(parsed: BaseModel) -> None:
+    """Let a frozen model that is kept share the set of its given fields with equal ones: each set takes 230 bytes."""
+    given = parsed.model_fields_set
+    if len(_FIELD_NAMES) >= MOST_FIELD_NAMES:
+        _FIELD_NAMES.clear()
+    object.__setattr__(parsed, "__pydantic_fields_set__", _FIELD_NAMES.setdefault(frozenset(given), given))
 
 
 def parse_manifest(model: type[M], body: Mapping[str, Any]) -> M:

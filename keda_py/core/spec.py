@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
+from keda_py.apis.parsing import share_field_names
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTargetRef, ScaleTrigger, ScalingModifiers
 from keda_py.core.metric_specs import CPU, MEMORY
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.default_note import DefaultNote
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.own_annotations import GROUP, NO_SCALING, read_bounded_pause, read_scaling
-from keda_py.core.values.pause import PauseSpec, parse_bool_annotation, read_pause
+from keda_py.core.values.pause import NOT_PAUSED, PauseSpec, parse_bool_annotation, read_pause
 from keda_py.errors import ConfigError
 
 FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation"
@@ -119,6 +120,8 @@ class ScalingSpec(TriggersSpec):
 def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
     """Build the spec with KEDA's defaults."""
     meta, spec = scaled_object.metadata, scaled_object.spec
+    for trigger in spec.triggers:
+        share_field_names(trigger)
     advanced = spec.advanced
     hpa = advanced.horizontal_pod_autoscaler_config if advanced else None
     modifiers = advanced.scaling_modifiers if advanced else None
@@ -170,7 +173,7 @@ def without_ended_pause(spec: ScalingSpec, now: datetime) -> ScalingSpec:
     until = spec.pause.until
     if until is None or now < until:
         return spec
-    return replace(spec, pause=PauseSpec(), paused_by_owner=False, pause_over=True)
+    return replace(spec, pause=NOT_PAUSED, paused_by_owner=False, pause_over=True)
 
 
 def _or(value: int | None, default: int) -> int:

@@ -12,6 +12,7 @@ a file's path, a pod identity.
 
 import secrets
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 
 from pydantic import SecretStr
@@ -22,6 +23,8 @@ Plain = str | int | float | bool | None
 What = tuple[Plain, ...]
 Secret = Plain | SecretStr | tuple["Secret", ...]
 
+# Open keys that are known, each kept once: a trigger has four of one server, and each takes 280 bytes with its parts.
+MOST_OPEN = 1024
 _OF_THIS_PROCESS = secrets.token_bytes(32)
 
 
@@ -60,8 +63,13 @@ def credential_digest(*credential: Secret) -> CredentialDigest:
 def sharing_key(tenant: str, what: What, *credential: Secret) -> SharingKey:
     """Return the key for a credential; an `OpenKey` if every part of it is empty."""
     if _is_empty(credential):
-        return OpenKey(what=what)
+        return _open_key(what)
     return CredentialKey(tenant=tenant, credential=credential_digest(*credential), what=what)
+
+
+@lru_cache(MOST_OPEN)
+def _open_key(what: What) -> OpenKey:
+    return OpenKey(what=what)
 
 
 def check_sharing_key(key: object, where: str) -> None:

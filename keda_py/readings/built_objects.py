@@ -33,7 +33,6 @@ class BuiltObject:
     batch_key: SharingKey | None
     source: Hashable
     """Owner of the grid's phase: the batch key, or the object itself."""
-    unfollow: Callable[[], None]
 
     def meters_of(self, metric_name: str) -> Sequence[TrackedMetric]:
         """Return the meters that answer for a metric, in any case: all of them under a formula, or where all triggers
@@ -51,7 +50,7 @@ def counted_metrics(scalers: ScalerSet) -> Collection[str]:
 
 
 class BuiltObjects:
-    """All built objects by key. `follow` is called as scalers come into use; what it returns, as they go out of it."""
+    """All built objects by key. `follow` is called as scalers come into use, `unfollow` as they go out of it."""
 
     def __init__(
         self,
@@ -60,10 +59,11 @@ class BuiltObjects:
         sources: Sources,
         observer: Observer,
         spawn: Callable[[Coroutine[object, None, None]], asyncio.Task[None]],
-        follow: Callable[[ScalerSet], Callable[[], None]],
+        follow: Callable[[ScalerSet], None],
+        unfollow: Callable[[ScalerSet], None],
     ) -> None:
         self._scalers, self._sources, self._observer = scalers, sources, observer
-        self._spawn, self._follow = spawn, follow
+        self._spawn, self._follow, self._unfollow = spawn, follow, unfollow
         self._clock = scalers.shared_context.clock
         self._built: dict[ObjectKey, BuiltObject] = {}
         self.get = self._built.get
@@ -165,8 +165,8 @@ class BuiltObjects:
             grid=grid,
             batch_key=batch_key,
             source=source,
-            unfollow=self._follow(scalers),
         )
+        self._follow(scalers)
         self._observer.record_built(key, scalers)
 
     def _end(self, key: ObjectKey, seconds: float | None = None) -> None:
@@ -181,7 +181,7 @@ class BuiltObjects:
         if found is None:
             return
         self._phases.leave(found.source, found.grid.group)
-        found.unfollow()
+        self._unfollow(found.scalers)
         for meter in found.meters:
             meter.retire(self._scalers.shared_context.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(found))

@@ -8,8 +8,9 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from functools import partial
+from typing import TypeAlias
 
 from keda_py.answers.work_context import working
 from keda_py.core.metric_specs import MetricSpec
@@ -25,6 +26,42 @@ AGAIN, LONGEST_AGAIN = 1.0, 60.0
 log = logging.getLogger(__name__)
 
 
+_Hear: TypeAlias = "Callable[[Pushes, AnyScaler, ScalerSet, int], Awaitable[bool]]"
+"""Follows one stream of a scaler; False if there is none. Not a bound method, of which each task would keep its own."""
+
+
+class _PushedReads:
+    """Readings that one stream causes, with a pause after each; a task exists only while there is one to make."""
+
+    __slots__ = ("_read", "_requested", "_spawn", "_task")
+
+    def __init__(
+        self,
+        spawn: Callable[[Coroutine[object, None, None]], asyncio.Task[None]],
+        read: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._spawn, self._read = spawn, read
+        self._requested = False
+        self._task: asyncio.Task[None] | None = None
+
+    def request(self) -> None:
+        """Read now, or once more after the pause."""
+        self._requested = True
+        if self._task is None or self._task.done():
+            self._task = self._spawn(self._run())
+
+    def cancel(self) -> None:
+        """Stop; a requested reading is not made."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        while self._requested:
+            self._requested = False
+            await self._read()
+            await asyncio.sleep(PAUSE)
+
+
 class Pushes:
     """Tasks that follow streams, one for each stream of a scaler, inside of `listening`.
 
@@ -38,7 +75,7 @@ class Pushes:
         restate: Callable[[ScalerSet, int, Sequence[MetricSpec]], None],
     ) -> None:
         self._spawn, self._pushed, self._restate = spawn, pushed, restate
-        self._tasks: dict[tuple[ScalerSet, int], list[asyncio.Task[None]]] = {}
+        self._tasks: dict[tuple[ScalerSet, int], tuple[asyncio.Task[None], ...]] = {}
         self._followed: dict[ScalerSet, bool] = {}
         """Sets with a stream, and whether their object is idle."""
         self._listening = False
@@ -97,22 +134,22 @@ class Pushes:
         if not self._listening or not _has_stream(scaler):
             return
         if self._followed[scalers] or not scaler.listens_at_zero_only:
-            both = ((Scaler.watch, self._hear), (Scaler.watch_specs, self._hear_specs))
+            both = ((Scaler.watch, Pushes._hear), (Scaler.watch_specs, Pushes._hear_specs))
             hearers = [hear for method, hear in both if _overrides(scaler, method)]
             with working(scalers.spec.namespace):  # a task copies this context for its whole life
-                listening = [self._spawn(self._listen(scalers, index, partial(hear, scaler))) for hear in hearers]
-            self._tasks[scalers, index] = listening
+                listening = [self._spawn(self._listen(scaler, scalers, index, hear)) for hear in hearers]
+            self._tasks[scalers, index] = tuple(listening)
 
     def _end(self, scalers: ScalerSet, index: int) -> None:
         for task in self._tasks.pop((scalers, index), ()):
             task.cancel()
 
-    async def _listen(self, scalers: ScalerSet, index: int, hear: Callable[[ScalerSet, int], Awaitable[bool]]) -> None:
+    async def _listen(self, scaler: AnyScaler, scalers: ScalerSet, index: int, hear: _Hear) -> None:
         failed_before, pause, loop = False, AGAIN, asyncio.get_running_loop()
         while True:
             began = loop.time()
             try:
-                if not await hear(scalers, index):
+                if not await hear(self, scaler, scalers, index):
                     return  # there is no such stream
             except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and is asked again
                 names = scalers.spec.key.log_fields | {"trigger": index, "error": type(error).__name__}
@@ -133,25 +170,21 @@ class Pushes:
         """
         if (stream := scaler.watch()) is None:
             return False
-        news: asyncio.Queue[bool] = asyncio.Queue()
-        reader = self._spawn(self._read_on(news, scalers, index))
+        # Made by the first news: most streams are silent, and a task with a queue beside each took 5 kB for every
+        # trigger.
+        reads: _PushedReads | None = None
         try:
-            async with _closed_at_end(stream):
-                async for active in stream:
-                    if active and news.empty():
-                        news.put_nowait(True)
+            async for active in stream:
+                if active:
+                    reads = reads or _PushedReads(self._spawn, partial(self._pushed, scalers, index))
+                    reads.request()
         except asyncio.CancelledError:
-            reader.cancel()
+            if reads is not None:
+                reads.cancel()
             raise
         finally:
-            news.put_nowait(False)  # the reader ends once it has read what was told before
+            await _close(stream)
         return True
-
-    async def _read_on(self, news: asyncio.Queue[bool], scalers: ScalerSet, index: int) -> None:
-        """Read the trigger at each True, with a pause after each, until False."""
-        while await news.get():
-            await self._pushed(scalers, index)
-            await asyncio.sleep(PAUSE)
 
     async def _hear_specs(self, scaler: AnyScaler, scalers: ScalerSet, index: int) -> bool:
         """Take the newest metrics of a trigger, one a second, until the stream ends; False without such a stream."""
@@ -169,12 +202,15 @@ class Pushes:
 
         # A source that tells more than one change a second would be a write of the HPA for each; those in between are
         # passed over, and not left to wait.
-        async with _closed_at_end(stream), asyncio.TaskGroup() as tasks:
-            taking = tasks.create_task(take())
-            async for specs in stream:
-                newest.append(specs)
-                told.set()
-            taking.cancel()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                taking = tasks.create_task(take())
+                async for specs in stream:
+                    newest.append(specs)
+                    told.set()
+                taking.cancel()
+        finally:
+            await _close(stream)
         for specs in newest:
             self._restate(scalers, index, specs)
         return True
@@ -189,10 +225,7 @@ def _overrides(scaler: AnyScaler, method: Callable[..., object]) -> bool:
     return getattr(type(scaler), method.__name__) is not method
 
 
-@asynccontextmanager
-async def _closed_at_end(stream: AsyncIterator[object]) -> AsyncIterator[None]:
-    try:
-        yield
-    finally:
-        if isinstance(stream, AsyncGenerator):
-            await stream.aclose()  # now, instead of at garbage collection
+async def _close(stream: AsyncIterator[object]) -> None:
+    """Close a stream now, instead of at garbage collection."""
+    if isinstance(stream, AsyncGenerator):
+        await stream.aclose()

@@ -12,7 +12,6 @@ import logging
 import math
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
@@ -72,12 +71,15 @@ class Readings:
             observer=observer,
             spawn=self._spawn,
             follow=self._follow,
+            unfollow=self._unfollow,
         )
         self._pushes = Pushes(self._spawn, self._read_pushed, self._restate)
         self._zero_polls = ZeroPolls(engine, scalers.zero_polling_interval, self._read_pushed)
         self.formulas = FormulaTurns()
         self._running: set[asyncio.Task[None]] = set()
         self._begin_read = self._sources.request
+        # One for all objects: each bound method is an object of its own.
+        self._on_renewed = self._follow_renewed
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -230,11 +232,10 @@ class Readings:
             raise ScalerError(f"the scalers of {key.namespace}/{key.name} are not built")
         return built
 
-    def _follow(self, scalers: ScalerSet) -> Callable[[], None]:
+    def _follow(self, scalers: ScalerSet) -> None:
         self._pushes.follow(scalers)
-        scalers.on_renewed = partial(self._follow_renewed, scalers)
+        scalers.on_renewed = self._on_renewed
         self._failures.keep(scalers.spec.key, counted_metrics(scalers))
-        return partial(self._unfollow, scalers)
 
     def _unfollow(self, scalers: ScalerSet) -> None:
         scalers.on_renewed = None

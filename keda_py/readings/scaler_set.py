@@ -137,8 +137,8 @@ class ScalerSet:
         """Name of its reads in the journal."""
         self._opened, self._source = list(opened), source
         self._renewing = asyncio.Lock()
-        self.on_renewed: Callable[[int], None] | None = None
-        """Called with the index of a trigger whose scaler was replaced."""
+        self.on_renewed: Callable[[ScalerSet, int], None] | None = None
+        """Called with the set and the index of a trigger whose scaler was replaced."""
 
     @property
     def scalers(self) -> tuple[AnyScaler, ...]:
@@ -209,7 +209,7 @@ class ScalerSet:
                 return False
         log.info("scaler renewed with changed parameters", extra=self._names(index))
         if self.on_renewed is not None:
-            self.on_renewed(index)
+            self.on_renewed(self, index)
         # After the switch, so that no read ever finds a closed scaler.
         await old.aclose()
         return True

@@ -33,10 +33,10 @@ EVERY = "*"
 class _Entry:
     """A shared resource and who uses it; `made` is None until the factory has answered."""
 
-    __slots__ = ("close", "lock", "made", "users")
+    __slots__ = ("close", "key", "lock", "made", "users")
 
-    def __init__(self) -> None:
-        self.lock, self.users = asyncio.Lock(), 0
+    def __init__(self, key: SharingKey) -> None:
+        self.key, self.lock, self.users = key, asyncio.Lock(), 0
         self.made: tuple[Any] | None = None
         self.close: Callable[[Any], Awaitable[None]]
 
@@ -55,7 +55,7 @@ class SharedResources:
         Raises ConfigError for a key of another type.
         """
         check_sharing_key(key, "the key of a shared resource")
-        entry = self._entries.setdefault(key, _Entry())
+        entry = self._entries.setdefault(key, _Entry(key))
         # The user is counted before the first await: a last `give_back` meanwhile would close the resource under it.
         entry.users += 1
         try:
@@ -67,6 +67,10 @@ class SharedResources:
         except BaseException:
             self._leave(key, entry)
             raise
+
+    def key_of(self, key: SharingKey) -> SharingKey:
+        """Return the equal key of a taken resource: one for all its users, of whom each keeps it until the end."""
+        return self._entries[key].key
 
     async def give_back(self, key: SharingKey) -> None:
         """Count one user less, and close the resource after the last one."""
@@ -221,7 +225,7 @@ class EngineContext:
     ) -> T:
         """A shared resource, given back by `aclose`."""
         resource = await self.shared_context.resources.take(key, factory, close)
-        self._taken.append(key)
+        self._taken.append(self.shared_context.resources.key_of(key))
         return resource
 
     async def parse(

@@ -14,7 +14,7 @@ from keda_py.apis.scaled_job import ScaledJob, ScaledJobSpec
 from keda_py.core.spec import TriggersSpec
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.own_annotations import read_job_limits, read_job_pause
-from keda_py.core.values.pause import PauseSpec
+from keda_py.core.values.pause import NOT_PAUSED, PauseSpec
 from keda_py.errors import ConfigError
 
 JOB_NAME_LABEL = "scaledjob.keda.sh/name"
@@ -105,7 +105,7 @@ def effective_bounds(declared_min: int | None, declared_max: int | None) -> tupl
 def without_ended_job_pause(spec: JobScalingSpec, now: datetime) -> JobScalingSpec:
     """Return the spec as its pause leaves it at `now`."""
     until = spec.pause.until
-    return spec if until is None or now < until else replace(spec, pause=PauseSpec())
+    return spec if until is None or now < until else replace(spec, pause=NOT_PAUSED)
 
 
 def check_metric_types(spec: JobScalingSpec) -> None:

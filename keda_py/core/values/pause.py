@@ -56,8 +56,14 @@ def parse_bool_annotation(annotations: Mapping[str, str], key: str) -> bool:
     return key in annotations and annotations[key] not in ("0", "f", "F", "FALSE", "false", "False")
 
 
+NOT_PAUSED = PauseSpec()
+_ANNOTATIONS = frozenset({PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT})
+
+
 def read_pause(annotations: Mapping[str, str]) -> PauseSpec:
     """The pause of a ScaledObject with these annotations."""
+    if _ANNOTATIONS.isdisjoint(annotations):
+        return NOT_PAUSED  # one for all objects
     return PauseSpec(
         paused=parse_bool_annotation(annotations, PAUSED),
         replicas=annotations.get(PAUSED_REPLICAS),

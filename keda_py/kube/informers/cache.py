@@ -5,6 +5,7 @@ awaits a reader sees one state. Rule: objects are shared, so no caller changes o
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
 
@@ -15,6 +16,8 @@ NamespacedName: TypeAlias = tuple[str, str]
 Notify: TypeAlias = Callable[[Obj | None, Obj | None], None]
 IndexBy: TypeAlias = Callable[[Obj], Iterable[str]]
 # Keys by value. Most values belong to one object, for which a dict would take three times the memory of the rest.
+_LASTING = ("name", "namespace", "uid", "creationTimestamp", "labels", "annotations")
+"""Metadata that a new version mostly has as the one before, and only texts, or maps of texts."""
 _Table: TypeAlias = dict[str, NamespacedName | dict[NamespacedName, None]]
 
 
@@ -102,6 +105,8 @@ class Cache:
         old = names.get(name)
         if old is not None and _version(old) == _version(obj):
             return
+        if old is not None:
+            _keep_equal(old, obj)
         names[name] = obj
         self._reindex(key, obj)
         self._notify(old, obj)
@@ -160,6 +165,21 @@ def _move(table: _Table, key: NamespacedName, old: set[str], new: set[str]) -> N
             there[key] = None
         elif there != key:
             table[value] = {there: None, key: None}
+
+
+def _keep_equal(old: Obj, new: Obj) -> None:
+    """Let a version share with the one before what is equal: nearly all, as most changes are of a status.
+
+    What was made of the earlier version, such as the spec of a scale loop, holds the same texts then.
+    """
+    before, metadata = old["metadata"], new["metadata"]
+    for name in _LASTING:
+        if name in metadata and metadata[name] == before.get(name):
+            metadata[name] = before[name]
+    # `generation`, because Python takes true for 1; and a tenant may nest a spec too deeply to be compared.
+    with suppress(RecursionError):
+        if metadata.get("generation") == before.get("generation", 0) and old.get("spec", "") == new.get("spec"):
+            new["spec"] = old["spec"]
 
 
 def _went_back(old: Obj | None, new: Obj) -> bool:

@@ -117,10 +117,10 @@ def keep_workload(live: Obj, alike: Pool) -> Obj:
     meta = live["metadata"]
     containers = maps_at(live, "spec", "template", "spec", "containers")
     kept = [{name: container[name] for name in ("name", "resources") if name in container} for container in containers]
-    template = alike.piece({"spec": {"containers": kept}})
+    replicas = map_at(live, "spec").get("replicas", 1)
     return {
         "metadata": {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta},
-        "spec": {"replicas": map_at(live, "spec").get("replicas", 1), "template": template},
+        "spec": alike.piece({"replicas": replicas, "template": {"spec": {"containers": kept}}}),
         POD: alike.text(keep_pod(live)),
         POD_LABELS: alike.piece(texts_at(live, "spec", "template", "metadata", "labels")),
         # Not how many are ready: each pod of a large workload would count as a change.
@@ -134,7 +134,7 @@ def keep_hpa(live: Obj, alike: Pool) -> Obj:
     types = ("ScalingActive", ConditionType.SCALED_TO_ZERO) if marked else ("ScalingActive",)
     kept = [condition for condition in maps_at(live, "status", "conditions") if condition.get("type") in types]
     conditions = [{name: one[name] for name in _CONDITION if name in one} for one in kept]
-    return _kept(live, {"conditions": [alike.piece(condition) for condition in conditions]})
+    return _kept(live, alike.piece({"conditions": [alike.piece(condition) for condition in conditions]}))
 
 
 def keep_hpa_status(live: Obj, alike: Pool) -> Obj:

@@ -7,7 +7,7 @@ or a reconcile that fails is caught here, so that one bad object does not affect
 """
 
 import logging
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from typing import Generic
 
@@ -244,12 +244,14 @@ class Controller(Generic[StateT]):
 
     async def _reconcile(self, state: StateT, live: Obj) -> None:
         """Reconcile with a worker. Its own writes, such as the finalizer's, make nothing due meanwhile."""
-        async with self._workers.one(state.key.namespace) as state.without_worker:
+        async with self._workers.one(state.key.namespace) as without_worker:
+            state.without_worker = without_worker
             state.reconciled.begin(live)
             try:
                 await self._kind.reconcile(state, live)
             finally:
                 state.reconciled.running = None
+                state.without_worker = nullcontext
         if state.reconciled.outdated:
             state.reconciled.invalidate()
 

@@ -21,7 +21,7 @@ from keda_py.errors import Conflict, KubeError
 from keda_py.kube.client import SHARE
 from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import schedule_next
-from keda_py.operator.controller.state import about
+from keda_py.operator.controller.state import NOTHING, about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Snapshots, observe
 from keda_py.operator.scaled_objects.report import Look, before_of, log_lines_of, look_of
@@ -171,4 +171,6 @@ class ScaleLoop(Snapshots):
         """What the next look begins with."""
         state.activity = look.activity
         state.reason_fields, state.failures = reason_of(look), look.failures
-        state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
+        # Python has no single empty frozenset: each that is made takes 230 bytes.
+        state.odd = frozenset(look.odd_values) if look.odd_values else NOTHING
+        state.out_of_reach = bool(look.refusal)

@@ -11,6 +11,7 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informers.cache import Cache, NamespacedName
 from keda_py.operator.controller.state import NOTHING, Remembered
+from keda_py.operator.decisions.pruned_fields import OWN
 
 
 @dataclass(slots=True)
@@ -41,3 +42,8 @@ class ObjectState(Remembered):
     rivals_changed: bool = False
     ledger: Ledger | None = None
     reason_fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def _take(self, live: Mapping[str, Any]) -> None:
+        Remembered._take(self, live)  # a class with slots is made anew, which `super()` does not know
+        if self.reason_fields and self.reason_fields == self.stored.get(OWN):
+            self.reason_fields = self.stored[OWN]  # in memory once, not beside what the next look has written

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
+from keda_py.apis.parsing import share_field_names
 from keda_py.errors import ConfigError
 from keda_py.net.secret_texts import EMPTY, Secrets
 from keda_py.sdk.metadata.keys import Key, declared_keys
@@ -59,6 +60,7 @@ class TriggerMetadata(BaseModel):
                 )
         if problems:
             raise ConfigError("; ".join(problems.values()), field=_first_name(cls, problems))
+        share_field_names(parsed)
         return parsed
 
     def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
