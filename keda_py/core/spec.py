@@ -120,8 +120,6 @@ class ScalingSpec(TriggersSpec):
 def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
     """Build the spec with KEDA's defaults."""
     meta, spec = scaled_object.metadata, scaled_object.spec
-    for trigger in spec.triggers:
-        share_field_names(trigger)
     advanced = spec.advanced
     hpa = advanced.horizontal_pod_autoscaler_config if advanced else None
     modifiers = advanced.scaling_modifiers if advanced else None
@@ -138,7 +136,7 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
         labels=meta.labels,
         annotations=meta.annotations,
         target=_target_of(spec.scale_target_ref),
-        triggers=tuple(spec.triggers),
+        triggers=tuple(map(share_field_names, spec.triggers)),
         polling_interval=timedelta(seconds=_or(spec.polling_interval, 30)),
         initial_cooldown=timedelta(seconds=_or(spec.initial_cooldown_period, 0)),
         cooldown=timedelta(seconds=_or(spec.cooldown_period, 300)),
@@ -171,9 +169,8 @@ def _target_of(target: ScaleTargetRef) -> TargetSpec:
 def without_ended_pause(spec: ScalingSpec, now: datetime) -> ScalingSpec:
     """Return the spec as its owner's pause leaves it at `now`: from its end on all pause annotations are as absent."""
     until = spec.pause.until
-    if until is None or now < until:
-        return spec
-    return replace(spec, pause=NOT_PAUSED, paused_by_owner=False, pause_over=True)
+    has_ended = until is not None and now >= until
+    return replace(spec, pause=NOT_PAUSED, paused_by_owner=False, pause_over=True) if has_ended else spec
 
 
 def _or(value: int | None, default: int) -> int:

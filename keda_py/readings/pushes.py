@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 _Hear: TypeAlias = "Callable[[Pushes, AnyScaler, ScalerSet, int], Awaitable[bool]]"
-"""Follows one stream of a scaler; False if there is none. Not a bound method, of which each task would keep its own."""
+"""Follows one stream of a scaler; False if there is none. Each task would keep a bound method of its own."""
 
 
 class _PushedReads:

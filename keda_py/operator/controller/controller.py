@@ -244,14 +244,12 @@ class Controller(Generic[StateT]):
 
     async def _reconcile(self, state: StateT, live: Obj) -> None:
         """Reconcile with a worker. Its own writes, such as the finalizer's, make nothing due meanwhile."""
-        async with self._workers.one(state.key.namespace) as without_worker:
-            state.without_worker = without_worker
+        async with self._workers.one(state.key.namespace) as state.without_worker:
             state.reconciled.begin(live)
             try:
                 await self._kind.reconcile(state, live)
             finally:
-                state.reconciled.running = None
-                state.without_worker = nullcontext
+                state.reconciled.running, state.without_worker = None, nullcontext
         if state.reconciled.outdated:
             state.reconciled.invalidate()
 

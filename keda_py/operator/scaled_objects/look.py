@@ -171,6 +171,4 @@ class ScaleLoop(Snapshots):
         """What the next look begins with."""
         state.activity = look.activity
         state.reason_fields, state.failures = reason_of(look), look.failures
-        # Python has no single empty frozenset: each that is made takes 230 bytes.
-        state.odd = frozenset(look.odd_values) if look.odd_values else NOTHING
-        state.out_of_reach = bool(look.refusal)
+        state.odd, state.out_of_reach = frozenset(look.odd_values) or NOTHING, bool(look.refusal)

@@ -60,8 +60,7 @@ class TriggerMetadata(BaseModel):
                 )
         if problems:
             raise ConfigError("; ".join(problems.values()), field=_first_name(cls, problems))
-        share_field_names(parsed)
-        return parsed
+        return share_field_names(parsed)
 
     def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
         """What may come from an environment or a TriggerAuthentication is not shown, whatever its type."""
