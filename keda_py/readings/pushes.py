@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 _Hear: TypeAlias = "Callable[[Pushes, AnyScaler, ScalerSet, int], Awaitable[bool]]"
-"""Follows one stream of a scaler; False if there is none. Each task would keep a bound method of its own."""
+"""Follow one stream of a scaler; False without one. Functions, as each task would keep a bound method of its own."""
 
 
 class _PushedReads:
