@@ -9,6 +9,7 @@
         ├── NotFound             404
         ├── Conflict             409  another client wrote first
         │   └── AlreadyExists    409  reason AlreadyExists
+    ├── CountMissing         500  /scale of an object that has no field for its replicas
         ├── Gone                 410  the resource version is too old
         ├── Invalid              422
         ├── TooManyRequests      429  with `retry_after` seconds
@@ -113,6 +114,10 @@ class Gone(KubeError):
 
 class Invalid(KubeError):
     """422: the object was refused; the message names the fields."""
+
+
+class CountMissing(KubeError):
+    """500 of /scale: the object has no field for its replicas, and its definition has no default for it."""
 
 
 class TooManyRequests(KubeError):

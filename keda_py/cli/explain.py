@@ -38,10 +38,11 @@ def run(arguments: list[str]) -> int:
     """Print the explanation."""
     options = _parse(arguments)
     from keda_py.explanation.command import ExplainOptions, explain  # heavy: not for --help
+    from keda_py.kube.config import context_namespace
 
     wanted = ExplainOptions(
         object=options.object or "",
-        namespace="" if options.all_namespaces else options.namespace,
+        namespace="" if options.all_namespaces else options.namespace or context_namespace(options.kubeconfig),
         since=options.since,
         as_json=options.output == "json",
         watch=options.watch,
@@ -57,7 +58,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     text = "a ScaledObject, or scaledjob/, environment/, override/, scalingschedule/, deployment/NS/NAME [all there]"
     one = add("object", metavar="NS/NAME", nargs="?", help=text)
-    place = add("-n", "--namespace", default="default", metavar="NS", help="where NS/ is not written [default]")
+    place = add("-n", "--namespace", default="", metavar="NS", help="where NS/ is not written [that of the context]")
     add("-A", "--all-namespaces", action="store_true", help="every namespace, without a name")
     add("-w", "--watch", action="store_true", help="go on, and tell what changes")
     add("--since", default="", metavar="TIME", help="changes since 22:00, yesterday, 12h, 2d or a date, in local time")

@@ -61,9 +61,12 @@ def resumed(active: ConditionValue) -> ConditionValue:
 _STOPPED = ("AsleepBy", "HeldBy")
 
 
+CHECK_FAILED = "ScaledObjectCheckFailed"
+
+
 def check_failed(message: str) -> ConditionValue:
     """Ready=False after a reconcile that could not be completed; `message` is "<step>: <error>"."""
-    return ConditionValue("False", "ScaledObjectCheckFailed", message)
+    return ConditionValue("False", CHECK_FAILED, message)
 
 
 BOUNDED = "Bounded"

@@ -134,9 +134,12 @@ def headline(insight: Mapping[str, Any], times: Times) -> str:
 
 
 def _paused(condition: Mapping[str, Any], times: Times) -> str:
-    """Describe a pause by annotation, with its end if it has one."""
-    until = str(condition.get("message", "")).partition(": until ")[2]
-    return f"paused by annotation {PAUSED_UNTIL}, until {times.localised(until)}; {_RULED}" if until else _PAUSED
+    """Describe a pause by annotation, with its end if it has one, or what else the condition says stops scaling."""
+    because = str(condition.get("message", "")).partition(": ")[2]
+    if not because:
+        return _PAUSED
+    by = f"paused by annotation {PAUSED_UNTIL}, " if because.startswith("until ") else ""
+    return f"{by}{times.localised(because)}; {_RULED}"
 
 
 def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Iterator[str]:

@@ -28,6 +28,11 @@ RETRY_AFTER_DEFAULT = 1.0
 # Text in the authoriser's 403; quotas and admission webhooks answer with this code too, and need other remedies.
 _NO_RIGHT = re2.compile(r'cannot \S+ resource "')
 
+_LOG_IN = (
+    "the API server does not accept our credentials; their token or certificate may have expired: "
+    "log in again, or renew it"
+)
+
 _CLASSES: dict[int, type[KubeError]] = {
     401: Unauthorized,
     403: Forbidden,
@@ -47,6 +52,8 @@ def error_from_answer(code: int, body: bytes, retry_after: str = "", remedy: str
     message = status.get("message")
     if code == 403 and remedy and isinstance(message, str) and _NO_RIGHT.search(message):
         status["message"] = f"{message}; {remedy}"
+    if code == 401 and message == "Unauthorized":  # all that an API server says
+        status["message"] = f"{message}: {_LOG_IN}"
     if status.get("kind") == "Status":
         return error_from_status({**status, "code": code}, retry_after)
     text = " ".join(body.decode(errors="replace").split())[:QUOTED_CHARACTERS]

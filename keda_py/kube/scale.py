@@ -6,10 +6,14 @@ answers Conflict and the caller observes again. A replica count is never written
 
 from dataclasses import dataclass
 
-from keda_py.errors import Unavailable
+import re2
+
+from keda_py.errors import CountMissing, Unavailable
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import Obj
+
+_NO_COUNT = re2.compile(r'the spec replicas field "([^"]+)" does not exist')
 
 __all__ = ["Scale", "ScaleTarget", "read_scale", "write_scale"]
 
@@ -25,8 +29,22 @@ class Scale:
 
 
 async def read_scale(client: KubeClient, target: ScaleTarget, namespace: str, name: str) -> Scale:
-    """Read the /scale of a target. Raises NotFound if the object is missing or its kind has no scale subresource."""
-    return _parse(await client.get(target.rest.named(namespace, name, "scale")))
+    """Read the /scale of a target.
+
+    Raises NotFound if the object is missing or its kind has no scale subresource, CountMissing if it has no count.
+    """
+    try:
+        return _parse(await client.get(target.rest.named(namespace, name, "scale")))
+    except Unavailable as error:
+        # Only its text tells this answer from failures that pass by themselves. An HPA cannot scale the object either.
+        if (found := _NO_COUNT.search(str(error))) is None:
+            raise
+        path = found[1].removeprefix(".")
+        text = (
+            f'{target.resource}.{target.group} "{name}" has no {path}, and without it neither HPA nor operator can '
+            f"scale it: set {path}, or give it a default in the CustomResourceDefinition"
+        )
+        raise CountMissing(text, status=error.status, reason=error.reason) from error
 
 
 async def write_scale(

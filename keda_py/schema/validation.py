@@ -32,6 +32,15 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "number": (int, float),
 }
 
+_BLOCKING = frozenset(f"FieldValue{kind}" for kind in ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"))
+"""Reasons of causes after which CEL rules are not evaluated; beside a number out of bounds they are."""
+RULES_NOT_CHECKED = Cause(
+    reason="FieldValueInvalid",
+    message="Invalid value: null: some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation",
+    field="<nil>",
+)
+
 
 def validate(obj: Obj, schema: Schema, old: Obj | None = None) -> list[Cause]:
     """All causes to refuse `obj`; `old` is the object that it replaces, None at creation."""
@@ -39,8 +48,9 @@ def validate(obj: Obj, schema: Schema, old: Obj | None = None) -> list[Cause]:
     if is_builtin(schema):
         return [*found, *_check(obj, schema, "", builtin=True), *check_builtin(obj, schema, old)]
     found += check_structure(obj, schema)
-    # CEL rules rely on types and required fields: the real server evaluates them for otherwise valid objects only.
-    return found or list(check_rules(obj, schema, "", old))
+    if any(cause.reason in _BLOCKING for cause in found):
+        return [*found, RULES_NOT_CHECKED] if _has_rules(schema) else found
+    return [*found, *check_rules(obj, schema, "", old)]
 
 
 def check_structure(obj: Obj, schema: Schema) -> Iterator[Cause]:
@@ -202,6 +212,14 @@ def _check_alternatives(value: Any, schema: Schema, path: str) -> Iterator[Cause
             yield causes.invalid(path, "", f'"{path}" must validate one and only one schema (oneOf). {found}')
     if (refused := schema.get("not")) is not None and fits(refused):
         yield causes.invalid(path, "", f'"{path}" must not validate the schema (not)')
+
+
+def _has_rules(schema: Schema) -> bool:
+    """Return whether any part of a schema has CEL rules."""
+    parts = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    return bool(schema.get("x-kubernetes-validations")) or any(
+        _has_rules(part) for part in parts if isinstance(part, dict)
+    )
 
 
 def check_rules(

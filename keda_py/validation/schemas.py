@@ -16,7 +16,7 @@ from keda_py.schema.decoding import check_types, replace_nulls
 from keda_py.schema.defaults import apply_defaults
 from keda_py.schema.schemas import Schema, property_schema, prune
 from keda_py.schema.status import Cause, StatusError
-from keda_py.schema.validation import check_rules, validate
+from keda_py.schema.validation import RULES_NOT_CHECKED, check_rules, validate
 from keda_py.validation.schema_errors import mend
 
 _REMEDIES = {
@@ -62,7 +62,8 @@ def check_against(body: dict[str, Any], schema: Schema) -> Iterator[Finding]:
     for path in dropped:
         yield _deny(f"{path}: unknown field{_suggest(schema, path)}", path, codes.UNKNOWN_FIELD)
     causes = validate(apply_defaults(kept, schema), schema)
-    for cause in [*causes, *_rules_besides(body, schema)] if causes else ():
+    found = [*causes, *_rules_besides(body, schema)] if causes else []
+    for cause in dict.fromkeys(one for one in found if one != RULES_NOT_CHECKED):
         remedy = next((text for words, text in _REMEDIES.items() if words in cause.message), "")
         field = "" if cause.field == "<nil>" else cause.field
         yield _deny(f"{field}: {cause.message}{remedy}".removeprefix(": "), field)

@@ -109,6 +109,14 @@ async def test_a_refusal_is_the_error_of_its_code_with_reason_and_message(
     assert (caught.value.status, caught.value.reason) == (code, reason)
 
 
+async def test_credentials_that_are_not_accepted_are_told_with_the_remedy(
+    server: FaultyServer, client: KubeClient
+) -> None:
+    server.answer(GET, refuses(401, "Unauthorized"), refuses(401, "Unauthorized"))
+    with pytest.raises(Unauthorized, match="^Unauthorized: .* may have expired: log in again, or renew it$"):
+        await client.get(WEB)
+
+
 async def test_a_text_from_a_proxy_is_unavailable_and_quoted_in_short(server: FaultyServer, client: KubeClient) -> None:
     server.answer(GET, says(b"<html>bad\n gateway " + b"x" * 5000, code=502))
     with pytest.raises(Unavailable, match="HTTP 502: <html>bad gateway xxx") as caught:

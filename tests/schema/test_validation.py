@@ -113,6 +113,42 @@ def test_a_rule_in_cel_is_evaluated(value: dict[str, int], refused: bool) -> Non
     assert found == ([("spec", "Invalid value: min must be <= max")] if refused else [])
 
 
+SKIPPED = (
+    "<nil>",
+    "Invalid value: null: some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation",
+)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"min": "5"}, 'Invalid value: "string": spec.min in body must be of type integer: "string"'),
+        ({"kind": "c"}, 'Unsupported value: "c": supported values: "a"'),
+        ({"list": [1, 2]}, "Too many: 2: must have at most 1 items"),
+    ],
+    ids=["a wrong type", "an unsupported value", "too many items"],
+)
+def test_rules_that_were_not_asked_because_of_other_mistakes_are_named_as_such(wrong: Any, told: str) -> None:
+    parts = {
+        "min": {"type": "integer"},
+        "kind": {"type": "string", "enum": ["a"]},
+        "list": {"type": "array", "maxItems": 1, "items": {"type": "integer"}},
+    }
+    shape = {"type": "object", "properties": parts}
+    field = f"spec.{next(iter(wrong))}"
+    assert custom({**shape, "x-kubernetes-validations": [RULE]}, wrong) == [SKIPPED, (field, told)]
+    assert custom(shape, wrong) == [(field, told)]  # without rules there is nothing to name
+
+
+def test_rules_are_asked_beside_a_number_out_of_bounds() -> None:
+    shape = {"type": "object", "properties": {"max": {"type": "integer", "minimum": 1}}}
+    assert custom({**shape, "x-kubernetes-validations": [RULE]}, {"min": 5, "max": 0}) == [
+        ("spec", "Invalid value: min must be <= max"),
+        ("spec.max", "Invalid value: 0: spec.max in body should be greater than or equal to 1"),
+    ]
+
+
 def test_a_rule_about_the_old_object_is_not_asked_at_creation() -> None:
     frozen = {"rule": "self == oldSelf", "message": "Value is immutable"}
     schema = {"type": "object", "properties": {"a": {"type": "string", "x-kubernetes-validations": [frozen]}}}

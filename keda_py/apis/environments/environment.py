@@ -167,7 +167,7 @@ class MemberUp(Wire):
     member: str = ""
     """KIND/NAME."""
     reason: str = ""
-    """For example Young, KeptUp, Override, Contested, WokenByTrigger, PutToSleep."""
+    """For example Young, KeptUp, Override, Contested, WokenByTrigger, PutToSleep, WriteFailed."""
     because: str = ""
     since: Timestamp = ""
     """Time of its creation, or of the beginning of its scale-down."""

@@ -27,10 +27,11 @@ def run(arguments: list[str]) -> int:
     """Print the statement."""
     options = _parse(arguments)
     from keda_py.core.savings.statement import Against, Prices
+    from keda_py.kube.config import context_namespace
     from keda_py.savings.command import SavingsOptions, tell_savings  # heavy: not for --help
 
     prices = Prices(cpu=options.core, memory=options.gib, replica=options.replica)
-    namespace = "" if options.all_namespaces else options.namespace
+    namespace = "" if options.all_namespaces else options.namespace or context_namespace(options.kubeconfig)
     wanted = SavingsOptions(
         namespace=namespace,
         month=options.month,
@@ -45,7 +46,7 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("savings", DESCRIPTION, EXAMPLES)
     add = parser.add_argument
-    place = add("-n", "--namespace", default="default", metavar="NS", help="of which namespace [default]")
+    place = add("-n", "--namespace", default="", metavar="NS", help="of which namespace [that of the context]")
     add("-A", "--all-namespaces", action="store_true", help="of all")
     add("--month", default="", metavar="YYYY-MM", help="this or the last, UTC [this]")
     add("--against", choices=("hpa", "always", "last-week"), default="hpa", help=AGAINST)

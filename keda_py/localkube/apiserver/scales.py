@@ -4,13 +4,23 @@ from typing import Any
 
 from keda_py.apis.foreign import map_at, text_at
 from keda_py.schema.resources import Obj, Resource
-from keda_py.schema.status import Cause, invalid, not_found, unknown_resource
+from keda_py.schema.status import Cause, internal, invalid, not_found, unknown_resource
 
 SCALE = ("autoscaling/v1", "Scale")
 
 
 def scale_of(resource: Resource, obj: Obj) -> Obj:
-    """Build the Scale of an object. Raises StatusError 404 for a resource without one."""
+    """Build the Scale of an object. Raises StatusError 404 for a resource without one, 500 for an object without a
+    count, which only a custom resource may be."""
+    scale = scale_to_patch(resource, obj)
+    path = resource.scale.spec_replicas if resource.scale is not None else ""
+    if _at(obj, path) is None:
+        raise internal(f'the spec replicas field "{path}" does not exist')
+    return scale
+
+
+def scale_to_patch(resource: Resource, obj: Obj) -> Obj:
+    """Build the Scale that a write changes: 0 stands for a count that is not there. Raises StatusError 404."""
     paths = resource.scale
     if paths is None:
         raise no_scale(resource, obj["metadata"]["name"])

@@ -70,7 +70,7 @@ class Writes:
         now = self._store.clock.now()
 
         def patch_scale(old: Obj) -> Obj:
-            scale = apply_patch(call, target, scales.scale_of(target.resource, old), now)
+            scale = apply_patch(call, target, scales.scale_to_patch(target.resource, old), now)
             return scales.with_replicas(target.resource, old, scale)
 
         return patch_scale if target.subresource == "scale" else lambda old: apply_patch(call, target, old, now)

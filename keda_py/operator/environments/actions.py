@@ -41,13 +41,13 @@ class Writes:
     hpas: NativeHpas
     state: EnvironmentMemory
     objects: Mapping[str, Obj]
-    errors: list[KubeError] = field(default_factory=list)
+    errors: list[tuple[str, KubeError]] = field(default_factory=list)
 
     async def act(self, decisions: Iterable[MemberDecision]) -> None:
         """Do all of it, so many at once; the first KubeError is raised when all were tried.
 
         Conflict is raised where the mark of an HPA was not written for it: no watch makes a look due for that.
-        `state.write_error` tells the first error for as long as errors go on: what a status says does not flap.
+        `state.write_errors` keeps a member's first error for as long as its errors go on: a status does not flap.
         """
         at_once = asyncio.Semaphore(AT_ONCE)
 
@@ -60,9 +60,10 @@ class Writes:
             for decision in decisions:
                 if decision.mark is not None or isinstance(decision.action, SetReplicas | Suspend | Resume):
                     tasks.create_task(one(decision))
-        lasting = [error for error in self.errors if not isinstance(error, Conflict)]
-        self.state.write_error = (self.state.write_error or str(lasting[0])) if lasting else ""
-        for error in (*lasting, *self.errors):
+        lasting = [(key, error) for key, error in self.errors if not isinstance(error, Conflict)]
+        before = self.state.write_errors
+        self.state.write_errors = {key: before.get(key) or str(error) for key, error in lasting}
+        for _, error in (*lasting, *self.errors):
             raise error
 
     async def _change_mark(self, change: MarkChange, key: str) -> bool:
@@ -72,7 +73,7 @@ class Writes:
         except NotFound:
             return True
         except KubeError as error:
-            self.errors.append(error)
+            self.errors.append((key, error))
             return not isinstance(error, Conflict)  # where it may not be written, the member sleeps until work comes
         log.info("mark of the hpa changed", extra=about(self.state) | {"member": key, "mark": change.value})
         return True
@@ -84,7 +85,7 @@ class Writes:
             fields = about(self.state) | {"member": decision.key, "error": str(error)}
             log.debug("member changed meanwhile", extra=fields)
         except KubeError as error:
-            self.errors.append(error)
+            self.errors.append((decision.key, error))
 
 
 async def _apply(client: KubeClient, state: EnvironmentMemory, decision: MemberDecision, live: Obj) -> None:

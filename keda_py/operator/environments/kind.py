@@ -192,7 +192,7 @@ class Environments(Kind[EnvironmentMemory]):
             began = clock.monotonic()
             found = [
                 (replace(one, count=None) if one.key in stored.unreadable else one, body)
-                for one, body in self._members.see(spec, before, state.written, others)
+                for one, body in self._members.see(spec, before, state, others)
             ]
             state.forget_all_but({one.key for one, _ in found})
             state.foreign = frozenset(one.key for one, _ in found if one.owned_by)
@@ -221,9 +221,7 @@ class Environments(Kind[EnvironmentMemory]):
     def _seen(self, state: EnvironmentMemory, members: list[MemberSeen], errors: Mapping[str, str]) -> EnvironmentSeen:
         watch, turn = self._parts.sessions, self._parts.turn_of(state.key)
         state.sessions = None if watch is None else watch.of(state.key.namespace)
-        return EnvironmentSeen(
-            members=members, turn=turn, sessions=state.sessions, write_error=state.write_error, **errors
-        )
+        return EnvironmentSeen(members=members, turn=turn, sessions=state.sessions, **errors)
 
     async def _do(
         self,

@@ -4,12 +4,13 @@ A workload under a ScaledObject is a member through it, unless its owner has pau
 `known/caches.py` and the operator's ScaledObjects. Out: `MemberSeen`. Next: `kind.py`, which decides.
 """
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
 from keda_py.clock import Clock
+from keda_py.core.conditions import CHECK_FAILED
 from keda_py.core.environment.decision.observation import OUR_MANAGER, Heir, MemberSeen, Role, is_ready
 from keda_py.core.environment.decision.state import EnvironmentState, MemberState, Stage, key_of_workload
 from keda_py.core.environment.decision.stored import read_stored
@@ -23,11 +24,12 @@ from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.controller.state import version_of
 from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
 from keda_py.operator.environments.known.changes import pause_between
+from keda_py.operator.environments.known.further_kinds import COUNT_ERROR
 from keda_py.operator.environments.known.native_hpas import NativeHpas
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.known.targets import is_going, paused_by_owner, workload_of
 from keda_py.operator.environments.other_workloads import OtherWorkloads, kind_of
-from keda_py.operator.environments.state import CountWrite
+from keda_py.operator.environments.state import CountWrite, EnvironmentMemory
 
 _ASLEEP = (Stage.FALLING, Stage.DOWN)
 
@@ -72,7 +74,7 @@ class Members:
         self._caches, self._cluster, self._owners, self._hpas, self._clock = caches, cluster, owners, hpas, clock
 
     def see(
-        self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, CountWrite], others: OtherWorkloads
+        self, spec: EnvironmentSpec, state: EnvironmentState, memory: EnvironmentMemory, others: OtherWorkloads
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Yield each member with its object, including remembered ones that are no longer selected but still exist."""
         # Asked once for all members: a watch that goes down half-way must not leave one half of them known.
@@ -81,7 +83,7 @@ class Members:
             key, role, live = found.key, found.role, found.live
             workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
             known = state.members.get(key)
-            count = self._count(workload, role, written.get(key)) if known_at_all else _UNKNOWN
+            count = self._count(workload, role, memory.written.get(key)) if known_at_all else _UNKNOWN
             if not count.manager and known is not None and known.stage is Stage.FALLING:
                 # The manager is unknown: most likely it is an HPA that is not deleted yet.
                 count = replace(count, manager=OUR_MANAGER)
@@ -98,6 +100,7 @@ class Members:
                     ready=_is_ready(live, role, count, asleep=asleep),
                     wave=spec.wave_of(texts_at(live, "metadata", "labels")),
                     manager=count.manager,
+                    error=_error_of(live, workload, role, memory.write_errors.get(key, "")),
                     stopping=count.value == 0 and count.ready_pods != 0,
                     triggers_active=role is Role.SCALED_OBJECT and _is_active(live),
                     triggers_unknown=role is Role.SCALED_OBJECT and not _is_known(live),
@@ -245,6 +248,15 @@ def _is_ready(live: Obj, role: Role, count: Count, *, asleep: bool) -> bool:
     if role is Role.SCALED_OBJECT:
         return is_ready(count.value, count.ready_pods, minimum=_minimum(live), asleep=asleep)
     return is_ready(count.value, count.ready_pods)
+
+
+def _error_of(live: Obj, workload: Obj | None, role: Role, write_error: str) -> str:
+    """Why the count cannot be read, or was not written; of a ScaledObject, whose loop writes it, its status says so."""
+    unread = text_at(workload or {}, COUNT_ERROR)
+    if unread or role is not Role.SCALED_OBJECT:
+        return unread or write_error
+    failed = (one for one in maps_at(live, "status", "conditions") if one.get("reason") == CHECK_FAILED)
+    return next((text_at(one, "message") for one in failed if one.get("status") == "False"), "")
 
 
 def _minimum(scaled_object: Obj) -> int:

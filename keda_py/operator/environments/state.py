@@ -46,9 +46,9 @@ class EnvironmentMemory(Remembered):
 
     `foreign` are members that another Environment owns, whose counts are not asked for. `looked` is when the last look
     began (monotonic), and `pause` the seconds from then to the next look that a change causes (`known/changes.py`).
-    `write_error` says why the last write of a member's count failed; `held_up` and `lost` are the last reports about a
-    deletion and about unreadable parts of the status, and `sessions` is what the last look knew of them. `accounts`:
-    this process has updated the savings since its start.
+    `write_errors` says, by member, why the last write of its count failed; `held_up` and `lost` are the last reports
+    about a deletion and about unreadable parts of the status, and `sessions` is what the last look knew of them.
+    `accounts`: this process has updated the savings since its start.
     """
 
     spec: ParsedEnvironment | None = None
@@ -57,7 +57,7 @@ class EnvironmentMemory(Remembered):
     foreign: frozenset[str] = frozenset()
     looked: float = 0.0
     pause: float = 0.0
-    write_error: str = ""
+    write_errors: dict[str, str] = field(default_factory=dict)
     held_up: str = ""
     accounts: bool = False
     lost: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from keda_py.clock import Clock
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.errors import Forbidden, KubeError, NotFound
+from keda_py.errors import CountMissing, Forbidden, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import Discovery, ScaleTarget
 from keda_py.kube.scale import Scale, read_scale, write_scale
@@ -58,6 +58,8 @@ class Targets:
             return kind, _count(await read_scale(self._client, kind, spec.namespace, spec.target.name))
         except NotFound as error:
             raise await self._explain(error, kind, spec) from error
+        except CountMissing as error:
+            raise TargetError(error, event_reason="ScaledObjectCheckFailed", event_note=str(error)) from error
 
     async def _explain(self, error: NotFound, kind: ScaleTarget, spec: ScalingSpec) -> TargetError:
         try:

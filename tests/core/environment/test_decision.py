@@ -356,7 +356,7 @@ def test_a_deletion_that_is_held_up_says_what_is_in_the_way_and_what_to_do() -> 
     assert unknown[:2] == ("False", "CountUnknown")
     assert unknown[2].startswith("the count of Deployment/web cannot be read; it is deleted as soon as that works;")
     assert "take its finalizer finalizer.keda.sh off (Deployment/web 3)" in unknown[2]
-    refused = EnvironmentSeen(members=[member(count=0)], write_error="deployments is forbidden")
+    refused = EnvironmentSeen(members=[member(count=0, error="deployments is forbidden")])
     decision = decide(leaving, OFFICE, Overrides(), refused, held, NIGHT)
     assert held_up(decision.status).startswith("a count cannot be given back: deployments is forbidden; it is deleted")
     rising = run(member(count=0), spec=leaving, state=held)

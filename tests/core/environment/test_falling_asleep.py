@@ -55,6 +55,20 @@ def test_asleep_begins_when_the_last_member_sleeps() -> None:
     assert later.state.since == NIGHT + 2 * MINUTE
 
 
+def test_only_a_member_whose_count_could_not_be_written_is_told_with_the_error() -> None:
+    refused, other = member("Deployment/new", error="web must keep one replica"), member("ScaledObject/app")
+    decision = run(refused, other, state=FALLEN)
+    assert {one.member: (one.reason, one.because) for one in decision.status.still_up} == {
+        "Deployment/new": ("WriteFailed", "it is being scaled down; the last try failed: web must keep one replica"),
+        "ScaledObject/app": ("PutToSleep", "it is being scaled down"),
+    }
+
+
+def test_a_count_that_is_not_known_is_told_with_the_reason() -> None:
+    decision = run(member("Fleet/ships", None, error="it has no spec.replicas"), state=FALLEN)
+    assert up_of(decision) == {"Fleet/ships": "its count could not be read: it has no spec.replicas"}
+
+
 ROWS: list[tuple[str, MemberSeen, dict[str, Any], str]] = [
     ("kept up", member(count=2, manager="kubectl-edit"), {"state": holding(ASLEEP, Deployment_web=DOWN3)}, "kubectl-edit scaled it up; it stays up until the next wake"),
     ("contested", member(count=5, manager="argocd"), {"state": holding(ASLEEP, Deployment_web=remembered(Stage.CONTESTED, 5, by="argocd"))}, "argocd put its count back 2 times; let it ignore the count (Argo CD: ignoreDifferences on /spec/replicas), or exclude the member"),

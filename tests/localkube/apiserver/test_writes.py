@@ -6,7 +6,7 @@ import pytest
 
 from keda_py.clock import FakeClock
 from keda_py.localkube.cluster import LocalCluster
-from tests.builders import bare_scaled_object, config_map, deployment
+from tests.builders import bare_scaled_object, box_definition, config_map, deployment
 from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, MERGE, SCALED_OBJECTS, Client, done
 
 NAMESPACES = "/api/v1/namespaces"
@@ -94,6 +94,18 @@ async def test_a_custom_resource_scales_where_its_definition_says(client: Client
     assert scale["spec"] == {"replicas": 3}
     assert scale["status"] == {"replicas": 1, "selector": "app=p"}
     assert (await client.get(f"{pools}/p"))["spec"] == {"size": 3}
+
+
+async def test_a_custom_resource_without_a_count_has_no_scale_until_one_is_written(client: Client) -> None:
+    await client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", box_definition("example.com"))
+    boxes = "/apis/example.com/v1/namespaces/default/boxen"
+    await client.create(boxes, {"metadata": {"name": "b"}, "spec": {}})
+    answer = await client.ask("GET", f"{boxes}/b/scale")
+    assert answer.status == 500
+    assert 'the spec replicas field ".spec.size" does not exist' in answer.body["message"]
+    scale = {"metadata": {"name": "b"}, "spec": {"replicas": 2}}
+    assert (await client.ask("PUT", f"{boxes}/b/scale", scale)).status == 200
+    assert (await client.get(f"{boxes}/b/scale"))["spec"] == {"replicas": 2}
 
 
 async def test_an_applier_loses_the_fields_that_another_manager_changes(client: Client) -> None:

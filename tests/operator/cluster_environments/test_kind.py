@@ -2,7 +2,13 @@
 
 import pytest
 
-from keda_py.kube.resources import CLUSTER_ENVIRONMENTS, DEPLOYMENTS, ENVIRONMENTS, NAMESPACES
+from keda_py.kube.resources import (
+    CLUSTER_ENVIRONMENTS,
+    DEPLOYMENTS,
+    ENVIRONMENTS,
+    NAMESPACES,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+)
 from tests.operator.cluster_environments.builders import (
     TEMPLATE,
     conditions,
@@ -16,7 +22,7 @@ from tests.operator.cluster_environments.builders import (
     status,
     switch_on,
 )
-from tests.operator.environments.builders import events, starting, until
+from tests.operator.environments.builders import events, refusing, starting, until
 from tests.worlds.world import World
 
 
@@ -43,6 +49,21 @@ async def test_each_namespace_that_it_selects_sleeps_and_wakes_by_its_template(c
     await until(cluster, 20, "12:12")
     assert [cluster.replicas("web", namespace=name) for name in ("shop", "blog")] == [3, 3]
     assert counts(cluster) == {"covered": 2, "awake": 2}
+
+
+async def test_a_namespace_whose_members_cannot_be_scaled_down_needs_a_person_until_they_can(cluster: World) -> None:
+    await populate(cluster, "shop", "blog")
+    await cluster.create(policy(), refusing("apps", "deployments/scale"))
+    await until(cluster, 20, "12:06")
+    assert counts(cluster) == {"covered": 2, "fallingAsleep": 2}
+    assert conditions(cluster)["Healthy"].startswith("2 namespaces need a person; the first is blog: Deployment/web: ")
+    (first, _) = status(cluster)["needsPerson"]
+    assert (first["namespace"], first["reason"]) == ("blog", "WriteFailed")
+    assert first["message"].startswith("Deployment/web: it is being scaled down; the last try failed: ")
+    await cluster.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, "no", namespace="")
+    await cluster.seconds(90)
+    assert counts(cluster) == {"covered": 2, "asleep": 2}
+    assert conditions(cluster)["Healthy"] == "True"
 
 
 async def test_a_new_namespace_is_covered_within_five_seconds(cluster: World) -> None:

@@ -58,3 +58,12 @@ def events(world: World, kind: str = "Environment") -> list[tuple[str, str]]:
 
     world.listen(hear)
     return told
+
+
+def refusing(group: str, resource: str) -> Obj:
+    """A webhook that lets no update of a resource pass."""
+    rule = {"apiGroups": [group], "apiVersions": ["*"], "resources": [resource], "operations": ["UPDATE"]}
+    hook = {"name": "no.example.com", "rules": [rule], "clientConfig": {"url": "https://127.0.0.1:1/"}}
+    hook |= {"sideEffects": "None", "admissionReviewVersions": ["v1"]}
+    kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+    return kind | {"metadata": {"name": "no"}, "webhooks": [hook]}

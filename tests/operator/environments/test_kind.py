@@ -1,8 +1,8 @@
 """An Environment on the embedded cluster: its members sleep at night, and are as they were in the morning."""
 
-from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS, VALIDATING_WEBHOOK_CONFIGURATIONS
 from tests.builders import cron_job, deployment, environment, workload
-from tests.operator.environments.builders import LUNCH, condition, events, is_suspended, status, until
+from tests.operator.environments.builders import LUNCH, condition, events, is_suspended, refusing, status, until
 from tests.worlds.world import World
 
 
@@ -55,7 +55,7 @@ async def test_a_deletion_that_is_held_up_is_told_once_and_ends_when_the_way_is_
     told = events(world)
     await world.create(deployment("web", 3), environment(calendar=LUNCH))
     await until(world, 20, "12:06")
-    await world.create(_refusing("apps", "deployments/scale"))
+    await world.create(refusing("apps", "deployments/scale"))
     await world.delete(ENVIRONMENTS, "dev")
     await world.seconds(30)
     assert (condition(world, "Released"), world.replicas("web")) == (("False", "NotWritten"), 0)
@@ -71,7 +71,7 @@ async def test_a_deletion_that_is_held_up_is_told_once_and_ends_when_the_way_is_
 async def test_a_boundary_at_which_nothing_could_be_stored_is_made_up_for_when_that_works_again(world: World) -> None:
     await world.create(deployment("web", 3), environment(calendar=LUNCH))
     await world.seconds(10)
-    await world.create(_refusing("keda-py.dev", "environments/status"))
+    await world.create(refusing("keda-py.dev", "environments/status"))
     await until(world, 20, "12:06")
     assert world.replicas("web") == 3  # a count that is not remembered is not given up
     await world.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, "no", namespace="")
@@ -100,12 +100,3 @@ async def test_of_very_many_in_one_namespace_the_oldest_rule_and_the_others_say_
         "has 20 older Environments, which is the most; delete some of them, and apply this one anew"
     )
     assert status(world, "first")["ready"] == "30/30"
-
-
-def _refusing(group: str, resource: str) -> Obj:
-    """A webhook that lets no update of a resource pass."""
-    rule = {"apiGroups": [group], "apiVersions": ["*"], "resources": [resource], "operations": ["UPDATE"]}
-    hook = {"name": "no.example.com", "rules": [rule], "clientConfig": {"url": "https://127.0.0.1:1/"}}
-    hook |= {"sideEffects": "None", "admissionReviewVersions": ["v1"]}
-    kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
-    return kind | {"metadata": {"name": "no"}, "webhooks": [hook]}

@@ -32,11 +32,32 @@ async def test_a_kind_that_is_named_sleeps_and_wakes_with_its_counts(world: Worl
     await begin(world, kinds=[BOX])
     assert status(world)["membersTotal"] == 2
     await until(world, 20, "12:05")
-    assert (size(world, "one"), size(world, "two")) == (0, 0)
+    assert (size(world, "one"), size(world, "two"), status(world)["phase"]) == (0, 0, "Asleep")
     await world.operator.kill()
     await world.operator.start()
     await until(world, 20, "12:11")
     assert (size(world, "one"), size(world, "two")) == (3, 2)
+
+
+async def test_a_member_without_a_count_is_named_with_the_field_that_it_lacks(world: World) -> None:
+    await begin(world, kinds=[BOX])
+    await world.patch(BOXEN, {"spec": {"size": None}}, "one")
+    await until(world, 20, "12:05")
+    (up,) = status(world)["stillUp"]
+    assert (up["member"], up["reason"]) == ("Box/one", "CountUnknown")
+    assert up["because"].startswith('its count could not be read: boxen.example.com "one" has no spec.size')
+    await world.patch(BOXEN, {"spec": {"size": 4}}, "one")
+    await world.seconds(5)
+    assert (size(world, "one"), status(world)["phase"]) == (0, "Asleep")
+
+
+async def test_what_a_person_scales_up_at_night_is_seen_whatever_its_kind(world: World) -> None:
+    await begin(world, kinds=[BOX])
+    await until(world, 20, "12:05")
+    await world.patch(BOXEN, {"spec": {"size": 4}}, "one")
+    await world.seconds(5)
+    assert (size(world, "one"), status(world)["phase"]) == (4, "FallingAsleep")
+    assert [(up["member"], up["reason"]) for up in status(world)["stillUp"]] == [("Box/one", "KeptUp")]
 
 
 async def test_a_kind_is_watched_as_long_as_an_environment_names_it_and_anew_when_one_does_again(world: World) -> None:

@@ -122,6 +122,19 @@ def test_what_is_wrong_is_told_before_that_it_is_paused() -> None:
     )
 
 
+def test_what_an_environment_cannot_put_to_sleep_is_not_said_to_be_paused_by_an_annotation() -> None:
+    """While the count cannot be written, the status has no `ruledBy`."""
+    message = "ScaledObject is paused: asleep by environment nights until 2026-11-21T07:00:00Z (its own hours)"
+    conditions = [
+        {"type": "Ready", "status": "False", "message": "web must keep one replica"},
+        {"type": "Paused", "status": "True", "message": message},
+    ]
+    assert headline({"conditions": conditions, "now": {}}, Times(now=datetime(2026, 11, 20, tzinfo=UTC))) == (
+        "not scaled: web must keep one replica; besides it is asleep by environment nights until tomorrow 07:00 UTC "
+        "(its own hours); nothing is read and nothing is scaled until then"
+    )
+
+
 def test_the_end_of_a_pause_is_told() -> None:
     conditions = [{"type": "Paused", "status": "True", "message": "ScaledObject is paused: until 2026-11-20T07:00:00Z"}]
     assert headline({"conditions": conditions, "now": {}}, Times(now=datetime(2026, 11, 20, tzinfo=UTC))) == (

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+import yaml
 
 from keda_py.cli import main
 from keda_py.errors import Forbidden, NotFound
@@ -152,9 +153,18 @@ async def test_of_an_object_that_is_gone_nothing_is_told(slept: World) -> None:
     with pytest.raises(NotFound):
         await insight(slept)
     code, text = await explain(slept, "default/app")
-    assert (code, "there is no ScaledObject 'app' in namespace 'default'" in text) == (1, True)
+    assert (code, "there is no ScaledObject 'app' in namespace 'default'" in text) == (2, True)
     assert slept.operator.assembly is not None
     assert len(slept.operator.assembly.parts.shared.record) == 0
+
+
+async def test_a_name_without_a_namespace_is_looked_for_in_that_of_the_context(quiet_world: World) -> None:
+    config = yaml.safe_load(quiet_world.kubeconfig.read_text())
+    config["contexts"][0]["context"]["namespace"] = "elsewhere"
+    quiet_world.kubeconfig.write_text(yaml.safe_dump(config))
+    await quiet_world.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}})
+    code, text = await explain(quiet_world, "environment/dev")
+    assert (code, "in namespace 'elsewhere'" in text) == (1, True)
 
 
 async def test_without_the_api_service_explain_names_the_remedy(quiet_world: World) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj
-from tests.builders import deployment, metrics_api, scaled_object
+from tests.builders import box_definition, boxen, deployment, metrics_api, obj, scaled_object
 from tests.worlds.world import HPA, World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -95,6 +95,24 @@ async def test_a_wrong_spec(world: World, spec: Obj, word: str) -> None:
     await world.patch(SCALED_OBJECTS, {"spec": right})
     await world.seconds(5)
     assert world.condition("Ready") == ("True", "ScaledObjectReady")
+
+
+async def test_a_target_without_a_count_is_told_with_its_field_and_scaled_once_it_has_one(world: World) -> None:
+    await world.create(box_definition("counts.example"))
+    await world.seconds(5)
+    box = obj("counts.example/v1", "Box", "box", spec={}) | {"metadata": {"name": "box", "namespace": world.namespace}}
+    await world.client.create(boxen("counts.example"), box)
+    target = {"apiVersion": "counts.example/v1", "kind": "Box", "name": "box"}
+    await world.create(scaled_object(metrics_api(world.url), cooldownPeriod=0, scaleTargetRef=target))
+    await world.seconds(5)
+    assert world.condition("Ready") == ("False", "ScaledObjectCheckFailed")
+    assert 'boxen.counts.example "box" has no spec.size' in world.message("Ready")
+    assert "set spec.size, or give it a default in the CustomResourceDefinition" in world.message("Ready")
+    world.jobs(1)
+    await world.patch(boxen("counts.example"), {"spec": {"size": 0}}, "box")
+    await world.seconds(65)
+    assert world.condition("Ready") == ("True", "ScaledObjectReady")
+    assert world.get(boxen("counts.example"), "box")["spec"]["size"] == 1
 
 
 async def test_two_triggers_of_one_name(world: World) -> None:

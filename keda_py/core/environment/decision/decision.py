@@ -120,7 +120,7 @@ class _Run:
         self._spec, self._goal, self._state, self._now = question.spec, goal, state, now
         # Triggers are polled while it is idle: work is use, and wakes it.
         self._triggers_wake = self._spec.triggers_wake or goal.reason is GoalReason.IDLE
-        self._crowded, overrides, self._write_error = question.crowded, question.overrides, seen.write_error
+        self._crowded, overrides = question.crowded, question.overrides
         self._seen = sorted(seen.members, key=lambda member: (member.wave, member.key))
         self._verdicts = {
             member.key: overrides.verdict(member.targets, now) if member.targets else Ruling(None)
@@ -152,7 +152,6 @@ class _Run:
             spec=self._spec,
             transition=moved.transition,
             held=self._goal.because if self._goal.state is State.HOLD else "",
-            write_error=self._write_error,
         )
         return reasons.list_up(self._seen, decisions, self._verdicts)
 

@@ -208,7 +208,8 @@ def _act(member: MemberSeen, state: MemberState | None, want: MemberGoal, now: d
     if member.heir is Heir.HAS_IT:
         return _decide(member, None, MemberReason.GIVEN_BACK, "another Environment remembers it")
     if member.count is None:
-        return _decide(member, state, MemberReason.COUNT_UNKNOWN, "its count could not be read", want)
+        because = f"its count could not be read{member.error and ': '}{member.error}"
+        return _decide(member, state, MemberReason.COUNT_UNKNOWN, because, want)
     match want.wish:
         case Wish.LEAVE:
             return _decide(member, state, MemberReason.HELD, "", want)

@@ -85,6 +85,8 @@ class MemberSeen:
     ready: bool
     wave: int = 0
     manager: str = ""
+    error: str = ""
+    """The reason why its count could not be read, or could not be written at the last try."""
     stopping: bool = False
     """True if its count is 0, and not all of its pods have ended."""
     triggers_active: bool = False
@@ -131,8 +133,6 @@ class EnvironmentSeen:
     """The reason why there is no calendar."""
     kinds_error: str = ""
     """The reason why members of some of `spec.kinds` are not seen."""
-    write_error: str = ""
-    """The reason why a count could not be written at the last try."""
     wakers_pending: str = ""
     """The reason why it may not begin to fall asleep: requests for its Services would not reach a waker."""
     status_error: str = ""

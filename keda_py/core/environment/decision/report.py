@@ -17,7 +17,7 @@ from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.goal import TOO_MANY, Goal, GoalReason, NextChange
 from keda_py.core.environment.decision.idleness import Signal
 from keda_py.core.environment.decision.members import MemberDecision, MemberReason
-from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen
+from keda_py.core.environment.decision.observation import EnvironmentSeen, MemberSeen, Role
 from keda_py.core.environment.decision.state import (
     Activity,
     EnvironmentState,
@@ -239,8 +239,9 @@ def _released(picture: Picture) -> Condition:
     if unknown:
         message = f"the count of {_names(unknown)} cannot be read; {_LET_GO} ({counts})"
         return _condition(RELEASED, False, COUNT_UNKNOWN, message)
-    if picture.seen.write_error:
-        message = f"a count cannot be given back: {picture.seen.write_error[:_LONGEST_ERROR]}; {_LET_GO} ({counts})"
+    errors = {one.key: one.error for one in picture.seen.members if one.role is not Role.SCALED_OBJECT}
+    if error := next(filter(None, (errors.get(each.key, "") for each in waiting)), ""):
+        message = f"a count cannot be given back: {error[:_LONGEST_ERROR]}; {_LET_GO} ({counts})"
         return _condition(RELEASED, False, NOT_WRITTEN, message)
     return _condition(RELEASED, False, "GivingBack", "members get their counts back")
 

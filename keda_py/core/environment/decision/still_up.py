@@ -21,6 +21,8 @@ MOST_LISTED = 50
 _LONGEST_ERROR, _MOST_NAMED = 200, 5
 OVERRIDDEN = "Override"
 """The reason of a member that an Override rules."""
+WRITE_FAILED = "WriteFailed"
+"""The reason of a member whose count the API server does not let us write: a person has to see to it."""
 _GOING = (MemberReason.PUT_TO_SLEEP.value, MemberReason.PUT_TO_SLEEP_AGAIN.value)
 
 
@@ -51,7 +53,6 @@ class Reasons:
     transition: Transition | None
     held: str
     """The reason why the whole environment is held; "" if it is not."""
-    write_error: str
 
     def list_up(
         self, members: Sequence[MemberSeen], decisions: Sequence[MemberDecision], verdicts: Mapping[str, Ruling]
@@ -79,7 +80,8 @@ class Reasons:
             until = write_time(member.created + self.spec.grace)
             return up.model_copy(update={"since": write_time(member.created), "until": until})
         if decision.reason.value in _GOING and decision.state is not None and not member.stopping:
-            return up.model_copy(update={"since": write_time(decision.state.since)})
+            reason = WRITE_FAILED if member.error else up.reason
+            return up.model_copy(update={"reason": reason, "since": write_time(decision.state.since)})
         return up
 
     def _because(self, member: MemberSeen, decision: MemberDecision) -> str:
@@ -102,9 +104,10 @@ class Reasons:
             case _:
                 return decision.because or decision.reason.value
 
-    def _going(self, member: MemberSeen) -> str:
+    @staticmethod
+    def _going(member: MemberSeen) -> str:
         doing = "it is being suspended" if member.role is Role.CRON_JOB else "it is being scaled down"
-        return f"{doing}; the last try failed: {self.write_error[:_LONGEST_ERROR]}" if self.write_error else doing
+        return f"{doing}; the last try failed: {member.error[:_LONGEST_ERROR]}" if member.error else doing
 
 
 def in_words(up: MemberUp, *, at: Callable[[str], str], ago: Callable[[str], str]) -> str:

@@ -13,6 +13,7 @@ from keda_py.apis.environments.cluster_environment import (
 )
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.apis.wire import Condition
+from keda_py.core.environment.decision.still_up import WRITE_FAILED
 from keda_py.core.environment.namespaces.coverage import Coverage, NamespacePlan
 from keda_py.core.environment.namespaces.spec import ClusterEnvironmentSpec
 
@@ -38,7 +39,7 @@ class NamespaceState:
 def state_of(plan: NamespacePlan, write_error: str) -> NamespaceState:
     """Find what a covered namespace counts as; `write_error` says why its Environment could not be written."""
     if write_error:
-        return NamespaceState(counts_as="failed", trouble=_trouble(plan, "WriteFailed", write_error))
+        return NamespaceState(counts_as="failed", trouble=_trouble(plan, WRITE_FAILED, write_error))
     status = map_at(plan.live or {}, "status")
     conditions = {text_at(one, "type"): one for one in maps_at(status, "conditions")}
     for kind, wrong, counts_as in _TROUBLES:
@@ -46,8 +47,11 @@ def state_of(plan: NamespacePlan, write_error: str) -> NamespaceState:
         if one is not None and text_at(one, "status") == wrong:
             wrong_now = _trouble(plan, text_at(one, "reason") or kind, text_at(one, "message"))
             return NamespaceState(counts_as=counts_as, trouble=wrong_now)
+    stuck = next((one for one in maps_at(status, "stillUp") if text_at(one, "reason") == WRITE_FAILED), None)
     late = [text for text in list_at(status, "transition", "timedOut") if isinstance(text, str)]
     trouble = _trouble(plan, "WaveTimedOut", f"not ready in time: wave {', '.join(late)}") if late else None
+    if stuck is not None:
+        trouble = _trouble(plan, WRITE_FAILED, f"{text_at(stuck, 'member')}: {text_at(stuck, 'because')}")
     return NamespaceState(counts_as=_PHASES.get(text_at(status, "phase"), "pending"), trouble=trouble)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from keda_py.apis.foreign import map_at, name_of, namespace_of
 from keda_py.kube.resources import Obj
 from keda_py.operator.environments.known.caches import MEMBERS
+from keda_py.operator.environments.known.further_kinds import FINGERPRINT
 from keda_py.operator.environments.known.owners import Owners
 
 _OBJECT_SECONDS = 20e-6
@@ -98,4 +99,5 @@ def _relevant_fields(live: Obj) -> tuple[Any, ...]:
     meta, status = live["metadata"], live.get("status") or {}
     counts = [status.get(name) for name in ("replicas", "readyReplicas", "observedGeneration", "ends")]
     active = [one.get("status") for one in status.get("conditions") or () if one.get("type") == "Active"]
-    return (live.get("spec"), counts, active, meta.get("generation"), meta.get("deletionTimestamp"))
+    generation, fingerprint = meta.get("generation"), live.get(FINGERPRINT)
+    return (live.get("spec"), counts, active, generation, fingerprint, meta.get("deletionTimestamp"))

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import orjson
+
 from keda_py.apis.foreign import map_at, maps_at, text_at, texts_at
 from keda_py.clock import Clock
 from keda_py.core.environment.spec import EXCLUDE
@@ -29,6 +31,10 @@ MOST_WATCHED, MOST_READ = 20, 50_000
 READ_AGAIN_SECONDS, READ_SOON_SECONDS = 60.0, 3.0
 TARGET = "scaleTarget"
 """Key of a body under which its ScaleTarget is stored."""
+FINGERPRINT = "fingerprint"
+"""Key of a trimmed body under which stands what tells one state of spec and status from another."""
+COUNT_ERROR = "countError"
+"""Key of a body under which it is stored why its count is not known."""
 
 Kind = tuple[str, str]
 """apiVersion and kind."""
@@ -57,7 +63,11 @@ class _ScaleAnswer:
 
 
 def keep_further(live: Obj) -> Obj:
-    """Trim an object as `keep_member` does, but without counts, which come from /scale."""
+    """Trim an object as `keep_member` does, but without counts, which come from /scale.
+
+    Where its definition keeps them is not known here: any change of spec or status may be one of a count, and changes
+    the FINGERPRINT.
+    """
     meta, status = live["metadata"], map_at(live, "status")
     kept = {name: meta[name] for name in _KEPT if name in meta}
     excluded = texts_at(meta, "annotations").get(EXCLUDE, "")
@@ -68,6 +78,7 @@ def keep_further(live: Obj) -> Obj:
         "metadata": kept | {"annotations": {EXCLUDE: excluded} if excluded else {}},
         "status": {name: status[name] for name in ("readyReplicas",) if isinstance(status.get(name), int)},
         "manager": writer,
+        FINGERPRINT: hash(orjson.dumps([meta.get("generation"), status], option=orjson.OPT_SORT_KEYS)),
         "owned": any(reference.get("controller") is True for reference in maps_at(meta, "ownerReferences")),
     }
 
@@ -234,6 +245,7 @@ class FurtherKinds:
             "status": {"replicas": there, "readyReplicas": status.get("readyReplicas", there), "observedGeneration": 0},
             "manager": live.get("manager", ""),
             TARGET: self._targets.get(wanted.kind),
+            COUNT_ERROR: known.error,
         }
         if scale is not None:
             body["metadata"]["resourceVersion"] = scale.resource_version
