@@ -18,6 +18,8 @@ from keda_py.apis.wire import Condition, Count, Int32, Name, ObjectMeta, Positiv
 MOST_WAVES, MOST_KINDS = 20, 20
 MOST_WITH_DAYS = 100
 """Workloads whose accounts include days; with more of them the status would exceed the size limit of an object."""
+WRITE_FAILED = "WriteFailed"
+"""Reason of a member that is up because the API server refuses to scale it down: a person has to see to it."""
 Phase = Literal["", "Asleep", "Waking", "Awake", "FallingAsleep"]
 Stage = Literal["", "Falling", "Down", "Rising", "Kept", "Contested", "Pinned"]
 

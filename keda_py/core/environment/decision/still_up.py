@@ -7,7 +7,7 @@ person or an Override, woken by a trigger) may be up long after the waves are ov
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from keda_py.apis.environments.environment import MemberUp
+from keda_py.apis.environments.environment import WRITE_FAILED, MemberUp
 from keda_py.core.environment.decision.members import MemberDecision, MemberReason
 from keda_py.core.environment.decision.observation import MemberSeen, Role
 from keda_py.core.environment.decision.state import Phase, Transition
@@ -21,8 +21,6 @@ MOST_LISTED = 50
 _LONGEST_ERROR, _MOST_NAMED = 200, 5
 OVERRIDDEN = "Override"
 """The reason of a member that an Override rules."""
-WRITE_FAILED = "WriteFailed"
-"""The reason of a member whose count the API server does not let us write: a person has to see to it."""
 _GOING = (MemberReason.PUT_TO_SLEEP.value, MemberReason.PUT_TO_SLEEP_AGAIN.value)
 
 

@@ -11,9 +11,9 @@ from keda_py.apis.environments.cluster_environment import (
     NamespaceCounts,
     NamespaceTrouble,
 )
+from keda_py.apis.environments.environment import WRITE_FAILED
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.apis.wire import Condition
-from keda_py.core.environment.decision.still_up import WRITE_FAILED
 from keda_py.core.environment.namespaces.coverage import Coverage, NamespacePlan
 from keda_py.core.environment.namespaces.spec import ClusterEnvironmentSpec
 

@@ -154,7 +154,8 @@ class FurtherKinds:
         if informer.synced:
             return ""
         plural = informer.spec.resource.plural
-        return f"{field}: {kind[1]} cannot be listed ({informer.error}); let the operator list and watch {plural}"
+        remedy = f"let the operator list and watch {plural}, as environments.kinds of the chart does"
+        return f"{field}: {kind[1]} cannot be listed ({informer.error}); {remedy}"
 
     async def _informer(self, place: Place, field: str) -> Informer:
         kind, namespace = place
