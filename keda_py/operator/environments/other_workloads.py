@@ -47,7 +47,8 @@ async def find_others(
     asked = {**remembered, **targets, **watched}
     await further.read(asked.values(), soon=is_moving(state))
     bodies = {text: further.workload(one) for text, one in asked.items()}
-    for text in remembered.keys() - watched.keys():
+    # A ScaledObject's labels are known, whatever may be listed of its target.
+    for text in remembered.keys() - watched.keys() - targets.keys():
         if (body := bodies[text]) is not None and kind_of(text) in spec.kinds:
             # It is not listed, so its labels are unknown too: a count of None leaves it alone.
             body["spec"]["replicas"] = None

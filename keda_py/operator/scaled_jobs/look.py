@@ -7,8 +7,11 @@ reference, sections 10.5 and 10.6.
 
 import logging
 
+import re2
+
 from keda_py.core.jobs.decision import JobObservation, JobOutcome, decide_jobs
 from keda_py.core.jobs.spec import JobScalingSpec
+from keda_py.errors import KubeError
 from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.state import about
 from keda_py.operator.decisions.record import Entry
@@ -72,7 +75,7 @@ class JobScaleLoop:
         tried = await self._tracker.create(state, spec, decision.create)
         if seen.known:
             await trim_history(self._tracker, state, spec)
-        refusals = tuple(str(error) for error in tried if error is not None)
+        refusals = tuple(_told(error, spec.name) for error in tried if error is not None)
         return JobLook(
             spec=spec,
             at=now,
@@ -93,3 +96,17 @@ class JobScaleLoop:
             log.info("created jobs", extra=about(state) | {"jobs": entry.jobs.created})
         if entry.error and (before is None or before.error != entry.error):
             log.warning("jobs were not created", extra=about(state) | {"error": entry.error})
+
+
+def _told(error: KubeError, name: str) -> str:
+    """Write a refusal without the name that the API server has made up for the Job, which is another one at each try.
+
+    With it each poll would record one more Event and log one more line.
+    """
+    prefix = f"{name}-"[:_LONGEST_PREFIX]
+    told: str = re2.sub(f'"{re2.escape(prefix)}[a-z0-9]{{5}}"', f'"{prefix}"', str(error))
+    return told
+
+
+_LONGEST_PREFIX = 58
+"""Characters of a generateName that an API server keeps."""

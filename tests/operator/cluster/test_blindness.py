@@ -43,8 +43,8 @@ def on_a_jumping_loop(scenario: Callable[[World, JumpingLoop], Awaitable[None]],
         options = ClusterOptions(enforce_rbac=True)
         async with http_server() as server, open_world(folder, server, options=options, tls=True) as world:
             world.operator.user = OPERATOR
-            await world.client.create(CLUSTER_ROLES, _role([EVERYTHING]))
-            await world.client.create(BINDINGS, _binding())
+            await world.client.create(CLUSTER_ROLES, role([EVERYTHING]))
+            await world.client.create(BINDINGS, binding())
             await world.operator.start()
             await scenario(world, loop)
 
@@ -52,12 +52,12 @@ def on_a_jumping_loop(scenario: Callable[[World, JumpingLoop], Awaitable[None]],
         runner.run(run())
 
 
-def _role(rules: list[Any]) -> Obj:
+def role(rules: list[Any]) -> Obj:
     named = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "operator"}}
     return {**named, "rules": rules}
 
 
-def _binding() -> Obj:
+def binding() -> Obj:
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",

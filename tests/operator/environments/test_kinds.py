@@ -1,12 +1,16 @@
 """Members of other kinds with a scale subresource: named by `kinds`, or as targets of ScaledObjects."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, REPLICA_SETS, SCALED_OBJECTS, Obj
+from keda_py.localkube.cluster import ClusterOptions
 from tests.builders import box_definition, boxen, deployment, environment, metrics_api, obj, scaled_object
+from tests.http_server import http_server
+from tests.operator.cluster.test_blindness import BINDINGS, CLUSTER_ROLES, EVERYTHING, OPERATOR, binding, role
 from tests.operator.environments.builders import LUNCH, condition, status, until
-from tests.worlds.world import World
+from tests.worlds.world import World, open_world
 
 GROUP = "example.com"
 BOXEN = boxen(GROUP)
@@ -86,6 +90,34 @@ async def test_a_kind_that_is_not_there_is_told_and_the_others_sleep(world: Worl
     assert told["message"].startswith("spec.kinds[1]: the cluster has no Crate of example.com/v1")
     await until(world, 20, "12:05")
     assert size(world, "one") == 0
+
+
+async def test_a_scaled_object_sleeps_and_wakes_although_its_kind_is_named_and_may_not_be_listed(
+    tmp_path: Path,
+) -> None:
+    names = ("apiregistration", "events", "coordination", "discovery", "authentication", "authorization")
+    ours = ("keda.sh", "eventing.keda.sh", "keda-py.dev")
+    groups = ("", "apps", "batch", "autoscaling", *ours, *(f"{name}.k8s.io" for name in names))
+    rules = [
+        {**EVERYTHING, "apiGroups": groups},
+        {"apiGroups": [GROUP], "resources": ["boxen", "boxen/scale"], "verbs": ["get", "update", "patch"]},
+    ]
+    async with (
+        http_server() as server,
+        open_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True), tls=True) as world,
+    ):
+        world.operator.user = OPERATOR
+        for resource, body in ((CLUSTER_ROLES, role(rules)), (BINDINGS, binding())):
+            await world.client.create(resource, body)
+        await world.operator.start()
+        world.jobs(10)
+        box = {"scaleTargetRef": {**BOX, "name": "one"}, "pollingInterval": 60}
+        await begin(world, scaled_object(metrics_api(world.url), **box), kinds=[BOX])
+        assert condition(world, "Valid") == ("False", "KindUnknown")
+        await until(world, 20, "12:05")
+        assert (size(world, "one"), status(world)["phase"]) == (0, "Asleep")
+        await until(world, 20, "12:11")
+        assert size(world, "one") == 1  # without a selector no HPA scales a Box further
 
 
 async def test_a_scaled_object_of_another_kind_sleeps_and_leaves_its_count_when_it_goes(world: World) -> None:

@@ -116,7 +116,9 @@ def _conditions(
         text = f"Environments of their own are in force in {_names(own, with_other=True)}"
         yield Condition(type="OwnEnvironments", status="True", reason="OwnEnvironment", message=text)
     if troubles:
-        text = f"{len(troubles)} namespaces need a person; the first is {troubles[0].namespace}: {troubles[0].message}"
+        first, several = troubles[0], len(troubles) > 1
+        head = f"{len(troubles)} namespaces need a person; the first is " if several else "a person is needed in "
+        text = f"{head}{first.namespace}: {first.message}"
         yield Condition(type="Healthy", status="False", reason=troubles[0].reason, message=text)
     else:
         yield Condition(type="Healthy", status="True", reason="Healthy")
