@@ -85,8 +85,12 @@ async def ask_insight(client: KubeClient, wanted: NamedObject) -> dict[str, Any]
             raise ConfigError(f"this cluster has no APIService {api.service_name}; {remedy}") from None
         except Unavailable as error:
             # A standby that cannot ask the leader answers 503; the Service sends the next try to another replica.
-            if error.status != 503 or attempt + 1 == ATTEMPTS:
+            if error.status != 503 or (attempt + 1 == ATTEMPTS and error.reason):
                 raise
+            if attempt + 1 == ATTEMPTS:  # plain text, from the API server: nothing answered it
+                where = f"`kubectl get apiservice {api.service_name}` tells why"
+                text = f"the operator, which knows it, does not answer the API server ({error}); {where}"
+                raise Unavailable(text, status=error.status) from error
             await asyncio.sleep(0.2)
     raise AssertionError("not reached: the last attempt returns or raises")
 

@@ -153,7 +153,7 @@ async def test_of_an_object_that_is_gone_nothing_is_told(slept: World) -> None:
     with pytest.raises(NotFound):
         await insight(slept)
     code, text = await explain(slept, "default/app")
-    assert (code, "there is no ScaledObject 'app' in namespace 'default'" in text) == (2, True)
+    assert (code, "there is no ScaledObject 'app' in namespace 'default'" in text) == (1, True)
     assert slept.operator.assembly is not None
     assert len(slept.operator.assembly.parts.shared.record) == 0
 
@@ -164,7 +164,7 @@ async def test_a_name_without_a_namespace_is_looked_for_in_that_of_the_context(q
     quiet_world.kubeconfig.write_text(yaml.safe_dump(config))
     await quiet_world.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}})
     code, text = await explain(quiet_world, "environment/dev")
-    assert (code, "in namespace 'elsewhere'" in text) == (1, True)
+    assert (code, "in namespace 'elsewhere'" in text) == (2, True)
 
 
 async def test_without_the_api_service_explain_names_the_remedy(quiet_world: World) -> None:
@@ -172,6 +172,14 @@ async def test_without_the_api_service_explain_names_the_remedy(quiet_world: Wor
     assert code == 2
     assert "v1alpha1.insight.keda-py.dev" in text
     assert "--register" in text
+
+
+async def test_while_no_operator_answers_explain_says_so_and_where_to_look(slept: World) -> None:
+    await slept.operator.kill()
+    code, text = await explain(slept, "default/app")
+    assert code == 1
+    assert "the operator, which knows it, does not answer the API server" in text
+    assert "kubectl get apiservice v1alpha1.insight.keda-py.dev" in text
 
 
 async def test_who_may_read_an_insight_is_for_rbac_to_say(slept: World) -> None:
