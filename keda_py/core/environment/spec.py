@@ -174,7 +174,7 @@ def _read_delete_after(spec: WrittenSpec, idle_after: timedelta) -> timedelta:
     found = parse_duration(text, timedelta(0), field=field)
     if not text:
         return found
-    if not idle_after:
+    if not spec.idle_after:
         raise ConfigError(f"{field}: {text!r} counts the time without use; give spec.idleAfter, too", field=field)
     if found < idle_after:
         message = f"{text!r} is shorter than spec.idleAfter, {spec.idle_after!r}, after which it sleeps first"

@@ -53,6 +53,12 @@ def test_what_would_delete_too_soon_or_too_much_is_refused_by_its_field(spec: di
     assert text in str(refused.value)
 
 
+def test_a_mistake_in_idle_after_is_not_taken_for_a_missing_one() -> None:
+    with pytest.raises(ConfigError) as refused:
+        environment(deleteAfter="14d", idleAfter="1m")
+    assert [one.field for one in refused.value.each] == ["spec.idleAfter"]
+
+
 @pytest.mark.parametrize(
     ("template", "field"),
     [
