@@ -6,8 +6,6 @@ from tests.e2e.scene import Scene, has_condition
 from tests.e2e.source import Source
 
 HPA = "keda-hpa-app"
-COLLECTED_SECONDS = 120
-"""A garbage collector looks for new kinds every 30 s, and ours may have been defined a moment ago."""
 
 
 async def test_replicas_are_given_back_when_that_is_asked_for(scene: Scene, source: Source) -> None:
@@ -18,7 +16,7 @@ async def test_replicas_are_given_back_when_that_is_asked_for(scene: Scene, sour
         await scaled.until(has_condition("Ready", "True"))
         await scene.delete(SCALED_OBJECTS)
         await scaled.gone()
-        await hpa.gone(COLLECTED_SECONDS)
+        await hpa.gone()
     assert (await scene.get(DEPLOYMENTS))["spec"]["replicas"] == 3
     assert (await scene.event("ScaledObjectDeleted"))["type"] == "Warning"
 
@@ -29,7 +27,7 @@ async def test_otherwise_replicas_stay_as_they_are(scene: Scene, source: Source)
         await scene.replicas(0)
         await scene.delete(SCALED_OBJECTS)
         await scaled.gone()
-        await hpa.gone(COLLECTED_SECONDS)
+        await hpa.gone()
     assert (await scene.get(DEPLOYMENTS))["spec"]["replicas"] == 0
 
 
