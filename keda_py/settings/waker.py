@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from keda_py.apis.go_values import parse_bool
 from keda_py.errors import ConfigError
 from keda_py.settings.options import Flags, option, read_options
 from keda_py.settings.parsers import Address, parse_namespaces, parse_origin, parse_positive_int, parse_wait
@@ -40,6 +41,13 @@ class WakerClusterSettings:
         "CA of the operator's certificate",
         flag="operator-ca-file",
         env="KEDA_PY_OPERATOR_CA_FILE",
+    )
+    patch_slices: bool = option(
+        False,
+        parse_bool,
+        "where the operator cannot be called, ask by an annotation; wants the right to patch EndpointSlices",
+        flag="patch-slices",
+        env="KEDA_PY_WAKER_PATCH_SLICES",
     )
 
 

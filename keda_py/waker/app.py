@@ -55,7 +55,8 @@ async def run_waker(
     """One waker until `stopping`, and until its connections have ended. Raises KedaPyError."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(KubeClient(clock, settings.cluster.kubeconfig))
-        calls = WakeCalls(client, settings.operator_url, settings.cluster.operator_ca_file)
+        cluster = settings.cluster
+        calls = WakeCalls(client, settings.operator_url, cluster.operator_ca_file, patches=cluster.patch_slices)
         stack.push_async_callback(calls.aclose)
         try:
             async with asyncio.TaskGroup() as tasks:

@@ -1,4 +1,4 @@
-"""Calls for a wake: one small POST to the operator, or an annotation on the slice where it cannot be reached.
+"""Calls for a wake: one small POST to the operator, or with --patch-slices an annotation where it cannot be reached.
 
 The waker shows its ServiceAccount's token, and the operator asks the API server whose it is. The connection is kept
 open and used once a minute while anything sleeps, so that a call needs no handshake: a wake is asked for within some
@@ -57,9 +57,13 @@ class WakeCall:
 
 
 class WakeCalls:
-    """Sends calls to the operator at `url`, whose certificate an authority in `ca_file` has signed."""
+    """Sends calls to the operator at `url`, whose certificate an authority in `ca_file` has signed.
 
-    def __init__(self, client: KubeClient, url: str, ca_file: str) -> None:
+    `patches`: the cluster lets this process annotate slices.
+    """
+
+    def __init__(self, client: KubeClient, url: str, ca_file: str, *, patches: bool) -> None:
+        self._patches = patches
         self._client, self._url, self._ca_file = client, f"{url.rstrip('/')}{PATH}", Path(ca_file)
         self._session: aiohttp.ClientSession | None = None
         self._trust: ssl.SSLContext | None = None
@@ -122,7 +126,7 @@ class WakeCalls:
 
     async def _patch(self, call: WakeCall) -> bool:
         """Write the call into the Service's slice, which the operator watches."""
-        if not call.slice_name:
+        if not self._patches or not call.slice_name:
             return False
         text = json.dumps(call.message(), sort_keys=True, separators=(",", ":"))
         path = ENDPOINT_SLICES.named(call.namespace, call.slice_name)
@@ -139,8 +143,9 @@ class WakeCalls:
     def _note(self, trouble: str) -> None:
         """Log when the operator cannot be called, and when it can again."""
         if bool(trouble) is not bool(self._trouble):
+            cannot = "the operator cannot be called"
             text = (
-                "the operator cannot be called, asking by annotations"
+                (f"{cannot}, asking by annotations" if self._patches else cannot)
                 if trouble
                 else "the operator can be called again"
             )

@@ -38,6 +38,7 @@ def test_the_container_starts_with_its_flags_and_knows_the_operator_by_the_autho
     assert settings.cluster.operator_url == f"https://{service['metadata']['name']}.keda.svc:443"
     [volume] = [one for one in deployment["spec"]["template"]["spec"]["volumes"] if "secret" in one]
     assert volume["secret"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
+    assert not settings.cluster.patch_slices
 
 
 def test_a_pod_has_time_to_serve_what_waits_before_it_is_killed() -> None:
@@ -79,6 +80,11 @@ def test_it_reads_slices_and_nothing_else(values: Obj, verbs: set[str]) -> None:
     assert found == {("endpointslices", verb) for verb in verbs}
 
 
+def test_the_right_to_patch_slices_comes_with_the_flag_that_uses_it() -> None:
+    deployment = only(render(waker={"enabled": True, "patchSlices": True}), "Deployment", "keda-waker", "keda")
+    assert "--patch-slices=true" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
 def test_in_watched_namespaces_it_has_a_role_each_and_none_for_the_cluster() -> None:
     objects = render(**ON, watchNamespace="shop,bank")
     assert [rule for rule in only(objects, "ClusterRole", "keda-waker")["rules"] if "resources" in rule] == []
@@ -94,7 +100,7 @@ async def test_with_its_rights_alone_it_holds_and_asks(tmp_path: Path, patches: 
     ]
     account = service_account("keda", "keda-waker")
     with noted(account.name) as used:
-        async with open_lab(tmp_path, user=account, roles=roles) as lab:
+        async with open_lab(tmp_path, user=account, roles=roles, patch_slices=str(patches)) as lab:
             lab.status = 503 if patches else 202
             [port] = await lab.sleep()
             async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
@@ -133,6 +139,11 @@ def a_slice(**changes: Any) -> Obj:
             inner = inner[int(part)] if part.isdecimal() else inner[part]
         inner[last] = value
     return made
+
+
+def without(field: str) -> Obj:
+    made = a_slice()
+    return {**made, "metadata": {key: value for key, value in made["metadata"].items() if key != field}}
 
 
 def allowed(policy: str, user: str, operation: str, new: Obj | None, old: Obj | None) -> bool:
@@ -194,6 +205,21 @@ ASKED = {"keda-py.dev/waker": "{}", "keda-py.dev/wake-request": "{}"}
         pytest.param(WAKER, "UPDATE", a_slice(endpoints=[]), a_slice(), False, id="a waker changes endpoints"),
         pytest.param(
             WAKER, "UPDATE", a_slice(metadata__annotations={"keda-py.dev/waker": "x"}), a_slice(), False, id="its rules"
+        ),
+        pytest.param(WAKER, "UPDATE", without("annotations"), a_slice(), False, id="its rules taken off"),
+        pytest.param(
+            WAKER, "UPDATE", a_slice(metadata__finalizers=["a.example/stay"]), a_slice(), False, id="made undeletable"
+        ),
+        pytest.param(
+            WAKER, "UPDATE", a_slice(), a_slice(metadata__ownerReferences=[{"uid": "night"}]), False, id="its owner"
+        ),
+        pytest.param(
+            WAKER,
+            "UPDATE",
+            a_slice(metadata__annotations=ASKED, metadata__ownerReferences=[{"uid": "night"}]),
+            a_slice(metadata__ownerReferences=[{"uid": "night"}]),
+            True,
+            id="a wake asked for in a slice with an owner",
         ),
         pytest.param("system:serviceaccount:shop:a", "CREATE", NODE, None, True, id="any other user's slices"),
     ],

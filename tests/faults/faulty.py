@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from keda_py.localkube.apiserver.server import ApiServer
@@ -113,6 +114,33 @@ def waits(seconds: float) -> Fault:
     return fault
 
 
+@dataclass
+class Hold:
+    """A fault that holds calls of a kind, or with `late` their answers, until it is told to go on."""
+
+    late: bool = False
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self, call: Call, serve: Serve) -> ApiAnswer:
+        answer = await serve(call) if self.late else None
+        self.reached.set()
+        await self.go_on.wait()
+        return answer or await serve(call)
+
+
+def delays_events(seconds: float) -> Fault:
+    """Each event of a watch comes late, in real time, and the answers to all other calls at once."""
+
+    async def fault(call: Call, serve: Serve) -> ApiAnswer:
+        answer = await serve(call)
+        return (
+            answer if answer.stream is None else ApiAnswer(status=answer.status, stream=_late(answer.stream, seconds))
+        )
+
+    return fault
+
+
 async def hangs(call: Call, serve: Serve) -> ApiAnswer:
     """No answer."""
     await asyncio.get_running_loop().create_future()
@@ -151,6 +179,15 @@ async def _torn_stream(lines: AsyncGenerator[bytes, None]) -> AsyncGenerator[byt
         async for chunk in lines:
             yield chunk[: len(chunk) // 2]
             raise ConnectionResetError
+    finally:
+        await lines.aclose()
+
+
+async def _late(lines: AsyncGenerator[bytes, None], seconds: float) -> AsyncGenerator[bytes, None]:
+    try:
+        async for chunk in lines:
+            await asyncio.sleep(seconds)
+            yield chunk
     finally:
         await lines.aclose()
 

@@ -211,17 +211,32 @@ async def test_while_requests_wait_the_operator_is_told_so_again(lab: Lab, http:
     asking.cancel()
 
 
-async def test_without_the_operator_the_wake_is_asked_for_in_the_slice(lab: Lab, http: httpx.AsyncClient) -> None:
+async def asked_in_the_slice(lab: Lab) -> str:
+    annotations = (await lab.client.get(ENDPOINT_SLICES.named(NAMESPACE, "web-keda-py-waker")))["metadata"][
+        "annotations"
+    ]
+    return str(annotations.get(REQUEST_ANNOTATION, ""))
+
+
+async def test_without_the_operator_the_wake_is_asked_for_in_the_slice(tmp_path: Path, http: httpx.AsyncClient) -> None:
+    async with open_lab(tmp_path, patch_slices="true") as lab:
+        lab.status = 503
+        [port] = await lab.sleep()
+        await http.get(f"http://{LOOPBACK}:{port}/", headers=BROWSER)
+        assert '"service":"web"' in await eventually(lambda: asked_in_the_slice(lab))
+
+
+async def test_unless_it_may_patch_slices_it_does_not_try_to(lab: Lab, http: httpx.AsyncClient) -> None:
+    """The chart gives the right with `waker.patchSlices` alone; each try would be refused, and be in the audit log."""
     lab.status = 503
     [port] = await lab.sleep()
     await http.get(f"http://{LOOPBACK}:{port}/", headers=BROWSER)
-    path = ENDPOINT_SLICES.named(NAMESPACE, "web-keda-py-waker")
 
-    async def asked() -> str:
-        annotations = (await lab.client.get(path))["metadata"]["annotations"]
-        return str(annotations.get(REQUEST_ANNOTATION, ""))
+    async def has_failed() -> bool:
+        return await lab.metric("keda_py_waker_wakes_total") >= 1
 
-    assert '"service":"web"' in await eventually(asked)
+    await eventually(has_failed)
+    assert await asked_in_the_slice(lab) == ""
 
 
 async def test_a_client_that_leaves_is_not_held_any_longer(lab: Lab) -> None:

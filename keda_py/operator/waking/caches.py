@@ -23,6 +23,8 @@ _OF_SERVICES = (
 _keep_service = only(*(f"spec.{field}" for field in _OF_SERVICES))
 Name = tuple[str, str]
 """Namespace and name of a Service."""
+PENDING_SECONDS = 1.0
+"""For so long a write that the cache does not show holds back the next one."""
 UNDATED = ("~", "")
 """Age of a slice that the API server has not dated yet: each stored one is older."""
 
@@ -149,3 +151,32 @@ class Proposals:
     def has_other(self, service: Name, port: int) -> bool:
         """Return whether a port is proposed for another Service."""
         return self._holders.get(port, service) != service
+
+
+class OwnWrites:
+    """Slices that this process has written and the cache does not show yet.
+
+    Watch events arrive some milliseconds after the answer. A pass meanwhile would create the slice a second time, or
+    write over a version that has gone, and the API server would refuse both.
+    """
+
+    def __init__(self) -> None:
+        self._written: dict[Name, dict[str, tuple[int, float]]] = {}
+        """Version and time of the last write, by the name of the slice."""
+
+    def note(self, service: Name, stored: Obj, now: float) -> None:
+        """Note a slice as the API server has stored it."""
+        meta = stored["metadata"]
+        self._written.setdefault(service, {})[meta["name"]] = int(meta["resourceVersion"]), now
+
+    def are_pending(self, service: Name, seen: Sequence[SliceSeen], now: float) -> bool:
+        """Return whether the cache is behind, for PENDING_SECONDS at most: a watch may be down."""
+        shown = {one.name: int(one.version) for one in seen}
+        pending = {
+            name: (version, at)
+            for name, (version, at) in self._written.pop(service, {}).items()
+            if shown.get(name, 0) < version and now - at < PENDING_SECONDS
+        }
+        if pending:
+            self._written[service] = pending
+        return bool(pending)

@@ -35,7 +35,7 @@ from keda_py.errors import AlreadyExists, ConfigError, Conflict, KubeError, NotF
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import ENDPOINT_SLICES, SERVICES, Obj, Selection
 from keda_py.operator.controller.work_queue import DueQueue
-from keda_py.operator.waking.caches import UNDATED, Proposals, WakingCaches
+from keda_py.operator.waking.caches import UNDATED, OwnWrites, Proposals, WakingCaches
 from keda_py.operator.waking.coverage import Coverage, CoverageReader, covered_by, is_shown
 from keda_py.operator.waking.probing import ask_waker
 from keda_py.operator.waking.progress import AGAIN_SECONDS, SOON_SECONDS, Progress
@@ -71,6 +71,7 @@ class Waking:
     """Called with the namespace of a slice and the report of a request that a waker has written into it."""
     _progress: dict[ObjectKey, Progress] = field(default_factory=dict)
     _proposed: Proposals = field(default_factory=Proposals)
+    _written: OwnWrites = field(default_factory=OwnWrites)
     _queue: DueQueue | None = None
     _notify: list[Callable[[str], None]] = field(default_factory=list)
     _synced: bool = False
@@ -85,7 +86,7 @@ class Waking:
         with ExitStack() as stack:
             self._queue = DueQueue(self.clock, self._work)
             self._progress.clear()
-            self._proposed = Proposals()
+            self._proposed, self._written = Proposals(), OwnWrites()
             self._synced = True
             try:
                 for informer, hear in (
@@ -212,8 +213,11 @@ class Waking:
     async def _pass(self, key: ObjectKey) -> None:
         await self._take_reports(key)
         service, owner = self.caches.service(key.namespace, key.name), self._owner(key)
-        slices = self.caches.slices_of(key.namespace, key.name)
-        self._proposed.drop((key.namespace, key.name))
+        name, slices = (key.namespace, key.name), self.caches.slices_of(key.namespace, key.name)
+        if self._written.are_pending(name, slices, self.clock.monotonic()):
+            self._add(key, SOON_SECONDS)
+            return
+        self._proposed.drop(name)
         wish = await self._wish(key, service, owner, slices)
         steps = await self._ask(key, service, wish, slices)
         if owner != self._owner(key):
@@ -224,7 +228,7 @@ class Waking:
         progress = self._progress.get(key)
         if progress is not None:  # before the writes: nothing falls asleep because of what they take away
             progress.show(self.clock.monotonic(), shown=steps.shown)
-        await self._write(steps)
+        await self._write(name, steps)
         if service is None or wish is None or progress is None:
             if progress is None or not progress.problem:
                 self._progress.pop(key, None)
@@ -332,7 +336,7 @@ class Waking:
         endpoints = (one for each in found for one in maps_at(each, "endpoints"))
         return sum(map_at(one, "conditions").get("ready") is not False for one in endpoints)
 
-    async def _write(self, steps: Steps) -> None:
+    async def _write(self, service: tuple[str, str], steps: Steps) -> None:
         for write in steps.writes:
             match write:
                 case DeleteSlice(seen=seen):
@@ -340,12 +344,14 @@ class Waking:
                     await self.client.delete(path, uid=seen.uid)
                     log.info("slice removed", extra={"namespace": seen.namespace, "slice": seen.name})
                 case WriteSlice(body=body, version=""):
-                    await self.client.create(ENDPOINT_SLICES, body)
+                    stored = await self.client.create(ENDPOINT_SLICES, body)
+                    self._written.note(service, stored, self.clock.monotonic())
                     log.info("slice proposed", extra=_about(body))
                 case WriteSlice(body=body, version=version):
                     meta = body["metadata"]
                     path = ENDPOINT_SLICES.named(meta["namespace"], meta["name"])
-                    await self.client.update(path, {**body, "metadata": {**meta, "resourceVersion": version}})
+                    stored = await self.client.update(path, {**body, "metadata": {**meta, "resourceVersion": version}})
+                    self._written.note(service, stored, self.clock.monotonic())
                     log.info("slice written", extra=_about(body) | {"wakers": len(body["endpoints"])})
 
     def _note_problem(self, key: ObjectKey, problem: str) -> None:

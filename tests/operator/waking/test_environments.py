@@ -3,8 +3,10 @@
 from keda_py.core.waking.rules import LABEL, WakeState, read_rules
 from keda_py.environments.release import release_all
 from keda_py.kube.resources import DEPLOYMENTS, ENDPOINT_SLICES, ENVIRONMENTS, SERVICES
+from keda_py.localkube.model.calls import ApiAnswer, Call
 from keda_py.localkube.store.subscriptions import Event
-from tests.builders import deployment, environment
+from tests.builders import deployment, environment, override
+from tests.faults.faulty import FaultyApi, Serve, delays_events, watches
 from tests.operator.environments.builders import LUNCH, condition, status, until
 from tests.operator.waking.stand_in import our_slices, service, two_wakers, waker_slice
 from tests.worlds.world import World
@@ -241,3 +243,30 @@ async def test_a_namespace_cannot_take_the_ports_of_all_others(world: World) -> 
         told = {one["because"] for one in status(world)["wakeOnRequest"]["notWoken"]}
         assert told == {"the namespace has 250 ports of wakers, which is the most"}
         assert world.replicas("web") == 0
+
+
+async def test_it_writes_no_slice_before_the_watch_has_shown_the_last_one(quiet_world: World, api: FaultyApi) -> None:
+    """A watch event may come some time after the answer, and the API server refuses what is written meanwhile."""
+    world, refused = quiet_world, list[str]()
+
+    async def note(call: Call, serve: Serve) -> ApiAnswer:
+        answer = await serve(call)
+        if answer.status >= 400:
+            refused.append(f"{call.method} {call.path}: {answer.status}")
+        return answer
+
+    def is_about_slices(call: Call) -> bool:
+        return "endpointslices" in call.path
+
+    with (
+        api.failing(note, lambda call: is_about_slices(call) and not watches(call)),
+        api.failing(delays_events(0.1), lambda call: is_about_slices(call) and watches(call)),
+    ):
+        async with two_wakers(world), world.operator.running():
+            await world.create(deployment("web", 2), service(), environment(calendar=LUNCH, wakeOnRequest={}))
+            await until(world, 20, "12:15")
+            assert world.replicas("web") == 2
+            await world.create(override(state="Asleep", target={"kind": "Environment", "name": "dev"}))
+            await world.seconds(30)
+            assert (world.replicas("web"), len(our_slices(world))) == (0, 1)
+    assert refused == []

@@ -1,19 +1,23 @@
 """A waker's report wakes the Environment, through an ordinary Override, and says so wherever people look."""
 
+import asyncio
 import json
+from datetime import timedelta
 from typing import Any
 
 import aiohttp
 import pytest
 
-from keda_py.kube.resources import ENDPOINT_SLICES, ENVIRONMENTS, OVERRIDES, Obj
+from keda_py.kube.resources import ENDPOINT_SLICES, ENVIRONMENTS, EVENTS, OVERRIDES, Obj
 from keda_py.kube.status import patch_status
 from keda_py.localkube.access.identity import ADMIN
-from keda_py.localkube.model.calls import User
+from keda_py.localkube.model.calls import ApiAnswer, Call, User
 from tests.builders import deployment, environment, obj, override
+from tests.faults.faulty import FaultyApi, Hold, Serve, of
 from tests.operator.environments.builders import status, until
 from tests.operator.replicas import blind
 from tests.operator.waking.stand_in import our_slices, service, two_wakers, waker_slice
+from tests.waiting import eventually
 from tests.worlds.world import World
 
 NIGHT: dict[str, Any] = {"timeZone": "UTC", "hours": [{"from": "08:00", "to": "12:04"}]}
@@ -113,6 +117,39 @@ async def test_requests_while_it_wakes_make_the_stay_longer_without_an_override_
         await world.seconds(1)
         assert len(world.all(OVERRIDES)) == 1
         assert status(world)["wakeOnRequest"]["wakes"] == 1
+
+
+async def test_wakers_that_ask_at_once_wake_it_once(quiet_world: World, api: FaultyApi) -> None:
+    """The API server may take longer for the Override than wakers wait for an answer: a webhook that hangs, for one."""
+    world, creation, asking, reviewed = quiet_world, Hold(), list[asyncio.Task[int]](), list[str]()
+
+    async def review(call: Call, serve: Serve) -> ApiAnswer:
+        answer = await serve(call)
+        reviewed.append(call.path)
+        return answer
+
+    def ask(number: int) -> None:
+        waker = User(name=f"waker-{number}", groups=("system:masters",))
+        asking.append(tasks.create_task(post(world, user=waker)))
+
+    async with two_wakers(world), world.operator.running(), asyncio.TaskGroup() as tasks:
+        await asleep(world)
+        with (
+            api.failing(creation, lambda call: call.method == "POST" and "overrides" in call.path),
+            api.failing(review, of("tokenreviews")),
+        ):
+            ask(0)
+            await creation.reached.wait()
+            world.clock.step(timedelta(seconds=1))
+            for number in (1, 2, 3):
+                ask(number)
+            await eventually(lambda: len(reviewed) == 4)
+            assert await post(world, b"{}", User(name="late", groups=("system:masters",))) == 400
+            creation.go_on.set()
+            assert [await one for one in asking] == [202] * 4
+        await world.seconds(10)
+        (woken,) = [one for one in world.all(EVENTS) if one["reason"] == "WokenByRequest"]
+        assert (len(world.all(OVERRIDES)), woken.get("series")) == (1, None)
 
 
 async def test_the_metrics_say_how_many_services_lead_to_wakers_and_how_often_requests_woke_it(world: World) -> None:

@@ -2,46 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 
 import pytest
 
 from keda_py.core.waking.rules import LABEL, REQUEST_ANNOTATION, WakeState, read_rules
 from keda_py.kube.resources import ENDPOINT_SLICES
-from keda_py.localkube.model.calls import ApiAnswer, Call
+from keda_py.localkube.model.calls import Call
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, environment, override
-from tests.faults.faulty import Concerned, FaultyApi, Serve, refuses, serve_faulty
+from tests.faults.faulty import Concerned, FaultyApi, Hold, refuses
 from tests.operator.environments.builders import LUNCH, condition, status, until
-from tests.operator.waking.stand_in import SERVICE, our_slices, service, two_wakers, waker_slice
+from tests.operator.waking.stand_in import our_slices, service, two_wakers, waker_slice
 from tests.servers import free_port
 from tests.waiting import eventually
 from tests.worlds.world import World
-
-
-@dataclass
-class Hold:
-    """A fault that holds calls of a kind, or with `late` their answers, until it is told to go on."""
-
-    late: bool = False
-    reached: asyncio.Event = field(default_factory=asyncio.Event)
-    go_on: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def __call__(self, call: Call, serve: Serve) -> ApiAnswer:
-        answer = await serve(call) if self.late else None
-        self.reached.set()
-        await self.go_on.wait()
-        return answer or await serve(call)
-
-
-@pytest.fixture
-async def api(quiet_world: World) -> AsyncIterator[FaultyApi]:
-    """The API server as the operator sees it; the operator is not started yet."""
-    async with serve_faulty(quiet_world.cluster) as (api, url):
-        quiet_world.operator.api_server = url
-        quiet_world.operator.flags["waker-service"] = SERVICE
-        yield api
 
 
 def refusals(world: World) -> list[str]:

@@ -4,6 +4,7 @@ A request comes by HTTPS (`/wake`) or, where the operator cannot be reached, in 
 Override on it is an ordinary activation: the same decision, budget, waves and record. The leader alone does this.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,7 @@ class WakeRequests:
     take_scaled_object: Callable[[WakeRequest, str], Awaitable[None]] | None = None
     """Called with a request for the ScaledObject of this name."""
     _asked: dict[str, _Asked] = field(default_factory=dict)
+    _turns: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def answer(self, question: AuthorisedRequest) -> ApiResponse:
         """Answer a waker. Raises StatusError 400, 404, and 503 where the wake cannot be asked for now."""
@@ -87,7 +89,10 @@ class WakeRequests:
                 live = self.caches.environments.get(request.namespace, rules.owner_name)
                 # A request during the wake makes the stay longer; one that is forwarded already asks for nothing.
                 if live is not None and rules.state is not WakeState.FORWARDING:
-                    await self._wake(request, live)
+                    # Several wakers ask at once, and again after a second. While the API server takes longer than that,
+                    # each would write an Override of its own.
+                    async with self._turns.setdefault(live["metadata"]["uid"], asyncio.Lock()):
+                        await self._wake(request, live)
                 return True
             if rules.owner_kind == SCALED_OBJECTS.kind and self.take_scaled_object is not None:
                 await self.take_scaled_object(request, rules.owner_name)
@@ -132,7 +137,8 @@ class WakeRequests:
                 await self._extend(request.namespace, name, found)
             case None:
                 return
-        self._asked[uid] = _Asked(request.status(now, found.until), now, int(isinstance(found, NewOverride)))
+        woken = int(isinstance(found, NewOverride))
+        self._asked[uid] = _Asked(request.status(now, found.until), clock.now(), woken)
 
     async def _ruling(self, live: Obj) -> OverrideSpec | None:
         meta = live["metadata"]
@@ -160,3 +166,4 @@ class WakeRequests:
 
     def forget(self, uid: str) -> None:
         self._asked.pop(uid, None)
+        self._turns.pop(uid, None)
