@@ -112,9 +112,8 @@ class ScalingSpec(TriggersSpec):
 
     def __post_init__(self) -> None:
         TriggersSpec.__post_init__(self)  # super() fails here: slots make the class anew
-        resource_only = all(trigger.type in RESOURCE_TRIGGERS for trigger in self.triggers)
         object.__setattr__(self, "min_replicas", self.declared_min or 0)
-        object.__setattr__(self, "resource_only", resource_only)
+        object.__setattr__(self, "resource_only", all(each.type in RESOURCE_TRIGGERS for each in self.triggers))
 
 
 def build_spec(scaled_object: ScaledObject) -> ScalingSpec:

@@ -244,7 +244,8 @@ class Controller(Generic[StateT]):
 
     async def _reconcile(self, state: StateT, live: Obj) -> None:
         """Reconcile with a worker. Its own writes, such as the finalizer's, make nothing due meanwhile."""
-        async with self._workers.one(state.key.namespace) as state.without_worker:
+        async with self._workers.one(state.key.namespace) as without_worker:
+            state.without_worker = without_worker
             state.reconciled.begin(live)
             try:
                 await self._kind.reconcile(state, live)
