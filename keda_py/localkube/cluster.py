@@ -76,7 +76,8 @@ class LocalCluster:
         self.authorizer = Authorizer(self.store)
         access = Access(identity=self.identity, authorizer=self.authorizer, enforced=self._options.enforce_rbac)
         owners = OwnerReferences(self.store.resources, access)
-        self.routes = Routes(self.store, access, Admission(self.store, addresses, owners), self._aggregation)
+        self._admission = Admission(self.store, addresses, owners)
+        self.routes = Routes(self.store, access, self._admission, self._aggregation)
         context = self.identity.server_context(self._options.host)
         self._server = ApiServer(self.routes.answer, self.identity, self.clock, context)
         self._running = AsyncExitStack()
@@ -85,6 +86,7 @@ class LocalCluster:
         """Start the controllers, create the initial objects, then listen: clients never see a half-made cluster."""
         # The aggregation closes last: controllers ask metrics through it until they have stopped.
         self._running.push_async_callback(self._aggregation.aclose)
+        self._running.push_async_callback(self._admission.aclose)
         await self._running.enter_async_context(self.controllers)
         # The controllers run before the first object is stored, since they learn of objects by events alone.
         self._serve_metrics()

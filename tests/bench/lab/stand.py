@@ -18,6 +18,8 @@ from keda_py.clock import SystemClock
 from keda_py.errors import NotFound
 from keda_py.external_metrics.discovery import APIS
 from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import (
     API_SERVICES,
     DEPLOYMENTS,
@@ -68,10 +70,30 @@ class Stand:
         }
 
     async def until_ready(self, count: int) -> None:
-        async def all_ready() -> bool:
-            return await self.count_ready() >= count
+        """Until so many ScaledObjects are Ready and have their HPA.
 
-        await until(all_ready, f"{count} ScaledObjects", 1800.0, pause=0.5)
+        Both are watched: lists of all objects every half second cost more the more objects there are and the longer
+        they take, on the cores that are measured.
+        """
+        ready = set[str]()
+        scaled_objects, hpas = (
+            Informer(self.client, InformerSpec(resource=one, namespaces=(NAMESPACE,)))
+            for one in (SCALED_OBJECTS, HORIZONTAL_POD_AUTOSCALERS)
+        )
+
+        def note(old: Obj | None, new: Obj | None) -> None:
+            name = (new or old or {})["metadata"]["name"]
+            (ready.add if new is not None and is_ready(new) else ready.discard)(name)
+
+        async def all_ready() -> bool:
+            return min(len(ready), len(hpas)) >= count
+
+        scaled_objects.subscribe(note)
+        async with asyncio.TaskGroup() as tasks:
+            following = [tasks.create_task(one.run()) for one in (scaled_objects, hpas)]
+            await until(all_ready, f"{count} ScaledObjects", 1800.0)
+            for task in following:
+                task.cancel()
 
     async def count_ready(self) -> int:
         """ScaledObjects that are Ready and have their HPA, the fewer of both."""

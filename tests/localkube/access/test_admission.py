@@ -56,6 +56,48 @@ async def test_a_warning_reaches_the_client(client: Client, webhook: Webhook) ->
     assert answer.headers["Warning"] == '299 - "the query is slow"'
 
 
+@pytest.mark.parametrize("writes", [2, 20])
+async def test_a_webhook_is_asked_on_one_connection_whatever_the_number_of_writes(
+    client: Client, webhook: Webhook, writes: int
+) -> None:
+    await install(client, webhook)
+    for number in range(writes):
+        await client.create(SCALED_OBJECTS, bare_scaled_object(name=f"web{number}"))
+    assert (len(webhook.asked), len(webhook.connections)) == (writes, 1)
+
+
+async def test_a_webhook_that_has_closed_a_kept_connection_is_asked_on_a_new_one(
+    client: Client, webhook: Webhook
+) -> None:
+    await install(client, webhook)
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
+    webhook.leaves = True
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="shop"))
+    assert [question["name"] for question in webhook.asked] == ["web", "shop", "shop"]
+    assert len(webhook.connections) == 2
+
+
+async def test_a_webhook_that_breaks_a_new_connection_is_not_asked_again(client: Client, webhook: Webhook) -> None:
+    await install(client, webhook)
+    webhook.leaves = True
+    answer = await client.ask("POST", SCALED_OBJECTS, bare_scaled_object(name="web"))
+    assert (answer.status, len(webhook.asked)) == (500, 1)
+    assert f'failed calling webhook "{NAME}"' in answer.body["message"]
+
+
+async def test_a_webhook_with_another_certificate_is_asked_on_another_connection(
+    client: Client, webhook: Webhook
+) -> None:
+    await install(client, webhook)
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
+    stranger = Webhook(Authority("stranger", SystemClock().now()))
+    config = {"url": f"https://localhost:{webhook.port}/vet", "caBundle": stranger.bundle}
+    await client.ask("DELETE", f"{WEBHOOKS}/vet")
+    await install(client, webhook, clientConfig=config)
+    answer = await client.ask("POST", SCALED_OBJECTS, bare_scaled_object(name="shop"))
+    assert (answer.status, len(webhook.asked)) == (500, 1)
+
+
 async def test_a_webhook_knows_of_a_dry_run(client: Client, webhook: Webhook) -> None:
     await install(client, webhook)
     await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"), dryRun="All")

@@ -18,14 +18,16 @@ NAME = "vet.example.com"
 
 class Webhook:
     """A webhook that serves while its context is entered; `verdict` is merged into each response, `hangs` never
-    answers.
+    answers, `leaves` breaks the connection of the next request.
     """
 
     def __init__(self, authority: Authority, *names: str) -> None:
         self._authority, self._names = authority, names or ("localhost",)
         self.asked: list[Obj] = []
+        self.connections: set[tuple[str, int]] = set()
+        """The addresses that clients asked from."""
         self.verdict: Obj = {"allowed": True}
-        self.hangs = False
+        self.hangs = self.leaves = False
         self.port = 0
 
     async def __aenter__(self) -> Self:
@@ -70,6 +72,11 @@ class Webhook:
     async def _review(self, request: web.Request) -> web.Response:
         question = orjson.loads(await request.read())["request"]
         self.asked.append(question)
+        assert request.transport is not None
+        self.connections.add(request.transport.get_extra_info("peername")[:2])
+        if self.leaves:
+            self.leaves = False
+            request.transport.abort()
         if self.hangs:
             await asyncio.get_running_loop().create_future()
         response = {"uid": question["uid"], **self.verdict}
