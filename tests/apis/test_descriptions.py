@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from keda_py.apis.kinds.crds import build_crds
+from tests.definitions import DEFINITIONS
 
 
 def described(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
@@ -15,7 +15,7 @@ def described(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str
 
 
 def descriptions(kind: str) -> dict[str, str]:
-    crd = next(one for one in build_crds() if one["spec"]["names"]["kind"] == kind)
+    crd = next(one for one in DEFINITIONS if one["spec"]["names"]["kind"] == kind)
     return dict(described(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.apis.kinds.crds import build_crds, crd_of
+from keda_py.apis.kinds.crds import crd_of
 from keda_py.apis.kinds.kind import KindRow, PrinterColumn
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.wire import ObjectMeta, Wire
@@ -17,6 +17,7 @@ from keda_py.operator.admission.webhook.paths import WEBHOOKS, webhook_of
 from keda_py.readings import journal_bytes
 from keda_py.validation.schemas import our_kinds
 from tests.charts.rendering import only, render
+from tests.definitions import DEFINITIONS
 from tests.places import ROOT
 
 KEDA_PY = ROOT / "keda_py"
@@ -73,11 +74,11 @@ def test_a_kind_without_checks_of_its_own_is_read_all_the_same() -> None:
 
 @pytest.mark.parametrize("kind", ROWS)
 def test_every_row_is_defined_served_admitted_and_validated(kind: KindRow) -> None:
-    assert crd_of(kind) in build_crds()
+    assert crd_of(kind) in DEFINITIONS
     assert resource_of(kind) in OURS
     assert webhook_of(kind) in WEBHOOKS
     assert (kind.api_version, kind.name) in our_kinds()
-    assert {len(build_crds()), len(OURS), len(WEBHOOKS), len(our_kinds())} == {len(KINDS)}
+    assert {len(DEFINITIONS), len(OURS), len(WEBHOOKS), len(our_kinds())} == {len(KINDS)}
 
 
 def test_a_journal_of_an_older_process_is_read_with_the_same_kinds() -> None:
