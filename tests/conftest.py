@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import certifi
 import pytest
 from hypothesis import settings
 from hypothesis.internal import charmap
@@ -27,9 +26,6 @@ pytest_plugins = ["tests.forks"]
 # before aiohttp is imported, which reads them then.
 os.environ["SSL_CERT_FILE"] = str(TESTS / "authority.pem")
 os.environ["SSL_CERT_DIR"] = str(TESTS / "no such folder")
-# httpx asks certifi where it is told not to read the environment: 15 ms for each of its clients, and for each question
-# of a loop that waits until a server is ready.
-certifi.where = lambda: os.environ["SSL_CERT_FILE"]
 
 # Six thousand collected tests are garbage never, and looking through them again and again costs a tenth of all CPU.
 gc.disable()
