@@ -133,11 +133,13 @@ class LocalCluster:
 
     def token_kubeconfig(self, user: User = ADMIN, url: str = "") -> str:
         """Return a kubeconfig in JSON with a token, as a process in a pod has one; `url` replaces the cluster's own."""
+        server = url or self.url
         authority = {"certificate-authority-data": _encoded(self.identity.certificate_authority)}
+        trusted = authority if server.startswith("https:") else {}  # plain HTTP has nothing to verify
         config = {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": "keda-py-local", "cluster": {"server": url or self.url, **authority}}],
+            "clusters": [{"name": "keda-py-local", "cluster": {"server": server, **trusted}}],
             "users": [{"name": user.name, "user": {"token": self.identity.issue(user)}}],
             "contexts": [{"name": "keda-py-local", "context": {"cluster": "keda-py-local", "user": user.name}}],
             "current-context": "keda-py-local",

@@ -6,6 +6,7 @@ because a stored one without effect would mislead.
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 from keda_py.schema.builtin_kinds import schema_of
 from keda_py.schema.hpa_rules import with_gates
@@ -137,7 +138,7 @@ SUBRESOURCES = {
 
 def builtin_registry(gates: Collection[str] = ()) -> Registry:
     """Build a registry of the built-in kinds, without custom resources; `gates` are the feature gates that are on."""
-    resources = [_gated(resource, gates) for resource in _rows(_TABLE.splitlines())]
+    resources = [_gated(resource, gates) for resource in _table()]
     versions: dict[str, list[str]] = {}
     for resource in resources:
         if resource.version not in versions.setdefault(resource.group, []):
@@ -148,10 +149,18 @@ def builtin_registry(gates: Collection[str] = ()) -> Registry:
 
 def _gated(resource: Resource, gates: Collection[str]) -> Resource:
     """The HPA with a schema of this server: what it may say depends on feature gates."""
+    if resource.kind != "HorizontalPodAutoscaler":
+        return resource
     schema = schema_of(resource.group, resource.version, resource.kind)
-    if resource.kind != "HorizontalPodAutoscaler" or schema is None:
+    if schema is None:
         return resource
     return replace(resource, schema=with_gates(schema, gates))
+
+
+@cache
+def _table() -> tuple[Resource, ...]:
+    """Read the rows once for all clusters of a process; resources are frozen, so that clusters may share them."""
+    return tuple(_rows(_TABLE.splitlines()))
 
 
 def _rows(lines: Iterable[str]) -> Iterator[Resource]:
