@@ -44,17 +44,19 @@ class PatientLoop(TidyLoop):
         super().__init__(_Selector(self))
 
     def time(self) -> float:
-        passed = time.monotonic() - self._began  # asked a thousand times in the life of a world: no call beside this
-        return self._at + (passed if passed < TURN_SECONDS else TURN_SECONDS)
+        return self._now()
 
     def rest(self, select, timeout: float | None):
         """Wait by `select`: that time passes in full, but for what the machine woke us late."""
-        self._at, began = self.time(), time.monotonic()
+        self._at, began = self._now(), time.monotonic()
         events = select(timeout)
         self._began = time.monotonic()
         waited = self._began - began
         self._at += waited if timeout is None else min(waited, max(timeout, 0.0))
         return events
+
+    def _now(self) -> float:
+        return self._at + min(time.monotonic() - self._began, TURN_SECONDS)
 
 
 class _Selector(selectors.DefaultSelector):
