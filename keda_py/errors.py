@@ -9,7 +9,7 @@
         ├── NotFound             404
         ├── Conflict             409  another client wrote first
         │   └── AlreadyExists    409  reason AlreadyExists
-        ├── CountMissing         500  /scale of an object that has no field for its replicas
+    ├── CountMissing         500  /scale of an object that has no field for its replicas
         ├── Gone                 410  the resource version is too old
         ├── Invalid              422
         ├── TooManyRequests      429  with `retry_after` seconds

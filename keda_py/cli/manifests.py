@@ -75,7 +75,8 @@ def read_default_values(text: str) -> dict[str, Any] | None:
     """Read the flag's text into the spec of a KedaDefaults; None without the flag. Raises ConfigError."""
     import orjson
 
-    from keda_py.core.defaults.layers import INSTALLATION, build_layer  # heavy: not for --help
+    from keda_py.core.defaults.building import build_layer  # heavy: not for --help
+    from keda_py.core.defaults.layers import INSTALLATION
     from keda_py.settings.environments import parse_defaults
 
     if not text:

@@ -8,13 +8,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from keda_py.apis.go_values import parse_float
 from keda_py.apis.scaled_object import ScalingModifiers
-from keda_py.core.formula.formula import Formula, FormulaError, compile_formula, try_formula
+from keda_py.core.formula.syntax.limits import FormulaError
 from keda_py.core.spec import RESOURCE_TRIGGERS, TriggersSpec
 from keda_py.core.values.quantity import LARGEST_MILLI
 from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keda_py.core.formula.formula import Formula
 
 _FIELD = "spec.advanced.scalingModifiers"
 
@@ -26,7 +30,7 @@ class Composite:
     `if_nil` is the value used when the formula gives nil: the fallback's replicas times the target.
     """
 
-    formula: Formula
+    formula: "Formula"
     target: float
     activation: float
     if_nil: float | None
@@ -53,13 +57,15 @@ def build_composite(spec: TriggersSpec) -> Composite | None:
     )
 
 
-def check_formula(spec: TriggersSpec, modifiers: ScalingModifiers) -> tuple[Formula, float]:
+def check_formula(spec: TriggersSpec, modifiers: ScalingModifiers) -> tuple["Formula", float]:
     """Compile and try the formula, and read its target. Raises ConfigError, its first line in KEDA's words."""
     if not modifiers.formula:
         raise ConfigError("error ScalingModifiers.Formula is mandatory", field=f"{_FIELD}.formula")
     if not modifiers.target:
         message = "error validating formula in ScalingModifiers\nformula is given but target is empty"
         raise ConfigError(message, field=f"{_FIELD}.target")
+    from keda_py.core.formula.formula import compile_formula, try_formula  # 1 MB, and few objects have a formula
+
     names = frozenset(one.name for one in spec.triggers if one.name and one.type not in RESOURCE_TRIGGERS)
     formula = compile_formula(modifiers.formula, names)
     try_formula(formula, names)

@@ -5,6 +5,7 @@ from typing import Final, Literal
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
+CRON: Final = "cron"
 """Resources of pods that an HPA measures by itself; KEDA's triggers of these types ask it to."""
 
 

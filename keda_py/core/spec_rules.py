@@ -12,6 +12,11 @@ from keda_py.errors import ConfigError
 NOT_CACHEABLE = ("cpu", "memory", "cron")
 
 
+def may_sleep(spec: ScalingSpec) -> bool:
+    """Return whether it may be scaled to zero."""
+    return spec.idle_replicas == 0 or not spec.min_replicas
+
+
 def check_bounds(spec: ScalingSpec) -> None:
     """Check idle < min <= max. Raises ConfigError in KEDA's words."""
     if spec.min_replicas > spec.max_replicas:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from keda_py.apis.foreign import map_at, maps_at, namespace_of, text_at
-from keda_py.core.environment.spec import EXCLUDE
+from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.doctor.diagnosis import Diagnosis, diagnose
 from keda_py.doctor.members import Member, by_key
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj

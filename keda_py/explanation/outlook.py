@@ -16,7 +16,7 @@ from keda_py.core.environment.overrides import Overrides, TargetKey
 from keda_py.core.environment.scaling.overlays import paused_by_owner
 from keda_py.core.meaning.causes import type_of
 from keda_py.core.meaning.wake_services import describe_requests
-from keda_py.core.meaning.windows import CRON
+from keda_py.core.metric_specs import CRON
 from keda_py.core.spec import FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.replay.next_change import AHEAD, Search, kept_active, next_step

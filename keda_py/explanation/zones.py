@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.scaling.schedules import schedule_of
-from keda_py.core.meaning.windows import CRON
+from keda_py.core.metric_specs import CRON
 from keda_py.errors import ConfigError
 from keda_py.replay.plan import NamespacePlan
 from keda_py.replay.reading.manifests import ManifestSource

@@ -7,7 +7,6 @@ context lives as long as a scaler or a connection uses it.
 
 import os
 import ssl
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -192,6 +191,8 @@ def _present(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
     The file gets the parsed certificates and one checked key, and nothing else that the tenant's texts contain.
     """
+    import tempfile  # 0.4 MB, and few contexts have a client certificate
+
     chain = certificates(settings.cert, "cert", _MOST_IN_CHAIN)
     key = plain_private_key(settings.key, settings.key_password)
     descriptor, path = tempfile.mkstemp(suffix=".pem")

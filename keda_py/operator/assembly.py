@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from keda_py.core.defaults.layers import INSTALLATION, build_layer
+from keda_py.core.defaults.building import build_layer
+from keda_py.core.defaults.layers import INSTALLATION
 from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.core.spec import AS_WRITTEN
 from keda_py.core.values.object_key import ObjectKey

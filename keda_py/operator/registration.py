@@ -29,7 +29,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.operator.admission.match_conditions import match_conditions
-from keda_py.operator.admission.webhook.paths import WEBHOOKS, Webhook
+from keda_py.operator.admission.paths import WEBHOOKS, Webhook
 from keda_py.serving.renewal.ca_bundles import CaBundleObject
 
 OWNED = {"app.kubernetes.io/managed-by": "keda-py"}

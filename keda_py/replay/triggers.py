@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_window
-from keda_py.core.meaning.windows import CRON
 from keda_py.core.metric_names import MetricSet, name_metrics
-from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
+from keda_py.core.metric_specs import CRON, ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.core.reading import Reading
 from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError

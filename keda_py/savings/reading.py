@@ -20,10 +20,10 @@ from keda_py.apis.workloads import Container as PodContainer
 from keda_py.core.defaults.filling import FindLayers, fill_scaled_object
 from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
-from keda_py.core.meaning.scaled_object import sleeps
 from keda_py.core.savings.ledger import Ledger, note, read_ledger
 from keda_py.core.savings.statement import Account, ResourceRequest
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
+from keda_py.core.spec_rules import may_sleep
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.quantity import parse_milli
 from keda_py.errors import ConfigError
@@ -120,7 +120,7 @@ def _account(
         request=request_of(workload),
         minimum=spec.min_replicas,
         maximum=spec.max_replicas,
-        sleeps=sleeps(spec),
+        sleeps=may_sleep(spec),
         failing=tuple(_failing(spec, body)),
     )
 

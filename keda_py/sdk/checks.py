@@ -7,7 +7,6 @@ environment or a TriggerAuthentication is not known here; only what is wrong wha
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import cast
 
 from keda_py.apis.scaled_object import ScaleTrigger
@@ -115,6 +114,8 @@ def _warn_of_keys(trigger: ScaleTrigger, field: str) -> Iterator[AdmissionWarnin
     model = registry.scaler_class(trigger.type).metadata_model
     known = [name for key in model.declared_keys() if not key.removed for name in key.names]
     for unknown in model.unknown_keys(trigger.metadata):
+        from difflib import get_close_matches  # for mistakes alone
+
         near = get_close_matches(unknown, known, n=1)
         hint = f'did you mean "{near[0]}"?' if near else f"`keda-py scalers {trigger.type}` lists its keys"
         path = f"{field}.metadata.{unknown}"

@@ -8,17 +8,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from datetime import timedelta
 from inspect import signature
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec
 from keda_py.core.reading import Reading
-from keda_py.core.waking.spec import WakeSpec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.secret_texts import Secrets
 from keda_py.sdk.metadata.model import TriggerMetadata
 from keda_py.sdk.metadata.template import MetricTemplate
 from keda_py.sdk.scaler_context import ScalerContext
+
+if TYPE_CHECKING:
+    from keda_py.core.waking.spec import WakeSpec
 
 M = TypeVar("M", bound=TriggerMetadata)
 
@@ -82,7 +84,7 @@ class Scaler(Generic[M]):
         return ()
 
     @classmethod
-    def wake_spec(cls, metadata: M) -> WakeSpec | None:
+    def wake_spec(cls, metadata: M) -> "WakeSpec | None":
         """Return which requests wake the workload; None: it does not depend on requests. Raises ConfigError.
 
         The engine then leads its Services to wakers before the workload goes to 0. `ScalerContext.wakes` has what came.

@@ -7,16 +7,17 @@ and a context become a scaler, not yet opened. Nothing here knows a trigger type
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from functools import cache, reduce
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from keda_py.apis.scaled_object import ScaleTrigger
-from keda_py.core.waking.spec import WakeSpec
 from keda_py.errors import ConfigError
 from keda_py.sdk.contract import Scaler, Trigger
 from keda_py.sdk.scaler_context import ScalerContext
+
+if TYPE_CHECKING:
+    from keda_py.core.waking.spec import WakeSpec
 
 GROUP = "keda_py.scalers"
 REMOVED = "keda_py.removed_scalers"
@@ -28,21 +29,22 @@ AnyScaler = Scaler[Any]
 
 def trigger_types() -> tuple[str, ...]:
     """Every registered trigger type, sorted."""
-    return tuple(sorted(_entry_points()))
+    return tuple(sorted(scaler_places()))
 
 
 @cache
 def scaler_class(trigger_type: str) -> type[AnyScaler]:
     """The class behind a trigger type. Raises ConfigError if it is missing, or cannot be imported."""
-    entry_point = _entry_points().get(trigger_type)
-    if entry_point is None:
+    place = scaler_places().get(trigger_type)
+    if place is None:
         raise ConfigError(f"no scaler found for type: {trigger_type}{_suggestion(trigger_type)}", field="type")
     try:
-        loaded = entry_point.load()
+        module, _, name = place.partition(":")
+        loaded: object = reduce(getattr, name.split("."), import_module(module))
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ConfigError(f"scaler {trigger_type} ({entry_point.value}) cannot be imported: {error}") from error
+        raise ConfigError(f"scaler {trigger_type} ({place}) cannot be imported: {error}") from error
     if not (isinstance(loaded, type) and issubclass(loaded, Scaler)):
-        raise ConfigError(f"scaler {trigger_type}: {entry_point.value} is not a subclass of keda_py.sdk.scaler.Scaler")
+        raise ConfigError(f"scaler {trigger_type}: {place} is not a subclass of keda_py.sdk.scaler.Scaler")
     return loaded
 
 
@@ -56,7 +58,7 @@ def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
         raise error.prefixed(f"error parsing {trigger.type} metadata: ") from None
 
 
-def wake_spec_of(triggers: Iterable[ScaleTrigger]) -> WakeSpec | None:
+def wake_spec_of(triggers: Iterable[ScaleTrigger]) -> "WakeSpec | None":
     """Return which requests wake the workload of these triggers: of several the first, for the Services of all.
 
     None if none does, or its metadata is refused.
@@ -77,7 +79,7 @@ def wakes_on_request(trigger_type: str) -> bool:
         return False
 
 
-def _wake_spec(trigger: ScaleTrigger) -> WakeSpec | None:
+def _wake_spec(trigger: ScaleTrigger) -> "WakeSpec | None":
     # Metadata is not parsed again for the many types that know nothing of requests.
     if not wakes_on_request(trigger.type):
         return None
@@ -91,24 +93,43 @@ def _wake_spec(trigger: ScaleTrigger) -> WakeSpec | None:
 @cache
 def trigger_types_by_module() -> Mapping[str, str]:
     """The trigger type that each scaler's module stands for; nothing is imported."""
-    return {entry_point.module: name for name, entry_point in _entry_points().items()}
+    return {place.partition(":")[0]: name for name, place in scaler_places().items()}
+
+
+def scaler_places() -> Mapping[str, str]:
+    """Return the place of each type's class, such as "my_package.my_queue:MyQueueScaler"."""
+    return _given or _installed()
+
+
+def use_places(places: Mapping[str, str]) -> None:
+    """Take `scaler_places` from another process of this installation, as reading them imports 1.4 MB."""
+    _given.update(places)
+
+
+_given: dict[str, str] = {}
 
 
 @cache
-def _entry_points() -> dict[str, EntryPoint]:
-    """By name; a built-in scaler is never replaced by another distribution's of the same name."""
+def _installed() -> Mapping[str, str]:
+    """Read the entry points; a built-in scaler is never replaced by another distribution's of the same name."""
+    from importlib.metadata import entry_points
+
     found = entry_points(group=GROUP)
     # A distribution that anyone may install beside us must not take over the readings of a built-in type.
     ours_last = sorted(found, key=lambda point: point.dist is not None and point.dist.name == _OWN_DISTRIBUTION)
-    return {point.name: point for point in ours_last}
+    return {point.name: f"{point.module}:{point.attr}" for point in ours_last}
 
 
 def nearest_types(trigger_type: str) -> list[str]:
     """The types whose names are most like it, at most three."""
+    from difflib import get_close_matches  # for mistakes alone
+
     return get_close_matches(trigger_type, trigger_types(), n=3)
 
 
 def _suggestion(trigger_type: str) -> str:
+    from importlib.metadata import entry_points
+
     for gone in entry_points(group=REMOVED, name=trigger_type):
         return f": {gone.load()}"
     near = nearest_types(trigger_type)

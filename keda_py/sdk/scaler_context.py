@@ -8,13 +8,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from keda_py.clock import Clock
-from keda_py.core.waking.spec import WakeSpec
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.operator_identity import Destination
 from keda_py.net.tls import TlsSettings
 
 if TYPE_CHECKING:
     import httpx
+
+    from keda_py.core.waking.spec import WakeSpec
 
 T = TypeVar("T")
 
@@ -73,7 +74,7 @@ class WakeReader(Protocol):
         """Return when a waker last held a request for it, give or take a tenth of `stay`; None without one."""
         ...
 
-    def obstacle(self, namespace: str, name: str, wake: WakeSpec) -> str:
+    def obstacle(self, namespace: str, name: str, wake: "WakeSpec") -> str:
         """Say why no request can wake it now, with a remedy; "" if requests can."""
         ...
 

@@ -7,8 +7,10 @@ none is dropped.
 
 import asyncio
 import contextlib
+import io
+import os
 import ssl
-import tempfile
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -18,6 +20,7 @@ from keda_py.serving.serving_certificate import ServingCertificate
 
 # TLS 1.2 without CBC, unless ciphers are configured; every client of ours that knows TLS 1.2 has one of these.
 _AUTHENTICATED_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+_DESCRIPTORS = "/proc/self/fd"
 
 
 class ServerTls:
@@ -116,8 +119,26 @@ class ServerTls:
 
 
 def load_pair(context: ssl.SSLContext, certificate: ServingCertificate) -> None:
-    """Load certificate and key through a temporary file readable to us alone: OpenSSL takes keys from files only."""
+    """Load certificate and key through a file that we alone can read: OpenSSL takes keys from files only."""
+    text = certificate.key + b"\n" + certificate.certificate
+    if (memory := _file_in_memory()) is not None:
+        with memory:
+            memory.write(text)
+            context.load_cert_chain(f"{_DESCRIPTORS}/{memory.fileno()}")
+        return
+    import tempfile  # 0.4 MB
+
     with tempfile.NamedTemporaryFile(prefix="keda-py-", suffix=".pem") as file:
-        file.write(certificate.key + b"\n" + certificate.certificate)
+        file.write(text)
         file.flush()
         context.load_cert_chain(file.name)
+
+
+def _file_in_memory() -> io.RawIOBase | None:
+    """Open a file that is on no disk; None on systems without such files, or in a sandbox that forbids them."""
+    if sys.platform != "linux" or not os.access(_DESCRIPTORS, os.X_OK):
+        return None
+    try:
+        return os.fdopen(os.memfd_create("keda-py.pem"), "wb", buffering=0)
+    except OSError:
+        return None

@@ -13,7 +13,7 @@ from keda_py.core.admission.checks import check_of
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import OURS, resource_of
 from keda_py.operator.admission.match_conditions import match_conditions
-from keda_py.operator.admission.webhook.paths import WEBHOOKS, webhook_of
+from keda_py.operator.admission.paths import WEBHOOKS, webhook_of
 from keda_py.readings import journal_bytes
 from keda_py.validation.schemas import our_kinds
 from tests.charts.rendering import only, render

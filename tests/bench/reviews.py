@@ -12,7 +12,7 @@ import httpx
 import orjson
 
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
-from keda_py.operator.admission.webhook.paths import SCALED_OBJECT
+from keda_py.operator.admission.paths import SCALED_OBJECT
 from tests.bench.lab.figures import Row, cpu_by_process, median, percentile
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import LOOPBACK

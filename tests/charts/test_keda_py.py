@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keda_py.apis.kinds.crds import build_crds
-from keda_py.core.environment.spec import EXCLUDE
+from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.settings.settings import load_settings
 from tests.charts.rendering import KEDA_PY as CHART
 from tests.charts.rendering import Obj, helm, only, render

@@ -92,7 +92,7 @@ def _forget_third_parties() -> object:
 
 def _forget() -> None:
     registry.scaler_class.cache_clear()
-    registry._entry_points.cache_clear()
+    registry._installed.cache_clear()
 
 
 @pytest.mark.usefixtures("third_party")

@@ -1,7 +1,7 @@
 """Table of our kinds: a kind is a row here, and a package of the operator that works on it.
 
 A row provides its CustomResourceDefinition (`crds.py`), its path at the API server (`kube/resources.py`) and its
-webhook (`operator/admission/webhook/paths.py`); `keda-py validate` and `keda-py migrate` read it too. The checks at
+webhook (`operator/admission/paths.py`); `keda-py validate` and `keda-py migrate` read it too. The checks at
 admission are a row of `core/admission/checks.py`; a kind without one is only parsed. A test compares the charts'
 webhooks and rights with the table.
 """

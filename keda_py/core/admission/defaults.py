@@ -5,12 +5,14 @@ from typing import Any
 
 from keda_py.core.admission.codes import BEYOND_BOUNDS, CHANGES_NOTHING
 from keda_py.core.admission.findings import AdmissionWarning, Finding
-from keda_py.core.defaults.layers import NAMED, build_defaults
+from keda_py.core.defaults.layers import NAMED
 from keda_py.core.spec import TriggersSpec
 
 
 def check_defaults(body: Mapping[str, Any], kind: str) -> Iterator[Finding]:
     """Check values, bounds and selector of an object of either kind. Raises ConfigError."""
+    from keda_py.core.defaults.building import build_defaults  # not for those who warn of bounds alone
+
     layer = build_defaults({**body, "kind": kind}).layer
     if not layer.values and not layer.bounds:
         text = "spec: changes nothing; give a field such as pollingInterval or maxReplicaCount, or bounds"

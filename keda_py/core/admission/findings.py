@@ -7,13 +7,16 @@ stops at the first denial, `keda-py validate` prints all. Behaviour reference, s
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from keda_py.apis.scaled_object import ScaleTrigger
-from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
 from keda_py.core.defaults.layers import Layers
 from keda_py.core.spec import ScalingSpec, TargetSpec
 from keda_py.core.spec_rules import check_triggers
 from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +60,9 @@ class Neighbourhood:
     """
 
     rivals: Sequence[Rival] = ()
-    hpas: Sequence[HorizontalPodAutoscaler] = ()
-    limit_ranges: Sequence[LimitRange] | None = ()
-    containers: Sequence[Container] | None = None
+    hpas: "Sequence[HorizontalPodAutoscaler]" = ()
+    limit_ranges: "Sequence[LimitRange] | None" = ()
+    containers: "Sequence[Container] | None" = None
     defaults: Layers = ()
     """Defaults and bounds of its namespace."""
     absent: str = "does not exist yet"

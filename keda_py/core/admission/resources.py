@@ -5,13 +5,16 @@ KEDA denies: ScaledObject and Deployment come in one release, in any order.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from keda_py.apis.workloads import Amounts, Container, LimitRange, LimitRangeItem
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
 from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec, TargetSpec
 from keda_py.core.values.quantity import parse_milli
 from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keda_py.apis.workloads import Amounts, Container, LimitRange, LimitRangeItem
 
 _KINDS = ("apps/v1.Deployment", "apps/v1.StatefulSet")
 
@@ -39,7 +42,7 @@ def check_requests(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Finding
 
 
 def _check_containers(
-    spec: ScalingSpec, containers: Sequence[Container], limits: Sequence[LimitRange]
+    spec: ScalingSpec, containers: "Sequence[Container]", limits: "Sequence[LimitRange]"
 ) -> Iterator[Denial]:
     for index, trigger in enumerate(spec.triggers):
         resource = trigger.type
@@ -65,21 +68,21 @@ def _unchecked(target: TargetSpec, absent: str) -> AdmissionWarning:
     )
 
 
-def _is_set(container: Container, resource: str) -> bool:
+def _is_set(container: "Container", resource: str) -> bool:
     own = container.resources
     return own is not None and (_positive(own.requests, resource) or _positive(own.limits, resource))
 
 
-def _has_default(limit_ranges: Sequence[LimitRange], resource: str) -> bool:
+def _has_default(limit_ranges: "Sequence[LimitRange]", resource: str) -> bool:
     items = (item for limit_range in limit_ranges for item in limit_range.spec.limits)
     return any(_gives(item, resource) for item in items if item.type == "Container")
 
 
-def _gives(item: LimitRangeItem, resource: str) -> bool:
+def _gives(item: "LimitRangeItem", resource: str) -> bool:
     return _positive(item.default_request, resource) or _positive(item.default, resource)
 
 
-def _positive(amounts: Amounts | None, resource: str) -> bool:
+def _positive(amounts: "Amounts | None", resource: str) -> bool:
     try:
         return amounts is not None and resource in amounts and parse_milli(amounts[resource]) > 0
     except ConfigError:  # a text that is no quantity is no request either; the API server refuses it

@@ -5,9 +5,9 @@ would accept, so that no manifest that works there is refused here.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.apis.workloads import HorizontalPodAutoscaler
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood, deny, deny_triggers
 from keda_py.core.admission.resources import check_requests
@@ -15,6 +15,9 @@ from keda_py.core.composite import build_composite
 from keda_py.core.spec import NAME_LABEL, ScalingSpec, TargetSpec
 from keda_py.core.spec_rules import check_bounds
 from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keda_py.apis.workloads import HorizontalPodAutoscaler
 
 TRANSFER_OWNERSHIP = "scaledobject.keda.sh/transfer-hpa-ownership"
 NOT_OURS = "validations.keda.sh/hpa-ownership"
@@ -148,7 +151,7 @@ def _same(one: TargetSpec, other: TargetSpec) -> bool:
     return (one.name, one.kind_name) == (other.name, other.kind_name)
 
 
-def _target_of(hpa: HorizontalPodAutoscaler) -> TargetSpec:
+def _target_of(hpa: "HorizontalPodAutoscaler") -> TargetSpec:
     reference = hpa.spec.scale_target_ref
     return TargetSpec(
         name=reference.name,

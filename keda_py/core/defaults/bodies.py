@@ -11,15 +11,8 @@ from typing import Any
 from keda_py.apis.environments.keda_defaults import ClusterKedaDefaults, KedaDefaults, KedaDefaultsSpec
 from keda_py.apis.foreign import name_of, namespace_of, texts_at
 from keda_py.apis.parsing import parse_object
-from keda_py.core.defaults.layers import (
-    INSTALLATION,
-    DefaultsLayer,
-    DefaultsSpec,
-    Layers,
-    build_defaults,
-    build_layer,
-    layers_of,
-)
+from keda_py.core.defaults.building import build_defaults, build_layer
+from keda_py.core.defaults.layers import INSTALLATION, DefaultsLayer, DefaultsSpec, Layers, layers_of
 from keda_py.core.environment.namespaces.spec import NAME_LABEL
 from keda_py.errors import ConfigError
 

@@ -7,16 +7,18 @@ object. Neither makes an object invalid: a default gives way to the manifest's o
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import AdvancedConfig, Fallback, HorizontalPodAutoscalerConfig, ScaledObject
 from keda_py.core.defaults.layers import BOUNDED, NAMED, Layers, clamp, most_replicas
-from keda_py.core.jobs.spec import JOBS_AS_WRITTEN, JobScalingSpec
 from keda_py.core.spec import AS_WRITTEN, RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.core.values.default_note import DefaultNote
 from keda_py.core.values.pause import PAUSED_REPLICAS
 from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keda_py.apis.scaled_job import ScaledJob
+    from keda_py.core.jobs.spec import JobScalingSpec
 
 KEDAS: Final = {
     "polling_interval": 30,
@@ -110,11 +112,13 @@ def fill_scaled_object(obj: ScaledObject, layers: Layers) -> ScalingSpec:
     return _capped(replace(filled, defaults=tuple(fields.notes.values())), layers)
 
 
-def fill_scaled_job(obj: ScaledJob, layers: Layers) -> JobScalingSpec:
+def fill_scaled_job(obj: "ScaledJob", layers: Layers) -> "JobScalingSpec":
     """Build the spec of a ScaledJob over the layers of its namespace. Raises ConfigError.
 
     A default of minReplicaCount is for workloads: a Job that always runs is never meant by it.
     """
+    from keda_py.core.jobs.spec import JOBS_AS_WRITTEN  # not for the process that judges ScaledObjects alone
+
     if not layers:
         return JOBS_AS_WRITTEN.of(obj)
     fields = _Fields({field: getattr(obj.spec, field) for field in _BOUNDED_OF_JOBS})

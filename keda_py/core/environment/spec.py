@@ -8,6 +8,7 @@ from keda_py.apis.environments.environment import Environment, MemberKind, Wave
 from keda_py.apis.environments.environment import EnvironmentSpec as WrittenSpec
 from keda_py.core.values.durations import parse_duration
 from keda_py.core.values.mistakes import Mistakes
+from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.core.values.pause import parse_bool_annotation
 from keda_py.core.values.selecting import build_selector
 from keda_py.core.values.selectors import LabelSelector
@@ -15,8 +16,6 @@ from keda_py.core.values.times import parse_time
 from keda_py.core.waking.spec import WakeSpec, build_wake_spec
 from keda_py.errors import ConfigError
 
-EXCLUDE = "keda-py.dev/exclude"
-"""Annotation of a member that is left alone."""
 DEFAULT_PARALLEL = 50
 DEFAULT_TIMEOUT = timedelta(minutes=5)
 DEFAULT_LEAD = timedelta(minutes=30)

@@ -10,8 +10,8 @@ from keda_py.core.cron.windows import parse_window
 from keda_py.core.cron.words import window_in_words
 from keda_py.core.decision import Decision, Reason
 from keda_py.core.evaluation import Evaluation
-from keda_py.core.meaning.windows import CRON
 from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.metric_specs import CRON
 from keda_py.core.spec import FORCE_ACTIVATION, ScalingSpec
 from keda_py.core.values.durations import in_words
 from keda_py.errors import ConfigError

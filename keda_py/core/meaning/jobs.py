@@ -15,8 +15,9 @@ from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.cron.windows import next_fire
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.queries import Opening, openings
-from keda_py.core.environment.spec import EXCLUDE, EnvironmentSpec
+from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.values.durations import in_words
+from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.errors import ConfigError
 
 CRON_JOB = "CronJob"

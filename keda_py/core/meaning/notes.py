@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from keda_py.core.meaning.scaled_object import sleeps
 from keda_py.core.meaning.windows import windows_of
 from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec, TriggersSpec
+from keda_py.core.spec_rules import may_sleep
 
 RESTORE = "spec.advanced.restoreToOriginalReplicaCount"
 
@@ -24,7 +24,7 @@ def notes_of(spec: TriggersSpec) -> Iterator[Note]:
         if window.words:
             field = f"spec.triggers[{window.index}]"
             yield Note(message=f"{field}: {window.words}: {counted(window.replicas, 'replica')}", field=field)
-    if isinstance(spec, ScalingSpec) and sleeps(spec):
+    if isinstance(spec, ScalingSpec) and may_sleep(spec):
         yield from _notes_of_sleep(spec)
 
 

@@ -15,9 +15,9 @@ from keda_py.core.cron.openings import DAY, Openings, Span, firings, openings_of
 from keda_py.core.cron.windows import CronWindow, gap_of
 from keda_py.core.cron.words import clock, days_in_words, duration, runs, span_in_words, window_in_words
 from keda_py.core.cron.zones import load_zone
+from keda_py.core.metric_specs import CRON
 from keda_py.errors import ConfigError
 
-CRON = "cron"
 # Windows of an object that are checked; those of further triggers are not, and above it no windows are compared.
 MOST_WINDOWS = 16
 _LONGEST_NUMBER = 9

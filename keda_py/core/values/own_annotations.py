@@ -21,6 +21,8 @@ ACTIVE_WHEN: Final = "keda-py.dev/active-when"
 MOST_PER_TRIGGER: Final = "keda-py.dev/max-replicas-per-trigger"
 MOST_JOBS: Final = "keda-py.dev/namespace-max-jobs"
 PAUSED_UNTIL: Final = "keda-py.dev/paused-until"
+EXCLUDE: Final = "keda-py.dev/exclude"
+"""Of a member of an Environment that is left alone."""
 
 OF_SCALED_OBJECTS: Final = (COOLDOWN, ACTIVE_WHEN, MOST_PER_TRIGGER, PAUSED_UNTIL)
 OF_SCALED_JOBS: Final = (ACTIVE_WHEN, MOST_JOBS, PAUSED_UNTIL)

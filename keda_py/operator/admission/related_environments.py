@@ -11,7 +11,8 @@ import orjson
 
 from keda_py.apis.foreign import map_at, name_of, text_at, texts_at, value_at
 from keda_py.core.admission.codes import IGNORE
-from keda_py.core.environment.spec import EXCLUDE, EnvironmentSpec, by_age, first_of
+from keda_py.core.environment.spec import EnvironmentSpec, by_age, first_of
+from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.errors import KubeError, Unavailable
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CLUSTER_CALENDARS, CRON_JOBS, Obj

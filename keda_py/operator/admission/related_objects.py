@@ -12,8 +12,8 @@ from typing import Any
 
 from keda_py.apis.foreign import map_at, maps_at
 from keda_py.core.admission.scaled_object import NOT_OURS
+from keda_py.core.defaults.building import layer_to_wire
 from keda_py.core.defaults.filling import FindLayers
-from keda_py.core.defaults.layers import layer_to_wire
 from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from keda_py.errors import KubeError
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import Obj
+from keda_py.operator.admission.cautions import Cautions, JudgedObject
+from keda_py.operator.admission.paths import KINDS_BY_PATH, SCALED_JOB, SCALED_OBJECT
 from keda_py.operator.admission.related_objects import RelatedObjects
 from keda_py.operator.admission.requesters import Requester, Requesters
-from keda_py.operator.admission.webhook.cautions import Cautions, JudgedObject
 from keda_py.operator.admission.webhook.forwarded_logs import log_forwarded
 from keda_py.operator.admission.webhook.link import Message
 from keda_py.operator.admission.webhook.orders import give_orders, to_wire
-from keda_py.operator.admission.webhook.paths import SCALED_JOB, SCALED_OBJECT
 from keda_py.operator.admission.webhook.process import WebhookProcess
 from keda_py.operator.admission.webhook.quiet import Quiet
 from keda_py.serving.ports.listening import listen
@@ -93,6 +93,7 @@ class AdmissionServer:
     def _greetings(self) -> Iterator[Message]:
         orders = give_orders(
             self._settings,
+            KINDS_BY_PATH,
             tuple(listener.fileno() for listener in self._listeners),
             logging.getLogger("keda_py").getEffectiveLevel(),
         )

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from keda_py.apis.foreign import namespace_of
 from keda_py.apis.wire import Condition
-from keda_py.core.defaults.layers import DefaultsSpec, build_defaults, overlaps_of
+from keda_py.core.defaults.building import build_defaults
+from keda_py.core.defaults.layers import DefaultsSpec, overlaps_of
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj

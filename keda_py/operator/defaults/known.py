@@ -14,8 +14,9 @@ from heapq import nsmallest
 from keda_py.apis.foreign import name_of, namespace_of, texts_at
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core.defaults.building import build_defaults
 from keda_py.core.defaults.filling import fill_scaled_job, fill_scaled_object
-from keda_py.core.defaults.layers import DefaultsLayer, DefaultsSpec, Layers, build_defaults, layers_of
+from keda_py.core.defaults.layers import DefaultsLayer, DefaultsSpec, Layers, layers_of
 from keda_py.core.environment.namespaces.spec import NAME_LABEL
 from keda_py.core.jobs.spec import JobScalingSpec
 from keda_py.core.spec import ScalingSpec

@@ -10,8 +10,8 @@ from typing import Any
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
 from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, AnnotatedObject, DesiredFields
 from keda_py.core.environment.downscaler.timespecs import LONGEST
-from keda_py.core.environment.spec import EXCLUDE
 from keda_py.core.pacing.activations import PRIORITY
+from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.core.values.times import created_of
 from keda_py.kube.resources import (
     CRON_JOBS,

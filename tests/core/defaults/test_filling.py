@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from keda_py.apis.environments.keda_defaults import KedaDefaultsSpec
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core.defaults.building import build_defaults, build_layer
 from keda_py.core.defaults.filling import fill_scaled_job, fill_scaled_object
-from keda_py.core.defaults.layers import INSTALLATION, DefaultsLayer, Layers, build_defaults, build_layer, layers_of
+from keda_py.core.defaults.layers import INSTALLATION, DefaultsLayer, Layers, layers_of
 from keda_py.core.environment.scaling.overlays import exactly
 from keda_py.core.environment.scaling.schedules import BoundsSpec, lay_bounds_over
 from keda_py.core.jobs.spec import JobScalingSpec

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.defaults.layers import build_defaults
+from keda_py.core.defaults.building import build_defaults
 from keda_py.errors import ConfigError
 from tests.builders import keda_defaults
 

@@ -5,7 +5,8 @@ import pytest
 
 from keda_py.apis.environments.override import Override
 from keda_py.core.environment.overrides import Overrides, TargetKey, check_override, read_override, removable_at
-from keda_py.core.environment.spec import EXCLUDE, owner_of
+from keda_py.core.environment.spec import owner_of
+from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from tests.core.environment.builders import NIGHT, NOON, calendar, environment, override

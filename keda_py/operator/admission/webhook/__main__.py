@@ -3,9 +3,9 @@
 import importlib
 import sys
 
-from keda_py.operator.process.memory import leave_out_unused
+from keda_py.operator.admission.webhook.omissions import leave_out
 
 if __name__ == "__main__":
-    leave_out_unused()
+    leave_out()
     life = importlib.import_module("keda_py.operator.admission.webhook.life")
     sys.exit(life.main(sys.argv[1:]))

@@ -8,10 +8,9 @@ count.
 from collections.abc import Iterator
 from typing import Any
 
-from keda_py.apis.foreign import map_at
+from keda_py.apis.foreign import Obj, map_at
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.admission.findings import Denial
-from keda_py.kube.resources import Obj
 
 MOST_VALUES = 20_000
 """Texts, numbers, lists and maps in all."""

@@ -8,24 +8,22 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import count
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from keda_py.apis.environments.calendar import CalendarSpec
-from keda_py.apis.environments.environment import Environment
+from keda_py.apis.foreign import Obj
 from keda_py.apis.parsing import parse_object
-from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
-from keda_py.core.admission.environments import created_some_time
 from keda_py.core.admission.findings import Neighbourhood, Rival
 from keda_py.core.admission.resources import reads_containers
-from keda_py.core.defaults.layers import Layers, layer_of_wire
-from keda_py.core.environment.spec import build_environment
-from keda_py.core.meaning.surroundings import Surroundings
+from keda_py.core.defaults.layers import Layers
 from keda_py.core.spec import ScalingSpec, TargetSpec
 from keda_py.errors import ConfigError, Unavailable
-from keda_py.kube.resources import Obj
 from keda_py.operator.admission.webhook.link import Link, Message
+
+if TYPE_CHECKING:
+    from keda_py.apis.environments.environment import Environment
+    from keda_py.core.meaning.surroundings import Surroundings
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -45,17 +43,27 @@ def question(spec: ScalingSpec) -> Obj:
 
 def read_neighbourhood(answer: Obj) -> Neighbourhood:
     """The neighbours; one made by another client that cannot be read must not decide over ours."""
-    containers, limit_ranges = answer["containers"], answer["limitRanges"]
+    hpas, containers, limit_ranges = answer["hpas"], answer["containers"], answer["limitRanges"]
+    rivals, defaults = tuple(_rivals(answer["rivals"])), _layers(answer["defaults"])
+    if not (hpas or containers or limit_ranges):  # the models are not needed, which take 0.2 MB
+        limits, without = None if limit_ranges is None else (), None if containers is None else ()
+        return Neighbourhood(rivals=rivals, limit_ranges=limits, containers=without, defaults=defaults)
+    from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
+
     return Neighbourhood(
-        rivals=tuple(_rivals(answer["rivals"])),
-        hpas=_parsed(HorizontalPodAutoscaler, answer["hpas"]),
+        rivals=rivals,
+        hpas=_parsed(HorizontalPodAutoscaler, hpas),
         limit_ranges=None if limit_ranges is None else _parsed(LimitRange, limit_ranges),
         containers=None if containers is None else _parsed(Container, containers),
-        defaults=_layers(answer["defaults"]),
+        defaults=defaults,
     )
 
 
 def _layers(bodies: Sequence[Obj]) -> Layers:
+    if not bodies:
+        return ()
+    from keda_py.core.defaults.building import layer_of_wire
+
     return tuple(map(layer_of_wire, bodies))
 
 
@@ -104,8 +112,13 @@ class Inquiries:
         """The defaults of a namespace. Raises Unavailable."""
         return _layers((await self._ask({"defaultsOf": namespace}))["defaults"])
 
-    async def around_environment(self, environment: Environment) -> Surroundings:
+    async def around_environment(self, environment: "Environment") -> "Surroundings":
         """The CronJobs of its namespace, and the calendar that it names. Raises Unavailable."""
+        from keda_py.apis.environments.calendar import CalendarSpec
+        from keda_py.core.admission.environments import created_some_time
+        from keda_py.core.environment.spec import build_environment
+        from keda_py.core.meaning.surroundings import Surroundings
+
         reference, spec = environment.spec.calendar_ref, build_environment(created_some_time(environment))
         asked = {
             "environmentOf": environment.metadata.namespace,

@@ -24,6 +24,7 @@ from keda_py.operator.admission.webhook.callers import Callers
 from keda_py.operator.admission.webhook.forwarded_logs import forward_logs
 from keda_py.operator.admission.webhook.idleness import Idleness
 from keda_py.operator.admission.webhook.inquiries import Inquiries
+from keda_py.operator.admission.webhook.judges import Judges
 from keda_py.operator.admission.webhook.link import Link
 from keda_py.operator.admission.webhook.orders import Orders, from_wire
 from keda_py.operator.admission.webhook.reviews import Reviewer
@@ -31,6 +32,7 @@ from keda_py.operator.admission.webhook.server import WebhookServer
 from keda_py.operator.process.loops import loop_factory
 from keda_py.operator.process.memory import NEW_OBJECTS
 from keda_py.sdk.context import SharedContext, SharedResources
+from keda_py.sdk.registry import use_places
 from keda_py.serving.server_tls import ServerTls
 from keda_py.serving.serving_certificate import ServingCertificate
 
@@ -95,10 +97,11 @@ async def serve(wire: socket.socket) -> None:
         return
     orders = from_wire(begin["begin"])
     forward_logs(link, orders.log_level)
+    use_places(orders.scalers)
     tls = ServerTls(orders.min_tls_version, orders.ciphers)
     callers, inquiries = Callers(tls, orders.client_ca_file, orders.client_names), Inquiries(link)
     async with asyncio.TaskGroup() as tasks:
-        reviewer = Reviewer(context_to_build_in(orders), orders.namespaces, inquiries)
+        reviewer = Reviewer(Judges(context_to_build_in(orders), inquiries), orders.kinds, orders.namespaces)
         server = WebhookServer(reviewer, link.tell, callers.admits)
         idleness = Idleness(link.tell, lambda: server.port.connections, orders.idle_seconds)
         server.port.on_first_client = idleness.wake

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from keda_py.sdk.registry import scaler_places
+
 if TYPE_CHECKING:
     from keda_py.settings.settings import Settings
 
@@ -16,6 +18,10 @@ class Orders:
     """`listeners` are descriptors of listening sockets, which the process has inherited."""
 
     listeners: tuple[int, ...]
+    kinds: Mapping[str, str]
+    """The kind that is judged at each path of the port."""
+    scalers: Mapping[str, str]
+    """`scaler_places` of the operator."""
     namespaces: tuple[str, ...]
     """--watch-namespace; outside of these another operator decides."""
     min_tls_version: str
@@ -30,11 +36,13 @@ class Orders:
     """For so long the process waits for another client before it ends."""
 
 
-def give_orders(settings: "Settings", listeners: tuple[int, ...], log_level: int) -> Orders:
+def give_orders(settings: "Settings", kinds: Mapping[str, str], listeners: tuple[int, ...], log_level: int) -> Orders:
     """From the settings of the operator."""
     certificates = settings.certificates
     return Orders(
         listeners=listeners,
+        kinds=kinds,
+        scalers=scaler_places(),
         namespaces=settings.cluster.watch_namespaces,
         min_tls_version=certificates.min_tls_version,
         ciphers=certificates.ciphers,

@@ -11,11 +11,9 @@ from collections.abc import Callable
 
 import orjson
 
-from keda_py.apis.foreign import map_at
+from keda_py.apis.foreign import Obj, map_at
 from keda_py.errors import KubeError
-from keda_py.kube.resources import Obj
 from keda_py.operator.admission.webhook.link import Message
-from keda_py.operator.admission.webhook.paths import WEBHOOKS
 from keda_py.operator.admission.webhook.quiet import Quiet
 from keda_py.operator.admission.webhook.reviews import Malformed, Reviewer, read_review
 from keda_py.serving.ports.gate import Crowded, Gate
@@ -30,7 +28,6 @@ ANSWER_SECONDS = 8.0
 BODY_SECONDS = 3.0
 AT_ONCE, WAITING = 4, 256
 _TOO_LONG = f"the body is longer than {MAX_BODY_BYTES} bytes"
-_PATHS = frozenset(webhook.path for webhook in WEBHOOKS)
 
 
 class Refused(Exception):
@@ -53,7 +50,7 @@ class WebhookServer:
         self.port = SmallServer(self._answer)
 
     async def _answer(self, request: SmallRequest) -> SmallAnswer:
-        if request.path not in _PATHS:
+        if request.path not in self._reviewer.kinds:
             return _refusal(404, "there is no webhook at this path")
         if request.method != "POST":
             return _refusal(405, "reviews are sent by POST")

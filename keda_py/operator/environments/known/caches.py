@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from keda_py.apis.foreign import map_at, maps_at, text_at, texts_at
 from keda_py.core.admission.codes import IGNORE
-from keda_py.core.environment.spec import EXCLUDE
 from keda_py.core.gitops.flux import ANNOTATIONS as FLUX
 from keda_py.core.gitops.flux import MARK
+from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.errors import KubeError, NotFound, Unavailable
 from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient

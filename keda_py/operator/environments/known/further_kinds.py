@@ -15,7 +15,7 @@ import orjson
 
 from keda_py.apis.foreign import map_at, maps_at, text_at, texts_at
 from keda_py.clock import Clock
-from keda_py.core.environment.spec import EXCLUDE
+from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.errors import ConfigError, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import Discovery, ScaleTarget

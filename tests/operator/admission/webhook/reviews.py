@@ -13,7 +13,8 @@ from keda_py.core.defaults.layers import Layers
 from keda_py.core.meaning.surroundings import Surroundings
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
-from keda_py.operator.admission.webhook.paths import SCALED_OBJECT
+from keda_py.operator.admission.paths import KINDS_BY_PATH, SCALED_OBJECT
+from keda_py.operator.admission.webhook.judges import Judges
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.testing import shared_context
 from tests.builders import bare_scaled_object, cron
@@ -61,4 +62,4 @@ class Alone:
 @asynccontextmanager
 async def a_reviewer(*namespaces: str, layers: Layers = ()) -> AsyncIterator[Reviewer]:
     async with shared_context() as lent:
-        yield Reviewer(lent, namespaces, Alone(layers))
+        yield Reviewer(Judges(lent, Alone(layers)), KINDS_BY_PATH, namespaces)

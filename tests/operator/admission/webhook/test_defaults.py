@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from keda_py.core.defaults.layers import Layers, build_defaults, layer_of_wire, layer_to_wire
-from keda_py.operator.admission.webhook.paths import SCALED_JOB, WEBHOOKS
+from keda_py.core.defaults.building import build_defaults, layer_of_wire, layer_to_wire
+from keda_py.core.defaults.layers import Layers
+from keda_py.operator.admission.paths import SCALED_JOB, WEBHOOKS
 from keda_py.operator.admission.webhook.reviews import read_review
 from tests.builders import keda_defaults, scaled_job
 from tests.operator.admission.webhook.reviews import PATH, Obj, a_reviewer, review, written

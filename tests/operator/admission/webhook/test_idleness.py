@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from keda_py.clock import SystemClock
+from keda_py.operator.admission.paths import KINDS_BY_PATH
 from keda_py.operator.admission.webhook.idleness import BEAT_SECONDS, TIDY_SECONDS, Idleness
 from keda_py.operator.admission.webhook.link import Message
 from keda_py.operator.admission.webhook.orders import IDLE_SECONDS, give_orders, to_wire
@@ -117,7 +118,8 @@ async def a_process(idle_seconds: float) -> AsyncIterator[Running]:
     shown = make_certificate([LOOPBACK], SystemClock().now())
     texts = {"ca": shown.ca, "certificate": shown.certificate, "key": shown.key}
     listeners: list[socket.socket] = await listen(LOOPBACK, 0)
-    orders = give_orders(load_settings({}, {}), tuple(one.fileno() for one in listeners), logging.WARNING)
+    descriptors = tuple(one.fileno() for one in listeners)
+    orders = give_orders(load_settings({}, {}), KINDS_BY_PATH, descriptors, logging.WARNING)
 
     def greet() -> list[Message]:
         begin: Message = {"begin": to_wire(replace(orders, idle_seconds=idle_seconds))}

@@ -18,7 +18,7 @@ import pytest_asyncio
 
 from keda_py.clock import SystemClock
 from keda_py.kube.resources import EVENTS
-from keda_py.operator.admission.webhook.paths import AUTHENTICATION, CLUSTER_AUTHENTICATION, SCALED_OBJECT
+from keda_py.operator.admission.paths import AUTHENTICATION, CLUSTER_AUTHENTICATION, SCALED_OBJECT
 from keda_py.operator.admission.webhook.process import MODULE, SILENCE_SECONDS
 from keda_py.serving.certificates import issue_client, make_authority, pem
 from keda_py.serving.serving_certificate import ServingCertificate
@@ -120,6 +120,11 @@ async def test_a_process_ends_with_its_operator_however_that_ends_and_imports_no
     imported = {line.rpartition("|")[2].strip() for line in told.decode().splitlines()}
     assert "keda_py.sdk.registry" in imported
     assert not imported & {"httpx", "aiohttp", "cryptography", "rich", "click", "pygments", "keda_py.settings.settings"}
+    assert not imported & {"importlib.metadata", "email", "zipfile", "tempfile", "difflib", "croniter", "holidays"}
+    ours = {name.removeprefix("keda_py.") for name in imported if name.startswith("keda_py.")}
+    only_with_their_kind = ("apis.environments", "apis.scaled_job", "apis.trigger_authentication", "apis.kinds")
+    only_where_used = ("core.environment", "core.formula.compiler", "core.cron", "core.jobs", "apis.workloads", "kube")
+    assert not [name for name in ours if name.startswith((*only_with_their_kind, *only_where_used))]
 
 
 async def test_made_up_reviews_leave_no_trace_in_metrics_and_events(guarded: Guarded) -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from keda_py.apis.scaled_object import MOST_TRIGGERS, ScaleTrigger
 from keda_py.core.spec import build_spec
+from keda_py.operator.admission.paths import KINDS_BY_PATH, SCALED_JOB, WEBHOOKS
 from keda_py.operator.admission.webhook.extent import DEEPEST, LONGEST_TEXT, MOST_VALUES
 from keda_py.operator.admission.webhook.life import context_to_build_in
 from keda_py.operator.admission.webhook.orders import give_orders
-from keda_py.operator.admission.webhook.paths import SCALED_JOB, WEBHOOKS
 from keda_py.operator.admission.webhook.reviews import (
     LONGEST_MESSAGE,
     MOST_CONTAINERS,
@@ -321,7 +321,7 @@ def test_a_scaled_object_is_read_into_a_spec_once_a_review() -> None:
 
 
 async def test_triggers_of_every_type_are_judged_alike_though_the_process_has_no_client_of_any_source() -> None:
-    orders = give_orders(load_settings({}, {}), (), logging.WARNING)
+    orders = give_orders(load_settings({}, {}), KINDS_BY_PATH, (), logging.WARNING)
     cases = [case.recorded["metadata"] | {"": kind} for kind, cases in recorded_types().items() for case in cases]
     triggers = [ScaleTrigger(type=metadata.pop(""), metadata=metadata) for metadata in cases]
     assert len(triggers) > 500

@@ -14,6 +14,8 @@ import pytest
 from keda_py.core.admission.findings import Neighbourhood
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Unavailable
+from keda_py.operator.admission.paths import KINDS_BY_PATH
+from keda_py.operator.admission.webhook.judges import Judges
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import AT_ONCE, WAITING, WebhookServer
 from keda_py.testing import shared_context
@@ -43,7 +45,8 @@ class Served(Alone):
 async def a_server(admits: Any = lambda certificate: True) -> AsyncIterator[Served]:
     async with shared_context() as lent, httpx.AsyncClient(timeout=30) as client:
         served = Served(client, 0)
-        server = WebhookServer(Reviewer(lent, (), served), lambda told: served.reports.append(told["reviewed"]), admits)
+        reviewer = Reviewer(Judges(lent, served), KINDS_BY_PATH)
+        server = WebhookServer(reviewer, lambda told: served.reports.append(told["reviewed"]), admits)
         served.number = await server.port.start("127.0.0.1", 0, None)
         try:
             yield served

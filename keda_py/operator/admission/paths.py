@@ -2,10 +2,6 @@
 
 from dataclasses import dataclass
 
-from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
-from keda_py.apis.environments.cluster_environment import ClusterEnvironment
-from keda_py.apis.environments.environment import Environment
-from keda_py.apis.environments.override import Override
 from keda_py.apis.kinds.kind import VERSION, KindRow
 from keda_py.apis.kinds.table import KINDS, kind_of
 from keda_py.apis.scaled_job import ScaledJob
@@ -36,12 +32,8 @@ def webhook_of(kind: KindRow) -> Webhook:
 
 ADMITTED = tuple(kind for kind in KINDS if kind.webhook)
 WEBHOOKS = tuple(map(webhook_of, ADMITTED))
+KINDS_BY_PATH = {webhook_of(kind).path: kind.name for kind in ADMITTED}
 SCALED_OBJECT = webhook_of(kind_of(ScaledObject))
 SCALED_JOB = webhook_of(kind_of(ScaledJob))
-ENVIRONMENT = webhook_of(kind_of(Environment))
-OVERRIDE = webhook_of(kind_of(Override))
-WITH_HOLIDAYS = tuple(
-    webhook_of(kind_of(model)) for model in (Calendar, ClusterCalendar, Environment, ClusterEnvironment)
-)
 AUTHENTICATION = webhook_of(kind_of(TriggerAuthentication))
 CLUSTER_AUTHENTICATION = webhook_of(kind_of(ClusterTriggerAuthentication))
