@@ -14,8 +14,8 @@ from keda_py.cli import COMMANDS, main
 from keda_py.core.values.kubernetes import OLDEST, render_table
 from keda_py.sdk.registry import trigger_types
 from keda_py.sdk.type_pages import page_of
+from keda_py.telemetry.process_metrics import ShardMetrics
 from keda_py.telemetry.prometheus import OperatorMetrics
-from keda_py.telemetry.shard_metrics import ShardMetrics
 from tests.layout import layout
 from tests.places import ROOT
 

@@ -20,7 +20,7 @@ from keda_py.external_metrics.authorised_request import JSON, ApiResponse, Autho
 from keda_py.external_metrics.discovery import METRICS, PROBES
 from keda_py.external_metrics.routing import Route
 from keda_py.serving.api_request import ApiRequest, read_body, read_request
-from keda_py.serving.caller import Caller
+from keda_py.serving.caller import Caller, RequestAttributes
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.connection import BareResponse
 from keda_py.serving.prompt import Prompt, PromptConnection
@@ -50,6 +50,32 @@ class Stages:
     routes: Callable[[AuthorisedRequest], tuple[Route, ...]]
     answers: Mapping[Route, Callable[[AuthorisedRequest], Awaitable[ApiResponse | None]]]
     at_once: Prompt = _wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedStages:
+    """The same stages for a question that needs no waiting, in the same order, each by what it has cached.
+
+    Where one would have to wait, or to refuse, there is no answer here: the request goes through `Stages`, which wait
+    and word refusals. `authenticate` returns None for a caller that only a review could tell.
+    """
+
+    authenticate: Callable[[ApiRequest], Caller | None]
+    is_allowed: Callable[[Caller, RequestAttributes], bool]
+    routes: Callable[[AuthorisedRequest], tuple[Route, ...]]
+    answer: Callable[[AuthorisedRequest], bytes | None]
+
+    def __call__(self, asked: ApiRequest) -> bytes | None:
+        """Return the JSON of an answer 200, else None."""
+        caller = self.authenticate(asked)
+        if caller is None or caller.is_replica or not self.is_allowed(caller, asked.wanted):
+            return None
+        question = question_of(caller, asked)
+        try:
+            routes = self.routes(question)
+        except StatusError:
+            return None
+        return self.answer(question) if routes == (Route.METRIC,) else None
 
 
 class MetricsServer:

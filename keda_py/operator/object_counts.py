@@ -15,8 +15,8 @@ from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.standby.rights import Rights
 from keda_py.sdk.registry import trigger_types
 from keda_py.telemetry.admission_metrics import ELSEWHERE
+from keda_py.telemetry.process_metrics import ShardMetrics
 from keda_py.telemetry.prometheus import OperatorMetrics
-from keda_py.telemetry.shard_metrics import ShardMetrics
 
 K = TypeVar("K")
 

@@ -17,12 +17,11 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.errors import ConfigError
-from keda_py.external_metrics.at_once import CachedStages
 from keda_py.external_metrics.authorised_request import ApiResponse, AuthorisedRequest
 from keda_py.external_metrics.discovery import answer_document
 from keda_py.external_metrics.metric_values import ExternalMetrics, Questions
 from keda_py.external_metrics.routing import Route, Routing, is_passed_on
-from keda_py.external_metrics.server import MetricsServer, Stages
+from keda_py.external_metrics.server import CachedStages, MetricsServer, Stages
 from keda_py.external_metrics.upstream import Delegation
 from keda_py.kube.client import KubeClient
 from keda_py.operator.admission.match_conditions import knows_match_conditions

@@ -1,4 +1,4 @@
-"""Metrics of the process as a whole: requests, Lease, event loop, queues, decisions.
+"""Metrics of the process as a whole: requests, Lease, event loop, queues, decisions, and its share of the objects.
 
 KEDA has the first two from client-go under these names, and those of `reconcile_metrics.py` from controller-runtime;
 the names that begin with keda_py_ are our own.
@@ -19,6 +19,7 @@ from prometheus_client import (
 )
 
 from keda_py import __version__
+from keda_py.core.sharding.share import Share
 from keda_py.kube.client import Exchange
 from keda_py.telemetry.reconcile_metrics import ReconcileMetrics
 
@@ -137,3 +138,30 @@ def _add_build_info(registry: CollectorRegistry) -> None:
         "goarch": platform.machine(),
     }
     Gauge("keda_build_info", "version and platform; always 1", tuple(info), registry=registry).labels(**info).set(1)
+
+
+class ShardMetrics:
+    """Gauges of one replica's slot, with `--shards` alone. `share` returns None while it holds none."""
+
+    def __init__(self, registry: CollectorRegistry, share: Callable[[], Share | None]) -> None:
+        def gauge(name: str, text: str, *labels: str) -> Gauge:
+            return Gauge(f"keda_py_shards_{name}", text, labels, registry=registry)
+
+        self._share = share
+        self._slot = gauge("slot", "number of the slot that this replica holds, -1: none, it waits")
+        self._replicas = gauge("replicas", "active replicas, as this one sees them")
+        self._agreed = gauge("agreed", "1 while all active replicas act on the same view of each other")
+        self._epoch = gauge("epoch", "how often that view has changed since this replica took its slot")
+        self._objects = gauge("objects", "objects that this replica works on", "type")
+
+    def show(self) -> None:
+        """Set the gauges, on the loop, before each scrape."""
+        share = self._share()
+        self._slot.set(-1 if share is None else share.me)
+        self._replicas.set(0 if share is None else len(share.view))
+        self._agreed.set(share is not None and share.is_settled)
+        self._epoch.set(0 if share is None else share.epoch)
+
+    def show_objects(self, kind: str, count: int) -> None:
+        """Set how many objects of a kind this replica works on."""
+        self._objects.labels(kind).set(count)

@@ -13,10 +13,9 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.core.evaluation import MetricValue
-from keda_py.external_metrics.at_once import CachedStages
 from keda_py.external_metrics.metric_values import ExternalMetrics
 from keda_py.external_metrics.routing import Routing, is_passed_on
-from keda_py.external_metrics.server import MetricsServer
+from keda_py.external_metrics.server import CachedStages, MetricsServer
 from keda_py.kube.client import Exchange, KubeClient
 from keda_py.localkube.access.certificates import Authority, KeyPair
 from keda_py.localkube.access.identity import load_pair

@@ -9,8 +9,8 @@ from functools import partial
 
 import pytest
 
-from keda_py.external_metrics.at_once import CachedStages
 from keda_py.external_metrics.routing import Route
+from keda_py.external_metrics.server import CachedStages
 from keda_py.serving.api_request import ApiRequest, RequestAttributes
 from keda_py.serving.caller import REPLICA, Caller
 from keda_py.serving.https import LimitedServer
