@@ -50,7 +50,7 @@ def counted_metrics(scalers: ScalerSet) -> Collection[str]:
 
 
 class BuiltObjects:
-    """All built objects by key. `follow` is called as scalers come into use, `unfollow` as they go out of it."""
+    """All built objects by key. `note_use` is called with True as scalers come into use, with False as they go."""
 
     def __init__(
         self,
@@ -59,11 +59,10 @@ class BuiltObjects:
         sources: Sources,
         observer: Observer,
         spawn: Callable[[Coroutine[object, None, None]], asyncio.Task[None]],
-        follow: Callable[[ScalerSet], None],
-        unfollow: Callable[[ScalerSet], None],
+        note_use: Callable[[ScalerSet, bool], None],
     ) -> None:
         self._scalers, self._sources, self._observer = scalers, sources, observer
-        self._spawn, self._follow, self._unfollow = spawn, follow, unfollow
+        self._spawn, self._note_use = spawn, note_use
         self._clock = scalers.shared_context.clock
         self._built: dict[ObjectKey, BuiltObject] = {}
         self.get = self._built.get
@@ -166,7 +165,7 @@ class BuiltObjects:
             batch_key=batch_key,
             source=source,
         )
-        self._follow(scalers)
+        self._note_use(scalers, True)
         self._observer.record_built(key, scalers)
 
     def _end(self, key: ObjectKey, seconds: float | None = None) -> None:
@@ -181,7 +180,7 @@ class BuiltObjects:
         if found is None:
             return
         self._phases.leave(found.source, found.grid.group)
-        self._unfollow(found.scalers)
+        self._note_use(found.scalers, False)
         for meter in found.meters:
             meter.retire(self._scalers.shared_context.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(found))

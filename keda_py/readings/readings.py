@@ -70,8 +70,7 @@ class Readings:
             sources=self._sources,
             observer=observer,
             spawn=self._spawn,
-            follow=self._follow,
-            unfollow=self._unfollow,
+            note_use=self._note_use,
         )
         self._pushes = Pushes(self._spawn, self._read_pushed, self._restate)
         self._zero_polls = ZeroPolls(engine, scalers.zero_polling_interval, self._read_pushed)
@@ -232,12 +231,12 @@ class Readings:
             raise ScalerError(f"the scalers of {key.namespace}/{key.name} are not built")
         return built
 
-    def _follow(self, scalers: ScalerSet) -> None:
-        self._pushes.follow(scalers)
-        scalers.on_renewed = self._on_renewed
-        self._failures.keep(scalers.spec.key, counted_metrics(scalers))
-
-    def _unfollow(self, scalers: ScalerSet) -> None:
+    def _note_use(self, scalers: ScalerSet, in_use: bool) -> None:
+        if in_use:
+            self._pushes.follow(scalers)
+            scalers.on_renewed = self._on_renewed
+            self._failures.keep(scalers.spec.key, counted_metrics(scalers))
+            return
         scalers.on_renewed = None
         self._pushes.end(scalers)
         self._zero_polls.end(scalers)
