@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
-from keda_py.apis.parsing import share_field_names
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTargetRef, ScaleTrigger, ScalingModifiers
 from keda_py.core.metric_specs import CPU, MEMORY
 from keda_py.core.spec_source import SpecSource
@@ -135,7 +134,7 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
         labels=meta.labels,
         annotations=meta.annotations,
         target=_target_of(spec.scale_target_ref),
-        triggers=tuple(map(share_field_names, spec.triggers)),
+        triggers=tuple(spec.triggers),
         polling_interval=timedelta(seconds=_or(spec.polling_interval, 30)),
         initial_cooldown=timedelta(seconds=_or(spec.initial_cooldown_period, 0)),
         cooldown=timedelta(seconds=_or(spec.cooldown_period, 300)),
