@@ -114,9 +114,8 @@ class Forks:
 
     def _hear(self, link: Connection) -> None:
         fork = self._forks[link]
-        try:
-            outcome = link.recv()
-        except (EOFError, OSError):
+        outcome = _received(link)
+        if outcome is None:
             self._bury(link)
             return
         if outcome.stop:
@@ -169,6 +168,17 @@ class Forks:
             text, item = f"the process of this test ended with {how}", fork.item
             report = pytest.TestReport(item.nodeid, item.location, {}, "failed", text, when)
             self._config.hook.pytest_runtest_logreport(report=report)
+
+
+def _received(link: Connection) -> Outcome | None:
+    """Return None once the child has ended. A child is never forked where that is handled: all errors of its tests would
+    have the end of another child as their context.
+    """
+    try:
+        outcome: Outcome = link.recv()
+    except (EOFError, OSError):
+        return None
+    return outcome
 
 
 def _groups(items: Iterable[pytest.Item]) -> Iterable[deque[int]]:

@@ -151,6 +151,12 @@ def test_a_process_is_replaced_after_many_files(run: Run) -> None:
     assert max(counts.values()) <= MOST_GROUPS
 
 
+def test_an_error_in_a_process_that_replaces_another_has_no_context(run: Run) -> None:
+    text = "import sys\ndef test_it(): assert sys.exc_info() == (None, None, None)\n"
+    files = {f"test_{number:03}.py": text for number in range(3 * MOST_GROUPS)}
+    assert run(files)[0] == 0
+
+
 def test_files_that_go_together_share_a_process_and_the_fixtures_of_its_session(run: Run) -> None:
     conftest = "import os, pathlib, pytest\n@pytest.fixture(scope='session')\ndef server():\n"
     conftest += "    log = pathlib.Path(os.environ['HERE'], 'log')\n"
