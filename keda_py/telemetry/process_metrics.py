@@ -23,6 +23,8 @@ from keda_py.core.sharding.share import Share
 from keda_py.kube.client import Exchange
 from keda_py.telemetry.reconcile_metrics import ReconcileMetrics
 
+ELSEWHERE = "elsewhere"
+"""The culprit of a stall that no place in the code explains."""
 _SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -63,6 +65,8 @@ class ProcessMetrics:
         self._stalls = Counter(
             "keda_py_event_loop_stalls", "times that the loop was blocked, and by whom", ("culprit",), registry=registry
         )
+        # From the start at 0: Prometheus sees no increase in a series that begins with its first stall.
+        self._stalls.labels(ELSEWHERE)
         self._decisions = Counter("keda_py_decisions", "decisions by reason", ("reason",), registry=registry)
         self._certificate = Gauge(
             "keda_py_certificate_expiry_timestamp_seconds", "when the serving certificate ends", registry=registry

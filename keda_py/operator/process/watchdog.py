@@ -24,7 +24,7 @@ from keda_py.clock import Clock
 from keda_py.operator.process.hang import TICK_SECONDS, Hang, times_of
 from keda_py.operator.process.operator_process import OwnProcess, own_journal
 from keda_py.settings.settings import Settings
-from keda_py.telemetry.process_metrics import ProcessMetrics
+from keda_py.telemetry.process_metrics import ELSEWHERE, ProcessMetrics
 
 BEAT_SECONDS = 1.0
 STALL_SECONDS = TICK_SECONDS
@@ -139,7 +139,7 @@ def _name_culprit(frame: FrameType, scalers: Mapping[str, str]) -> str:
             return f"scaler {scalers[module]}"
     own = (one for one, module in zip(frames, modules, strict=True) if module.startswith("keda_py."))
     found = next(own, None)
-    return f"{found.f_globals['__name__']}.{found.f_code.co_name}" if found is not None else "elsewhere"
+    return f"{found.f_globals['__name__']}.{found.f_code.co_name}" if found is not None else ELSEWHERE
 
 
 def _outwards(frame: FrameType) -> Iterator[FrameType]:

@@ -86,6 +86,11 @@ async def test_a_plug_in_that_blocks_the_loop_is_reported_by_its_trigger_type(
     assert told[0].seconds > 0.3
 
 
+async def test_the_count_of_stalls_begins_at_0_so_that_the_first_one_is_an_increase() -> None:
+    async with watched() as metrics:
+        assert (await page(metrics))['keda_py_event_loop_stalls_total{culprit="elsewhere"}'] == 0
+
+
 async def test_whoever_else_blocks_it_is_reported_as_such() -> None:
     async with watched() as metrics:
         time.sleep(STALL_SECONDS)  # noqa: ASYNC251 - blocking is what is shown
