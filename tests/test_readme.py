@@ -102,7 +102,7 @@ def test_the_files_and_extras_that_a_page_names_in_commands_exist(page: str) -> 
 
 
 def test_after_the_demo_one_line_says_how_the_command_comes_on_path(tmp_path: Path) -> None:
-    command = ["make", "--dry-run", f"VENV={tmp_path}/venv", "demo"]
+    command = ["make", "--no-print-directory", "--dry-run", f"VENV={tmp_path}/venv", "demo"]
     planned = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert f". {tmp_path}/venv/bin/activate" in planned.splitlines()[-1]
     assert ". .venv/bin/activate" in commands(README)
