@@ -62,11 +62,7 @@ class ProcessMetrics:
         self._lag = Histogram(
             "keda_py_event_loop_lag_seconds", "how late the loop's timers fire", buckets=_SECONDS, registry=registry
         )
-        self._stalls = Counter(
-            "keda_py_event_loop_stalls", "times that the loop was blocked, and by whom", ("culprit",), registry=registry
-        )
-        # From the start at 0: Prometheus sees no increase in a series that begins with its first stall.
-        self._stalls.labels(ELSEWHERE)
+        self._stalls = _stalls(registry)
         self._decisions = Counter("keda_py_decisions", "decisions by reason", ("reason",), registry=registry)
         self._certificate = Gauge(
             "keda_py_certificate_expiry_timestamp_seconds", "when the serving certificate ends", registry=registry
@@ -131,6 +127,14 @@ class ProcessMetrics:
         """Compute the gauges of `show`, on the loop, before a page is rendered in a thread."""
         for take in self._samplers:
             take()
+
+
+def _stalls(registry: CollectorRegistry) -> Counter:
+    text = "times that the loop was blocked, and by whom"
+    counter = Counter("keda_py_event_loop_stalls", text, ("culprit",), registry=registry)
+    # From the start at 0: Prometheus sees no increase in a series that begins with its first stall.
+    counter.labels(ELSEWHERE)
+    return counter
 
 
 def _add_build_info(registry: CollectorRegistry) -> None:
