@@ -67,7 +67,9 @@ def last_change(calendar: Calendar, at: datetime) -> datetime | None:
 
 def openings(calendar: Calendar, after: datetime) -> Iterator[Opening]:
     """Yield the openings that end after that instant, in order, up to the horizon; those that touch are one."""
-    # A calendar that never closes is one opening of 403 spans, asked about in each look: no object for each of them.
+    if (unbroken := _unbroken(calendar, after)) is not None:
+        yield unbroken
+        return
     start: datetime | None = None
     end, because, ends = after, "", ""
     for span_start, span_end, span_because, span_ends in _spans(calendar, after):
@@ -83,18 +85,40 @@ def openings(calendar: Calendar, after: datetime) -> Iterator[Opening]:
         yield Opening(start=start, end=end, because=because, ends_because=ends)
 
 
-def _spans(calendar: Calendar, after: datetime) -> Iterator[tuple[datetime, datetime, str, str]]:
-    """Yield start, end and both reasons of spans day by day from two days before, as one reaches into the next day.
+def _unbroken(calendar: Calendar, after: datetime) -> Opening | None:
+    """Return the one opening of a calendar that does not close up to the horizon, None of any other.
 
-    They are joined only within a day.
+    Such calendars are common where only `idleAfter` ends an environment's day, and each look would walk 403 whole days.
     """
+    first, last = _days(calendar, after)
+    whole = calendar.week[0]
+    if any(spans != whole for spans in calendar.week) or [(span.start, span.end) for span in whole] != [(0, DAY)]:
+        return None
+    if any(first <= day <= last for days in (calendar.holidays, calendar.exceptions) for day in days):
+        return None
+    return Opening(
+        start=instant_of(first, 0, calendar.zone),
+        end=instant_of(last, DAY, calendar.zone),
+        because=whole[0].because,
+        ends_because=_ends_because(calendar, last, DAY, whole[0].because),
+    )
+
+
+def _days(calendar: Calendar, after: datetime) -> tuple[date, date]:
+    """Return the first and the last day to look at: from two days before, as one reaches into the next."""
     first = local_date(after, calendar.zone) - 2 * _DAY
-    for step in range(HORIZON.days + 3):
-        day = first + step * _DAY
+    return first, first + (HORIZON.days + 2) * _DAY
+
+
+def _spans(calendar: Calendar, after: datetime) -> Iterator[tuple[datetime, datetime, str, str]]:
+    """Yield start, end and both reasons of spans day by day; they are joined only within a day."""
+    day, last = _days(calendar, after)
+    while day <= last:
         for span in calendar.spans_of(day):
             start = instant_of(day, span.start, calendar.zone)
             end = instant_of(day, span.end, calendar.zone)
             yield start, end, span.because, _ends_because(calendar, day, span.end, span.because)
+        day += _DAY
 
 
 def _ends_because(calendar: Calendar, day: date, end: int, because: str) -> str:
