@@ -69,13 +69,13 @@ class Stand:
             "metadata": {"address": f"{LOOPBACK}:{port}", "listName": f"q{index}", "listLength": "5"},
         }
 
-    async def until_ready(self, count: int) -> None:
-        """Until so many ScaledObjects are Ready and have their HPA.
+    async def until_ready(self, count: int, is_done: Callable[[Obj], bool] | None = None) -> None:
+        """Until so many ScaledObjects are Ready, or `is_done`, and have their HPA.
 
         Both are watched: lists of all objects every half second cost more the more objects there are and the longer
         they take, on the cores that are measured.
         """
-        ready = set[str]()
+        done, judge = set[str](), is_done or is_ready
         scaled_objects, hpas = (
             Informer(self.client, InformerSpec(resource=one, namespaces=(NAMESPACE,)))
             for one in (SCALED_OBJECTS, HORIZONTAL_POD_AUTOSCALERS)
@@ -83,15 +83,15 @@ class Stand:
 
         def note(old: Obj | None, new: Obj | None) -> None:
             name = (new or old or {})["metadata"]["name"]
-            (ready.add if new is not None and is_ready(new) else ready.discard)(name)
+            (done.add if new is not None and judge(new) else done.discard)(name)
 
-        async def all_ready() -> bool:
-            return min(len(ready), len(hpas)) >= count
+        async def all_done() -> bool:
+            return min(len(done), len(hpas)) >= count
 
         scaled_objects.subscribe(note)
         async with asyncio.TaskGroup() as tasks:
             following = [tasks.create_task(one.run()) for one in (scaled_objects, hpas)]
-            await until(all_ready, f"{count} ScaledObjects", 1800.0)
+            await until(all_done, f"{count} ScaledObjects", 1800.0)
             for task in following:
                 task.cancel()
 
@@ -273,6 +273,11 @@ def is_ready(scaled_object: Obj) -> bool:
     """Whether condition Ready is True."""
     conditions = scaled_object.get("status", {}).get("conditions", [])
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def has_verdict(scaled_object: Obj) -> bool:
+    """Whether the HPA has said whether it scales: condition HPAActive, the last that a new object gets."""
+    return any(one["type"] == "HPAActive" for one in scaled_object.get("status", {}).get("conditions", []))
 
 
 def _scaled_object(index: int, interval: int, trigger: Obj) -> Obj:
