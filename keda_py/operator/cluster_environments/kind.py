@@ -201,7 +201,7 @@ class ClusterEnvironments(Kind[PolicyMemory]):
         """Subscribe to namespaces, Environments and other ClusterEnvironments."""
         sources = (*self._policies.namespaces, self._parts.caches.environments, self.live)
         for informer in sources:
-            yield informer.subscribe(partial(self._on_change, controller))
+            yield informer.follow(partial(self._on_change, controller))
 
     def _on_change(self, controller: Controller[PolicyMemory], old: Obj | None, new: Obj | None) -> None:
         if old is not None and new is not None and _relevant_fields(old) == _relevant_fields(new):

@@ -6,6 +6,7 @@ its kind says (`scaled_objects/kind.py`). Nearly every poll finds nothing new an
 or a reconcile that fails is caught here, so that one bad object does not affect the others.
 """
 
+import asyncio
 import logging
 from contextlib import ExitStack, nullcontext
 from functools import partial
@@ -53,7 +54,7 @@ class Controller(Generic[StateT]):
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced. An earlier run leaves nothing behind."""
-        self._parts.quarantine.begin(self.kind, {ObjectKey.of(self.kind, live) for live in self._kind.live.objects()})
+        self._parts.quarantine.begin(self.kind, lambda key: self._kind.live.get(key.namespace, key.name) is not None)
         self.states.clear()
         self.queue = self._new_queue()
         self._parts.readings.recount(self.kind)
@@ -61,10 +62,13 @@ class Controller(Generic[StateT]):
             subscriptions.callback(self._tenures.subscribe(self.on_shares))
             subscriptions.callback(self._end_series)
             subscriptions.callback(self._kind.live.on_restore(self.on_restore))
-            subscriptions.callback(self._kind.live.subscribe(self.on_change))
+            subscriptions.callback(self._kind.live.follow(self.on_change))
             for end in self._kind.watches(self):
                 subscriptions.callback(end)
-            await self.queue.run()
+            begin = partial(self.on_change, None)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._tenures.take_up(self.kind, self._kind.live, self.states, begin))
+                await self.queue.run()
 
     async def flush(self) -> None:
         """Write the statuses that are due when writing stops; an error is logged."""
@@ -98,14 +102,11 @@ class Controller(Generic[StateT]):
         self.look_at_all()
 
     def on_shares(self) -> None:
-        """The share of this replica has changed: forget the objects it has lost, begin with those it has won."""
+        """The share of this replica has changed: forget the objects it has lost; `take_up` begins with those it won."""
         for state in self.states.values():
             if state.is_lost:
                 state.interrupt()
                 self.queue.add(state.key)
-        for live in self._kind.live.objects():
-            if ObjectKey.of(self.kind, live) not in self.states:
-                self.on_change(None, live)
 
     def _end_series(self) -> None:
         """End our series: the next owner of an object shows it, and sums count it once."""

@@ -79,7 +79,10 @@ class Kind(ABC, Generic[StateT]):
         return {}
 
     def watches(self, controller: "Controller[StateT]") -> Iterable[Callable[[], None]]:
-        """Subscribe to other objects whose changes make keys due; returns functions that end the subscriptions."""
+        """Follow other objects whose changes make keys due; returns functions that end that.
+
+        What is there already need not be told: each object is looked at first of all.
+        """
         return ()
 
 

@@ -77,7 +77,7 @@ class DefaultsObjects(LookOnlyKind[LookOnlyMemory]):
                     state.due.look_now()
                     controller.queue.add(state.key)
 
-        yield self.live.subscribe(on_change)
+        yield self.live.follow(on_change)
 
 
 def assemble_defaults(shared: Dependencies, known: KnownDefaults, tenures: Tenures) -> Component:

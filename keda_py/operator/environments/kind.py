@@ -353,7 +353,7 @@ class Environments(Kind[EnvironmentMemory]):
             (caches.environments, partial(change_of_environment, self._parts.acts)),
         )
         for watched, read in kinds:
-            yield watched.subscribe(partial(self._on_change, controller, read))
+            yield watched.follow(partial(self._on_change, controller, read))
         yield self._waking.subscribe(partial(_on_services, controller))
         for informer in caches.members.values():
             yield informer.on_restore(partial(_on_restore, controller))

@@ -217,7 +217,7 @@ class OverrideObjects(LookOnlyKind[OverrideMemory]):
         """Subscribe to the other Overrides, since a newer one for the same target outranks this one, and to targets."""
         self._states, self._due = controller.states, partial(_make_due, controller)
         self._aimed.clear()
-        yield self.live.subscribe(Neighbours(self._states, self._due, self._parts.overriding.room).hear)
+        yield self.live.follow(Neighbours(self._states, self._due, self._parts.overriding.room).hear)
         cluster, caches = self._parts.cluster, self._parts.caches
         for kind, informer in (
             (ENVIRONMENTS.kind, caches.environments),
@@ -227,7 +227,7 @@ class OverrideObjects(LookOnlyKind[OverrideMemory]):
             (DEPLOYMENTS.kind, caches.members[DEPLOYMENTS.kind]),
             (STATEFUL_SETS.kind, caches.members[STATEFUL_SETS.kind]),
         ):
-            yield informer.subscribe(partial(self._on_target, kind))
+            yield informer.follow(partial(self._on_target, kind))
 
     def _on_target(self, kind: str, old: Obj | None, new: Obj | None) -> None:
         """Make Overrides due whose target came, went or changed its owner; a changed Environment or ScaledObject

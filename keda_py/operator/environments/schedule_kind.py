@@ -165,7 +165,7 @@ class ScheduleObjects(LookOnlyKind[ScheduleMemory]):
         due = partial(_on_change, controller)
         caches = self._parts.caches
         for informer in (self._parts.cluster.scaled_objects, caches.calendars, caches.cluster_calendars, self.live):
-            yield informer.subscribe(due)
+            yield informer.follow(due)
 
 
 def _on_change(controller: Controller[ScheduleMemory], old: Obj | None, new: Obj | None) -> None:

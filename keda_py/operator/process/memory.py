@@ -95,7 +95,12 @@ def allocate_sparingly() -> None:
 
 
 def collect_seldom() -> None:
-    """What has been made until now stays until the end: the collector leaves it alone."""
+    """What has been made until now stays until the end: the collector leaves it alone.
+
+    Only the first call does something: to look through the objects of a replica that leads again takes seconds.
+    """
+    if gc.get_freeze_count():
+        return
     gc.set_threshold(NEW_OBJECTS, YOUNG, OLD)
     gc.collect()
     gc.freeze()

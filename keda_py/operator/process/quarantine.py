@@ -14,7 +14,7 @@ of another for a trial at most.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Hashable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -87,8 +87,8 @@ class Quarantine:
         self._blamed: tuple[Hold, ...] = ()
         self._note_blamed()
 
-    def begin(self, kind: str, keys: Collection[ObjectKey]) -> None:
-        """This replica leads from now on, and `keys` are all objects of a kind.
+    def begin(self, kind: str, exists: Callable[[ObjectKey], bool]) -> None:
+        """This replica leads from now on, and `exists` says whether there is an object of a kind.
 
         What it lived through before says nothing of what others died of since.
         """
@@ -97,7 +97,7 @@ class Quarantine:
         for key in tuple(self._cleared):
             self._outlive(key)
         for key, held in tuple(self._held.items()):
-            if key.kind == kind and (held.from_status or key not in keys):
+            if key.kind == kind and (held.from_status or not exists(key)):
                 self._release(held)
             elif key.kind == kind:
                 self._held[key] = self._hold(held.hold, held.in_namespace)

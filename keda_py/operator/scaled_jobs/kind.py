@@ -73,7 +73,7 @@ class ScaledJobs(Kind[ScaledJobState]):
     def watches(self, controller: Controller[ScaledJobState]) -> Iterable[Callable[[], None]]:
         """Follow their Jobs, which are counted and make nothing due."""
         self._tracker.follow(controller.states)
-        yield self._parts.caches.jobs.subscribe(partial(self._on_job, controller))
+        yield self._parts.caches.jobs.follow(partial(self._on_job, controller))
 
     def _on_job(self, controller: Controller[ScaledJobState], old: Obj | None, new: Obj | None) -> None:
         job = new or old or {}

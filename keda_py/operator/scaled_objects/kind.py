@@ -103,17 +103,20 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
         )
 
     def watches(self, controller: Controller[ObjectState]) -> Iterable[Callable[[], None]]:
-        """Watch HPAs and workloads, and listen to push sources while objects are looked at."""
+        """Watch HPAs and workloads, and listen to push sources while objects are looked at.
+
+        What is there already is seen by the first look at each object.
+        """
         listening = ExitStack()
         listening.enter_context(self._parts.shared.readings.listening())
         yield listening.close
-        yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
-        yield self._parts.caches.hpas.subscribe(partial(_on_rival, controller, self._parts.caches))
+        yield self._parts.caches.hpas.follow(partial(_on_hpa, controller))
+        yield self._parts.caches.hpas.follow(partial(_on_rival, controller, self._parts.caches))
         if self._parts.requests is not None:
-            yield self._parts.requests.waking.slices.subscribe(partial(_on_slice, controller))
+            yield self._parts.requests.waking.slices.follow(partial(_on_slice, controller))
         for informer in self._parts.caches.workloads.values():
             yield informer.on_restore(partial(_on_restore, controller))
-            yield informer.subscribe(partial(_on_workload, controller, self.live, informer.spec.resource))
+            yield informer.follow(partial(_on_workload, controller, self.live, informer.spec.resource))
 
 
 def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:

@@ -6,13 +6,16 @@ was decided before is not written any more. `is_quiet` tells the membership when
 way. Where one replica works on everything, it has a tenure of every object all the same, so that there is one way only.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from keda_py.answers.work_context import current_work
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.kube.informers.cache import Cache
+from keda_py.kube.resources import Obj
 
 
 @dataclass(slots=True, eq=False)
@@ -112,6 +115,25 @@ class Tenures:
             self.end(tenure)
         for listener in tuple(self._listeners):
             listener()
+
+    async def take_up(self, kind: str, live: Cache, states: Container[ObjectKey], begin: Callable[[Obj], None]) -> None:
+        """Begin with the objects of our share that have no state yet, now and after each review, until cancelled.
+
+        In turns: a replica that took up ten thousand at once would not renew its slot meanwhile, and would lose it.
+        """
+        has_news = asyncio.Event()
+        has_news.set()
+
+        def is_to_begin(obj: Obj) -> bool:
+            key = ObjectKey.of(kind, obj)
+            return key not in states and self.owns(key)
+
+        with ExitStack() as subscription:
+            subscription.callback(self.subscribe(has_news.set))
+            while await has_news.wait():
+                has_news.clear()
+                async for obj in live.in_turns(is_to_begin):
+                    begin(obj)
 
     def note_sent(self, tenure: Tenure) -> None:
         """A write under a tenure has ended."""

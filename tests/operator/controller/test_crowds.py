@@ -1,4 +1,7 @@
-"""Many objects of a namespace are due at one instant: few are begun while its requests wait, and all are in the end."""
+"""Many objects of a namespace are due at one instant: few are begun while its requests wait, and all are in the end.
+
+Many objects become ours at one instant: they are taken up a few at a time.
+"""
 
 import asyncio
 from dataclasses import replace
@@ -6,7 +9,9 @@ from pathlib import Path
 
 from aiohttp import web
 
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.client import KubeClient, RequestLimits
+from keda_py.kube.informers.cache import A_TURN
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, Obj
@@ -80,3 +85,38 @@ async def test_few_begin_while_the_requests_of_their_namespace_wait_and_all_do_o
         await eventually(lambda: questions.done >= MANY)
         for task in running:
             task.cancel()
+
+
+async def test_a_replica_takes_up_its_objects_a_few_in_a_pass_of_the_loop_at_its_start_and_with_each_new_share(
+    world: World,
+) -> None:
+    for number in range(MANY):
+        await world.client.create(CONFIG_MAPS, config_map(f"c{number}", NAMESPACE))
+    assert world.operator.assembly is not None
+    informer = Informer(world.client, InformerSpec(resource=CONFIG_MAPS, namespaces=(NAMESPACE,)))
+    share = {"c1", "c2"}
+    tenures = Tenures(owns=lambda key: key.rpartition("/")[2] in share)
+    steps: list[int] = []
+
+    async def follow(controller: Controller[Remembered]) -> None:
+        before = 0
+        while True:
+            await asyncio.sleep(0)
+            steps.append(len(controller.states) - before)
+            before = len(controller.states)
+
+    async with asyncio.TaskGroup() as tasks:
+        controller = Controller(
+            world.operator.assembly.parts.shared, Questions(world.client, informer), 2 * MANY, tenures
+        )
+        running = [tasks.create_task(informer.run())]
+        await informer.wait_synced()
+        running += [tasks.create_task(run) for run in (follow(controller), controller.run())]
+        await eventually(lambda: set(controller.states) == {ObjectKey("ConfigMap", NAMESPACE, name) for name in share})
+        share |= {f"c{number}" for number in range(MANY)}
+        tenures.review()
+        await eventually(lambda: len(controller.states) >= MANY)
+        await turns(2)
+        for task in running:
+            task.cancel()
+    assert 0 < max(steps) <= A_TURN < MANY

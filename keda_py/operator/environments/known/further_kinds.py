@@ -101,7 +101,7 @@ class FurtherKinds:
         self._targets: dict[Kind, ScaleTarget] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    def subscribe(self, notify: Notify) -> Callable[[], None]:
+    def follow(self, notify: Notify) -> Callable[[], None]:
         """Call `notify` with each change of a watched object; the returned function unsubscribes."""
         self._listeners.append(notify)
         return lambda: self._listeners.remove(notify)
