@@ -15,6 +15,7 @@ from hypothesis.internal.constants_ast import Constants
 
 from tests.file_order import places
 from tests.patient import PatientLoop, TidyLoop
+from tests.programs.client import begin_session, end_session, wait_for_session
 from tests.properties import EXAMPLES, EXPLORED
 
 TESTS = Path(__file__).parent
@@ -44,6 +45,12 @@ settings.load_profile("suite")
 providers._get_local_constants = Constants
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """While the tests are collected, the programs that they will start are imported."""
+    if session.config.getoption("forks") and not session.config.option.collectonly:
+        begin_session()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mix files that wait with files that compute."""
     order = places([item.path for item in items], TESTS)
@@ -52,10 +59,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """From here on look for garbage, but not among what is there already: forked processes share it."""
+    wait_for_session()
     charmap.charmap()  # hypothesis makes or reads its table of characters in each process that has none
     gc.freeze()
     gc.set_threshold(*GARBAGE)
     gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    end_session()
 
 
 @pytest.hookimpl(trylast=True)

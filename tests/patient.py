@@ -6,15 +6,16 @@ answer is late that was only not got to yet. A time-out that a test waits for co
 else is to do. Not for tests of other processes, whose time is the machine's.
 """
 
-import asyncio
 import selectors
 import time
 from typing import Any
 
+from tests.programs.loop import ForkingLoop
+
 TURN_SECONDS = 0.001
 
 
-class TidyLoop(asyncio.SelectorEventLoop):
+class TidyLoop(ForkingLoop):
     """Closes a connection that it accepted in the turn in which its server was closed.
 
     asyncio refuses to make a transport then, and forgets the socket: a later test is told of garbage that is open.

@@ -33,9 +33,9 @@ _STYLES: dict[str, Style] = {"blocks": "error", "changes": "warning", "fine": "c
 
 def run(arguments: list[str]) -> int:
     """Print the findings; 2 if one blocks, 1 if one changes something."""
-    from keda_py.migration.check import check_migration
-
     options = _parse(arguments)
+    from keda_py.migration.check import check_migration  # heavy: not for --help
+
     installation = _files(options.files) if options.files else asyncio.run(_cluster(options.kubeconfig))
     findings = asyncio.run(check_migration(installation, read_keda_flags))
     sys.stdout.write(_json(findings) if options.output == "json" else _text(findings, installation, options.all))

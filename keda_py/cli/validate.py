@@ -3,14 +3,16 @@
 import asyncio
 import sys
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from keda_py.cli.manifests import add_default_values, read_default_values, read_texts
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import Style, foreign, paint, read_names
-from keda_py.core.values.kubernetes import parse_supported_version
 from keda_py.terminal.foreign import json_of
-from keda_py.validation.problems import Problem
-from keda_py.validation.report import Report, validate_texts
+
+if TYPE_CHECKING:
+    from keda_py.validation.problems import Problem
+    from keda_py.validation.report import Report
 
 DESCRIPTION = (
     "Check manifests as the API server, the admission webhook and the scalers would: schema, KEDA's rules, trigger "
@@ -45,6 +47,9 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("--namespaces", default="", metavar="NS,NS", help=selected)
     add_default_values(parser)
     options = parser.parse_args(arguments)
+    from keda_py.core.values.kubernetes import parse_supported_version
+    from keda_py.validation.report import validate_texts  # heavy: not for --help
+
     kubernetes = parse_supported_version(options.kubernetes, field="--kubernetes") if options.kubernetes else None
     texts, named = dict(read_texts(options.files)), read_names(options.namespaces)
     defaults = read_default_values(options.default_values)
@@ -53,12 +58,12 @@ def run(arguments: list[str]) -> int:
     return 1 if any(options.strict or problem.severity == "error" for problem in report.problems) else 0
 
 
-def _text(report: Report, *, notes: bool) -> str:
+def _text(report: "Report", *, notes: bool) -> str:
     lines = [_line(problem) for problem in (*(report.notes if notes else ()), *report.problems)]
     return "\n".join([*lines, _summary(report), ""])
 
 
-def _line(problem: Problem) -> str:
+def _line(problem: "Problem") -> str:
     place = paint(f"{foreign(problem.file)}:{problem.line}", "heading")
     severity = paint(problem.severity, _STYLES[problem.severity])
     code = f" [{problem.code}]" if problem.code else ""
@@ -66,7 +71,7 @@ def _line(problem: Problem) -> str:
     return f"{place}: {severity}: {foreign(problem.sentence)}{code}{template}"
 
 
-def _summary(report: Report) -> str:
+def _summary(report: "Report") -> str:
     errors = sum(problem.severity == "error" for problem in report.problems)
     warnings = len(report.problems) - errors
     if not report.objects and not report.problems:
@@ -79,7 +84,7 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def _json(report: Report) -> str:
+def _json(report: "Report") -> str:
     problems, notes = ([asdict(one) for one in found] for found in (report.problems, report.notes))
     body = {"objects": report.objects, "problems": problems, "notes": notes}
     return json_of(body)

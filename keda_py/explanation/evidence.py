@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from keda_py.apis.foreign import value_at
 from keda_py.core.hpa.rescale_note import REASON, read_rescale
 from keda_py.errors import ConfigError, Forbidden, KubeError
 from keda_py.kube.client import KubeClient
@@ -42,11 +43,13 @@ class ByHand:
 class Evidence:
     """Everything is optional; `unread` names what the user may not read.
 
-    `sources` are the manifest, and what rules it, for the replay that tells what comes next. `policy` says which
-    ClusterEnvironment writes its Environment.
+    `replicas` is the count that the workload is to have now; the operator's is that of its last poll. `sources` are the
+    manifest, and what rules it, for the replay that tells what comes next. `policy` says which ClusterEnvironment
+    writes its Environment.
     """
 
     manifest: Obj | None = None
+    replicas: int | None = None
     sources: Sequence[ManifestSource] = ()
     steps: Sequence[Step] = ()
     by_hand: ByHand | None = None
@@ -75,7 +78,7 @@ async def gather(client: KubeClient, insight: Mapping[str, Any]) -> Evidence:
     if target := _target(status.get("scaleTargetGVKR") or {}):
         workload = ((manifest.get("spec") or {}).get("scaleTargetRef") or {}).get("name")
         live, found = await _try(client.get(target.named(namespace, str(workload or ""))), target.plural, found)
-        found = replace(found, by_hand=who_set_the_count(live or {}))
+        found = replace(found, replicas=count_of(live), by_hand=who_set_the_count(live or {}))
     return replace(found, manifest=manifest)
 
 
@@ -116,6 +119,12 @@ def map_steps(events: Sequence[Obj]) -> list[Step]:
         if event.get("reason") == REASON and rescale.size is not None and at is not None:
             steps.append(Step(at=at, size=rescale.size, metric=rescale.metric, why=rescale.why))
     return steps
+
+
+def count_of(live: Obj | None) -> int | None:
+    """Return `spec.replicas`; None if it is missing, as in other kinds of workloads, or no count."""
+    count = value_at(live, "spec", "replicas")
+    return count if type(count) is int and count >= 0 else None
 
 
 def who_set_the_count(live: Obj) -> ByHand | None:

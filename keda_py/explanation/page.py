@@ -103,7 +103,7 @@ class Size:
 def _page(insight: Mapping[str, Any], evidence: Evidence, times: Times, ahead: Sequence[str], size: Size) -> Text:
     meta = insight["metadata"]
     name = f"{meta['namespace']}/{meta['name']}"
-    first, *rest = wrap(f"{name}: {headline(insight, times)}", size.width)
+    first, *rest = wrap(f"{name}: {headline(insight, times, evidence.replicas)}", size.width)
     lines = [Text(first), *map(Text, rest)]
     lines[0].stylize("bold", 0, len(name) if first.startswith(name) else 0)
     for text in [*ahead, *_body(insight, evidence, times)]:
@@ -117,8 +117,8 @@ def _page(insight: Mapping[str, Any], evidence: Evidence, times: Times, ahead: S
     return Text("\n", no_wrap=True, overflow="ignore").join(lines)
 
 
-def headline(insight: Mapping[str, Any], times: Times) -> str:
-    """Write the present state; an error comes before a pause."""
+def headline(insight: Mapping[str, Any], times: Times, replicas: int | None = None) -> str:
+    """Write the present state, with the workload's own count if that is known; an error comes before a pause."""
     ruler = times.localised(str(insight.get("ruledBy") or ""))
     troubles = [one for one in insight["conditions"] if one.get("type") == "Ready" and one.get("status") == "False"]
     paused = [one for one in insight["conditions"] if one.get("type") == "Paused" and one.get("status") == "True"]
@@ -130,7 +130,8 @@ def headline(insight: Mapping[str, Any], times: Times) -> str:
         return f"not scaled: {troubles[0].get('message', '')}" if troubles else "not looked at yet"
     if last is None:
         return "not looked at yet"
-    return f"{_count(last)}, {last['reason']}: {_meaning(last, times)}{f'; {ruler}' if ruler else ''}"
+    count = _count(last) if replicas is None else _numbered(replicas, "replica")
+    return f"{count}, {last['reason']}: {_meaning(last, times)}{f'; {ruler}' if ruler else ''}"
 
 
 def _paused(condition: Mapping[str, Any], times: Times) -> str:

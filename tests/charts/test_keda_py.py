@@ -1,7 +1,5 @@
 """charts/keda-py: what is installed, and which values are refused."""
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ from keda_py.core.values.own_annotations import EXCLUDE
 from keda_py.settings.settings import load_settings
 from tests.charts.rendering import KEDA_PY as CHART
 from tests.charts.rendering import Obj, helm, only, render
+from tests.programs.client import run
 
 
 def container(**values: Any) -> Obj:
@@ -21,8 +20,8 @@ def container(**values: Any) -> Obj:
 
 
 def test_the_definitions_are_those_that_the_command_prints() -> None:
-    printed = subprocess.run([sys.executable, "-m", "keda_py", "crds"], capture_output=True, text=True, check=True)
-    assert (CHART / "crds.yaml").read_text() == printed.stdout
+    printed = run(["crds"])
+    assert (printed.returncode, printed.stdout) == (0, (CHART / "crds.yaml").read_text())
 
 
 def test_definitions_survive_an_uninstall_unless_told_otherwise() -> None:

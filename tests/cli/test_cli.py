@@ -1,7 +1,6 @@
 import os
 import resource
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ from keda_py.cli.flags import IGNORED, read_flags
 from keda_py.cli.operator import PAGE
 from keda_py.errors import ConfigError
 from tests.documents import read, read_all, read_file
+from tests.programs.client import FRESH, run, start
 from tests.sweeps import chosen
-
-PROCESS = [sys.executable, "-m", "keda_py"]
 
 
 def given(*arguments: str) -> dict[str, list[str]]:
@@ -175,7 +173,7 @@ def test_help_comes_in_a_blink() -> None:
     def seconds() -> float:
         """Of CPU: what other programs take of the machine does not count."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*PROCESS, "--help"], check=True, capture_output=True)
+        subprocess.run([*FRESH, "--help"], check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -186,7 +184,7 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     errors = tmp_path / "errors"
     with (
         errors.open("w") as stderr,
-        subprocess.Popen([*PROCESS, "crds"], stdout=subprocess.PIPE, stderr=stderr) as process,
+        subprocess.Popen([*FRESH, "crds"], stdout=subprocess.PIPE, stderr=stderr) as process,
     ):
         assert process.stdout is not None
         process.stdout.readline()
@@ -202,16 +200,15 @@ LOCAL = chosen({"with operator": [], "cluster alone": ["--no-operator"]}, {"with
 @pytest.mark.parametrize("flags", LOCAL.values(), ids=LOCAL)
 def test_local_prints_its_kubeconfig_and_ends_at_sigterm(flags: list[str], tmp_path: Path) -> None:
     errors, written = tmp_path / "errors", tmp_path / "kubeconfig"
-    command = [*PROCESS, "local", "--kubeconfig", str(written), *flags]
-    with (
-        errors.open("w") as stderr,
-        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
-    ):
-        assert process.stdout is not None
-        first = process.stdout.readline()
+    command = ["local", "--kubeconfig", str(written), *flags]
+    with errors.open("w") as stderr:
+        process = start(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=stderr)
+    assert process.stdout is not None
+    with process.stdout as stdout:
+        first = stdout.readline()
         process.terminate()
-        printed = first + process.stdout.read()
-        assert process.wait(timeout=240) == 0, errors.read_text()
+        printed = (first + stdout.read()).decode()
+    assert process.wait(timeout=240) == 0, errors.read_text()
     assert read(printed)["current-context"]
     assert written.read_text() == printed
     assert written.stat().st_mode & 0o077 == 0
@@ -220,12 +217,11 @@ def test_local_prints_its_kubeconfig_and_ends_at_sigterm(flags: list[str], tmp_p
 def test_local_tells_a_person_which_kubeconfig_to_use(tmp_path: Path) -> None:
     main_end, process_end = os.openpty()
     written = tmp_path / "kube config"
-    command = [*PROCESS, "local", "--no-operator", "--kubeconfig", str(written)]
-    with subprocess.Popen(command, stdout=process_end, stderr=subprocess.DEVNULL) as process:
-        os.close(process_end)
-        assert os.read(main_end, 4096).decode() == f"export KUBECONFIG='{written}'\r\n"
-        process.terminate()
-        assert process.wait(timeout=240) == 0
+    process = start(["local", "--no-operator", "--kubeconfig", str(written)], stdout=process_end)
+    os.close(process_end)
+    assert os.read(main_end, 4096).decode() == f"export KUBECONFIG='{written}'\r\n"
+    process.terminate()
+    assert process.wait(timeout=240) == 0
     os.close(main_end)
     assert read_file(written)["current-context"]
     assert written.stat().st_mode & 0o077 == 0
@@ -239,8 +235,7 @@ def test_a_manifest_that_cannot_be_read_is_a_usage_error(tmp_path: Path, capsys:
 
 
 def test_an_operator_without_a_cluster_says_what_to_do(tmp_path: Path) -> None:
-    command = [*PROCESS, "operator", "--kubeconfig", str(tmp_path / "missing")]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
+    done = run(["operator", "--kubeconfig", str(tmp_path / "missing")])
     assert done.returncode == 2
     assert "does not exist; correct --kubeconfig" in done.stderr
     assert "Traceback" not in done.stderr
@@ -249,7 +244,7 @@ def test_an_operator_without_a_cluster_says_what_to_do(tmp_path: Path) -> None:
 def test_colours_are_for_terminals_and_no_color_is_obeyed() -> None:
     def output(env: dict[str, str]) -> bytes:
         main_end, process_end = os.openpty()
-        subprocess.run([*PROCESS, "--help"], check=True, stdout=process_end, env={**os.environ, **env})
+        subprocess.run([*FRESH, "--help"], check=True, stdout=process_end, env={**os.environ, **env})
         os.close(process_end)
         text = os.read(main_end, 4096)
         os.close(main_end)

@@ -11,9 +11,8 @@ import pytest
 
 from keda_py.cli import main
 from tests.builders import cron, scaled_job, scaled_object
+from tests.programs.client import run
 from tests.worlds.world import World, open_world
-
-PROGRAM = [sys.executable, "-m", "keda_py"]
 
 
 async def offered(line: str, folder: Path) -> list[str]:
@@ -27,9 +26,7 @@ async def offered(line: str, folder: Path) -> list[str]:
         "COMP_LINE": line,
         "COMP_POINT": str(len(line)),
     }
-    process = await asyncio.create_subprocess_exec(*PROGRAM, env={**os.environ, **asking})
-    async with asyncio.timeout(240):
-        await process.wait()
+    await asyncio.to_thread(run, [], env={**os.environ, **asking})
     return answer.read_text(encoding="utf-8").split()
 
 

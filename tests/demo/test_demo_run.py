@@ -1,16 +1,16 @@
 """The whole demo, some virtual days of it, as a person runs it."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import re2
 
+from tests.programs import client
+
 
 def run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     common = ["--plain", "--picture", "days.svg", "--kubeconfig", "kubeconfig"]
-    command = [sys.executable, "-m", "keda_py", "demo", *arguments, *common]
-    return subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True, timeout=280)
+    return client.run(["demo", *arguments, *common], cwd=folder)
 
 
 def test_a_day_of_the_demo_wakes_and_sleeps_on_time_and_leaves_a_picture(tmp_path: Path) -> None:

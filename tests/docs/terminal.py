@@ -3,11 +3,11 @@
 import os
 import re  # noqa: TID251 - constant patterns over our own files
 import shlex
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tests.programs.client import Running, run, start
 from tests.waiting import PAUSE
 
 SECONDS = 120
@@ -21,7 +21,7 @@ class Terminal:
         self.folder = folder
         self.command = command
         self.environment = {**os.environ, "NO_COLOR": "1", "TZ": "UTC", "COLUMNS": "100"}
-        self._behind: list[subprocess.Popen[bytes]] = []
+        self._behind: list[Running] = []
 
     def type(self, line: str) -> str:
         """What the command prints, "" for one that stays behind or sets a variable."""
@@ -35,16 +35,13 @@ class Terminal:
         if words[-1] == "&":
             self._start(words[:-1])
             return ""
-        done = subprocess.run(
-            words, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=SECONDS
-        )
+        done = run(words[1:], program=words[:1], cwd=self.folder, env=self.environment)
         return done.stdout + done.stderr
 
     def _start(self, words: list[str]) -> None:
         """Start it behind the others, and wait for the kubeconfig that it writes."""
         written = self.folder / words[words.index("--kubeconfig") + 1]
-        quiet = subprocess.DEVNULL
-        self._behind.append(subprocess.Popen(words, cwd=self.folder, env=self.environment, stdout=quiet, stderr=quiet))
+        self._behind.append(start(words[1:], program=words[:1], cwd=self.folder, env=self.environment))
         end = time.monotonic() + SECONDS
         while not written.exists() or "server" not in written.read_text():
             assert time.monotonic() < end, "the cluster did not start"

@@ -1,7 +1,6 @@
 """The tutorial, played as it stands: its files are written, its commands typed, and the terminal says what the page says."""
 
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,13 +8,14 @@ import pytest
 
 from tests.docs.terminal import Terminal, play
 from tests.places import ROOT
+from tests.programs.client import FRESH
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    opened = Terminal(tmp_path, [sys.executable, "-m", "keda_py"])
+    opened = Terminal(tmp_path, FRESH)
     yield opened
     opened.close()
 

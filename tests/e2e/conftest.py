@@ -7,8 +7,6 @@
 Nothing is left behind: namespaces, CRDs that were not there before, the registration of external metrics.
 """
 
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +21,7 @@ from tests.builders import a_namespace
 from tests.e2e.processes import Operator, Process
 from tests.e2e.scene import Scene, clear, kubectl
 from tests.e2e.source import Source, serve_source
+from tests.programs.client import run
 
 API_SERVICE = "apiservice/v1beta1.external.metrics.k8s.io"
 INSIGHT_SERVICE = "apiservice/v1alpha1.insight.keda-py.dev"
@@ -110,7 +109,7 @@ async def source() -> AsyncIterator[Source]:
 def _definitions(kubeconfig: Path) -> Iterator[None]:
     """Install the CRDs; remove those again that were not there."""
     before = set(kubectl(kubeconfig, "get", "crds", "-o", "name").split())
-    crds = subprocess.run([sys.executable, "-m", "keda_py", "crds"], capture_output=True, text=True, check=True).stdout
+    crds = run(["crds"]).stdout
     applied = kubectl(
         kubeconfig, "apply", "--server-side", "--force-conflicts", "-f", "-", "-o", "name", given=crds
     ).split()

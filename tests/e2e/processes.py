@@ -3,16 +3,17 @@
 What a process writes is kept, and shown when it fails; waiting for a line of it is waiting for an event.
 """
 
+import io
 import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.programs.client import start
 from tests.servers import LOOPBACK, free_port
 
 START_SECONDS = 120.0
@@ -28,13 +29,8 @@ class Process:
     def __init__(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> None:
         self.lines: list[str] = []
         self._news = threading.Condition()
-        self._popen = subprocess.Popen(
-            [sys.executable, "-m", "keda_py", *arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "KEDA_PY_STATE_DIR": "0", **(env or {})},
-        )
+        around = {**os.environ, "KEDA_PY_STATE_DIR": "0", **(env or {})}
+        self._popen = start(arguments, stderr=subprocess.PIPE, env=around)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -91,7 +87,7 @@ class Process:
 
     def _read(self) -> None:
         assert self._popen.stderr is not None
-        with self._popen.stderr as stream:
+        with io.TextIOWrapper(self._popen.stderr, "utf-8") as stream:
             for line in stream:
                 with self._news:
                     self.lines.append(line)

@@ -1,7 +1,6 @@
 """`keda-py explain` on a running cluster: why it woke, why it slept, and what comes next."""
 
 import asyncio
-import sys
 from typing import Any
 
 import orjson
@@ -10,22 +9,15 @@ from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import Operator
 from tests.e2e.scene import Scene, kubectl
 from tests.e2e.source import Source
+from tests.programs.client import run
 
 
 async def explain(scene: Scene, *flags: str) -> str:
     """What the command prints about the ScaledObject `app`."""
-    command = (sys.executable, "-m", "keda_py", "explain", f"{scene.namespace}/app", *flags)
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        "--kubeconfig",
-        str(scene.kubeconfig),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(240):
-        out, _ = await process.communicate()
-    assert process.returncode == 0, out.decode()
-    return out.decode()
+    words = ["explain", f"{scene.namespace}/app", *flags, "--kubeconfig", str(scene.kubeconfig)]
+    done = await asyncio.to_thread(run, words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
 async def insight(scene: Scene) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from tests import builders
 from tests.builders import cron, cron_job, deployment, environment, scaled_object
 from tests.environments.builders import NOW
 from tests.operator.environments.builders import labelled
+from tests.programs import client
 from tests.worlds.world import World, open_world
 
 TIMES = Times(now=NOW)
@@ -201,13 +201,8 @@ async def test_an_environment_without_members_says_so_on_its_page_and_in_the_tab
         assert "it has no member: its namespace has no ScaledObject, Deployment, StatefulSet or CronJob that" in told
 
 
-async def run(*arguments: str, env: dict[str, str] | None = None) -> bytes:
-    command = (sys.executable, "-m", "keda_py", *arguments)
-    env = {**os.environ, **(env or {})}
-    process = await asyncio.create_subprocess_exec(*command, env=env, stdout=asyncio.subprocess.PIPE)
-    async with asyncio.timeout(240):
-        out, _ = await process.communicate()
-    return out
+async def run(*arguments: str, env: dict[str, str] | None = None) -> str:
+    return (await asyncio.to_thread(client.run, arguments, env={**os.environ, **(env or {})})).stdout
 
 
 def test_the_namespace_is_that_of_the_context(tmp_path: Path) -> None:

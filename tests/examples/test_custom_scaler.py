@@ -14,6 +14,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 from tests.examples.pages import EXAMPLES, readme, sessions
 from tests.http_server import http_server
+from tests.programs import client
 
 FOLDER = EXAMPLES / "custom-scaler"
 SECONDS = re.compile(r"\d\.\d\d s")
@@ -22,10 +23,7 @@ SECONDS = re.compile(r"\d\.\d\d s")
 async def run(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command of keda-py, with what is installed into that folder."""
     environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{EXAMPLES.parent}"}
-    command = [sys.executable, "-m", "keda_py", *arguments]
-    return await asyncio.to_thread(
-        subprocess.run, command, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    return await asyncio.to_thread(client.run, arguments, env=environment)
 
 
 @pytest.fixture(scope="module")

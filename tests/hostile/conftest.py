@@ -9,12 +9,20 @@ from tests.hostile import judge
 from tests.hostile.case import Case
 from tests.hostile.installation import Installation, build_installation
 from tests.hostile.wave import Verdict, run_wave
+from tests.programs.client import fresh_programs
 
 Endure = Callable[[Case, Sequence[Case]], Awaitable[None]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--alone", action="store_true", help="let each hostile case loose by itself")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fresh() -> Iterator[None]:
+    """A forked program shares memory with others; here it is measured."""
+    with fresh_programs():
+        yield
 
 
 @pytest.fixture(scope="module")

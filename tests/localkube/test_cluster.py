@@ -1,10 +1,9 @@
 """The assembled cluster: credentials, manifests, virtual time, and the process behind `keda-py local`."""
 
 import asyncio
+import io
 import ssl
 import stat
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -132,11 +131,9 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         list(read_manifests(tmp_path / "none.yaml"))
 
 
-def test_standard_input_is_read_like_a_file() -> None:
-    program = "from pathlib import Path; from keda_py.localkube.command import read_manifests as read"
-    program += "; print([one['kind'] for one in read(Path('-'))])"
-    ran = subprocess.run([sys.executable, "-c", program], input=CONFIG_MAP, capture_output=True, text=True, check=True)
-    assert ran.stdout == "['ConfigMap']\n"
+def test_standard_input_is_read_like_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(CONFIG_MAP))
+    assert [manifest["kind"] for manifest in read_manifests(Path("-"))] == ["ConfigMap"]
 
 
 async def test_namespaces_and_definitions_are_applied_first(tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 import fcntl
 import os
 import struct
-import subprocess
-import sys
 import termios
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyte
+
+from tests.programs.client import start
 
 CLEARING = b"\r\x1b[2K\x1b[1A"
 """How a live table begins to be drawn anew: what is there before it is a whole picture."""
@@ -30,15 +30,12 @@ def run_on_terminal(
     unset = ("COLUMNS", "LINES", "NO_COLOR")
     found = {name: value for name, value in os.environ.items() if name not in unset}
     around = {**found, "TERM": "xterm-256color", **(env or {})}
-    command = [sys.executable, "-m", "keda_py", *arguments]
-    with subprocess.Popen(
-        command, stdin=process_end, stdout=process_end, stderr=process_end, env=around, cwd=folder
-    ) as process:
-        os.close(process_end)
-        os.write(main_end, typed)
-        output = b"".join(_parts(main_end))
-        os.close(main_end)
-    return process.returncode, output
+    process = start(arguments, stdin=process_end, stdout=process_end, stderr=process_end, env=around, cwd=folder)
+    os.close(process_end)
+    os.write(main_end, typed)
+    output = b"".join(_parts(main_end))
+    os.close(main_end)
+    return process.wait(), output
 
 
 def _parts(end: int) -> Iterator[bytes]:

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from tests.builders import GROUP, cron, deployment, environment, metrics_api, ob
 from tests.environments.builders import NOW
 from tests.http_server import http_server
 from tests.preview.builders import app, dev
+from tests.programs.client import run
 from tests.simulation.worked import on_queue
 from tests.worlds.world import World, open_world
 
@@ -133,12 +132,8 @@ async def test_what_a_status_says_is_obeyed_by_no_terminal(words: list[str], wor
 
 
 async def told_by(*words: str) -> str:
-    pipe = asyncio.subprocess.PIPE
-    command = (sys.executable, "-m", "keda_py", *words)
-    process = await asyncio.create_subprocess_exec(*command, env={**os.environ}, stdout=pipe, stderr=pipe)
-    async with asyncio.timeout(240):
-        out, errors = await process.communicate()
-    return (out + errors).decode()
+    done = await asyncio.to_thread(run, words)
+    return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("output", [[], ["-o", "json"], ["--since", "1h"]], ids=" ".join)

@@ -1,8 +1,6 @@
 """The command `keda-py validate`: exit codes, output, and where it reads from."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from keda_py.cli import main
 from keda_py.core.spec import build_spec
 from tests.calls import calls_of
+from tests.programs.client import run
 
 GOOD = """\
 apiVersion: keda.sh/v1alpha1
@@ -66,8 +65,7 @@ def test_a_folder_is_read_to_its_depths_in_one_order(tmp_path: Path, capsys: pyt
 
 def test_helms_output_is_read_from_standard_input() -> None:
     text = f"---\n# Source: shop/templates/scaledobject.yaml\n{BAD}"
-    command = [sys.executable, "-m", "keda_py", "validate", "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    done = run(["validate", "-"], given=text)
     assert done.returncode == 1
     assert done.stdout.startswith("stdin:10: error:")
     assert "(shop/templates/scaledobject.yaml)" in done.stdout

@@ -13,7 +13,7 @@ import pytest
 from keda_py.apis.environments.environment import Environment
 from keda_py.core.environment.spec import build_environment
 from keda_py.core.hpa.rescale_note import REASON
-from keda_py.explanation.evidence import ByHand, Evidence, Step, gather, map_steps, who_set_the_count
+from keda_py.explanation.evidence import ByHand, Evidence, Step, count_of, gather, map_steps, who_set_the_count
 from keda_py.explanation.overview import line_of, overview
 from keda_py.explanation.page import explanation, headline
 from keda_py.explanation.rulers import Rulers
@@ -80,6 +80,22 @@ async def test_a_change_by_hand_is_told_with_its_author(world: World) -> None:
     await world.client.send(Request(method="PATCH", path=path, query=query, body=body, headers=apply))
     _, text = await explain(world, "default/app")
     assert "the count was last set by jane at 12:00:30 UTC, by hand" in text
+
+
+async def test_the_count_is_that_of_the_workload_and_not_that_of_the_last_poll(world: World) -> None:
+    world.jobs(3)
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=300))
+    await world.seconds(10)
+    before = world.replicas()
+    await world.client.patch(DEPLOYMENTS.named("default", "app"), {"spec": {"replicas": before + 4}})
+    _, text = await explain(world, "default/app")
+    assert text.startswith(f"default/app: {before + 4} replicas, Activated: woke")
+
+
+@pytest.mark.parametrize("count", [None, True, "7", -1, 2.5])
+def test_a_count_that_no_workload_has_is_left_out(count: object) -> None:
+    assert count_of({"spec": {"replicas": count}}) is None
+    assert count_of({"spec": []}) is None
 
 
 @pytest.mark.parametrize(

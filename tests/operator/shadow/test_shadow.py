@@ -1,7 +1,6 @@
 """A shadow beside another autoscaler, on virtual time: it agrees with an autoscaler like it, and reports where another differs."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,6 +17,7 @@ from keda_py.operator.shadow.app import Shadow, run_shadow
 from keda_py.settings.settings import load_settings
 from tests.builders import authentication, cpu, deployment, hpa, metrics_api, scaled_job, scaled_object
 from tests.http_server import HttpServer
+from tests.programs.client import run
 from tests.worlds.world import World
 
 FLAGS = {
@@ -252,10 +252,5 @@ async def test_another_server_at_that_address_is_no_shadow_and_an_object_without
 
 async def report(shadow: Shadow, *flags: str) -> tuple[int, str]:
     address = f"127.0.0.1:{shadow.report_port}"
-    command = (sys.executable, "-m", "keda_py", "shadow", "report", "--address", address, *flags)
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    async with asyncio.timeout(30):
-        out, _ = await process.communicate()
-    return process.returncode or 0, out.decode()
+    done = await asyncio.to_thread(run, ["shadow", "report", "--address", address, *flags])
+    return done.returncode, done.stdout + done.stderr
