@@ -137,6 +137,12 @@ class HeapTrim:
         self._give_back()
         self._code.leave()
 
+    def rest(self) -> None:
+        """For a process whose clients ask for nothing now: the same, but their connections will be garbage one day."""
+        gc.collect()
+        self._give_back()
+        self._code.leave()
+
     def trim_growth(self) -> None:
         """While it works: only if it has grown by MORE_PAGES since the last time, so that steady work costs nothing."""
         if self._trim is not None and _own_pages() >= self._pages + MORE_PAGES:

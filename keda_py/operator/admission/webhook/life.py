@@ -103,7 +103,7 @@ async def serve(wire: socket.socket) -> None:
     async with asyncio.TaskGroup() as tasks:
         reviewer = Reviewer(Judges(context_to_build_in(orders), inquiries), orders.kinds, orders.namespaces)
         server = WebhookServer(reviewer, link.tell, callers.admits)
-        idleness = Idleness(link.tell, lambda: server.port.connections, orders.idle_seconds)
+        idleness = Idleness(link.tell, lambda: server.port.connections, lambda: server.answered, orders.idle_seconds)
         server.port.on_first_client = idleness.wake
         obeying = tasks.create_task(_obey(link, Receivers(tls, inquiries, server, idleness)))
         following = tasks.create_task(callers.run())

@@ -48,6 +48,8 @@ class WebhookServer:
         self._gate = Gate(AT_ONCE, WAITING)
         self._malformed, self._failed = Quiet(), Quiet()
         self.port = SmallServer(self._answer)
+        self.answered = 0
+        """Reviews since the start."""
 
     async def _answer(self, request: SmallRequest) -> SmallAnswer:
         if request.path not in self._reviewer.kinds:
@@ -64,6 +66,7 @@ class WebhookServer:
             code = refusal.status
             return _refusal(code, refusal.text)
         finally:
+            self.answered += 1
             self._report({"reviewed": {"path": request.path, "code": code, "seconds": loop.time() - began, **review}})
 
     async def _bounded(self, request: SmallRequest) -> tuple[Message, Message]:

@@ -8,7 +8,7 @@ import signal
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
 import pytest
@@ -31,9 +31,10 @@ BEAT, IDLE = {"beat": True}, {"idle": True}
 
 @dataclass
 class Clients:
-    """How many are connected to an `Idleness`."""
+    """How many are connected to an `Idleness`, and what they were answered."""
 
     count: int = 0
+    answered: int = 0
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_a_process_that_nobody_calls_says_two_words_in_its_life(jumping: asyncio
     async def live() -> list[Message]:
         told: list[Message] = []
         async with asyncio.TaskGroup() as tasks:
-            life = tasks.create_task(Idleness(told.append, lambda: 0, IDLE_SECONDS).run())
+            life = tasks.create_task(Idleness(told.append, lambda: 0, lambda: 0, IDLE_SECONDS).run())
             for seconds in (0.0, BEAT_SECONDS, TIDY_SECONDS, IDLE_SECONDS - TIDY_SECONDS - 1):
                 await _pass(seconds)
                 assert not life.done()
@@ -65,12 +66,47 @@ def test_a_process_that_nobody_calls_says_two_words_in_its_life(jumping: asyncio
     assert jumping.run(live()) == [BEAT, IDLE]
 
 
+@contextmanager
+def collections() -> Iterator[list[int]]:
+    """The generation of each look for garbage within the block."""
+    seen: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop":
+            seen.append(info["generation"])
+
+    gc.callbacks.append(note)
+    try:
+        yield seen
+    finally:
+        gc.callbacks.remove(note)
+
+
+def test_memory_is_given_back_once_after_the_last_review_although_clients_stay_connected(
+    jumping: asyncio.Runner,
+) -> None:
+    async def live() -> list[int]:
+        clients, looks = Clients(count=32), list[int]()
+        idleness = Idleness(lambda _: None, lambda: clients.count, lambda: clients.answered, IDLE_SECONDS)
+        life = asyncio.get_running_loop().create_task(idleness.run())
+        await _pass(0.0)
+        for reviews in (9, 9, 0, 0, 0, 9, 0):
+            clients.answered += reviews
+            with collections() as seen:
+                await _pass(BEAT_SECONDS)
+            looks.append(seen.count(2))
+        life.cancel()
+        return looks
+
+    assert jumping.run(live())[1:] == [0, 1, 0, 0, 0, 1]  # with the first beat all that it has is new
+
+
 def test_a_process_beats_while_a_client_is_connected_and_when_one_comes_after_it_was_idle(
     jumping: asyncio.Runner,
 ) -> None:
     async def live() -> list[Message]:
         told, clients = list[Message](), Clients(count=1)
-        idleness = Idleness(told.append, lambda: clients.count, IDLE_SECONDS)
+        idleness = Idleness(told.append, lambda: clients.count, lambda: clients.answered, IDLE_SECONDS)
         async with asyncio.TaskGroup() as tasks:
             life = tasks.create_task(idleness.run())
             for seconds in (0.0, BEAT_SECONDS, BEAT_SECONDS, BEAT_SECONDS):
