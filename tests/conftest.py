@@ -31,9 +31,11 @@ os.environ["SSL_CERT_DIR"] = str(TESTS / "no such folder")
 # Six thousand collected tests are garbage never, and looking through them again and again costs a tenth of all CPU.
 gc.disable()
 
-GARBAGE = (5_000, 10, 4)
-"""Objects before the youngest are looked through, instead of Python's 700; and looks before older ones are: a world is
-twenty thousand objects that stay until its test ends, and nearly all other garbage ends without the collector."""
+GARBAGE = (100_000, 10, 4)
+"""Objects before the youngest are looked through within a test, instead of Python's 700; and looks before older ones
+are: a world is twenty thousand objects that stay until its test ends, and nearly all else ends without the collector."""
+LEFT = 5_000
+"""Objects that tests have left, before they are looked through between two tests: then nearly all of them are garbage."""
 
 # The same cases on every machine, at every run: a red test is red for everybody. The counts are in `properties.py`.
 settings.register_profile("suite", max_examples=EXAMPLES, derandomize=True, database=None, deadline=None)
@@ -79,6 +81,13 @@ def pytest_runtest_teardown() -> None:
     """
     if (web_app := sys.modules.get("aiohttp.web_app")) is not None:
         web_app._cached_build_middleware.cache_clear()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logfinish() -> None:
+    """End the garbage of this test, which nothing refers to any more."""
+    if gc.get_count()[0] > LEFT:
+        gc.collect(1)
 
 
 REAL_TIME = (
