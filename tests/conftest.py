@@ -27,6 +27,10 @@ pytest_plugins = ["tests.forks"]
 os.environ["SSL_CERT_FILE"] = str(TESTS / "authority.pem")
 os.environ["SSL_CERT_DIR"] = str(TESTS / "no such folder")
 
+# Servers and Helm, which are written in Go, would look for garbage whenever their few megabytes have doubled: a quarter
+# of Helm's CPU.
+os.environ.setdefault("GOGC", "400")
+
 # Six thousand collected tests are garbage never, and looking through them again and again costs a tenth of all CPU.
 gc.disable()
 
