@@ -79,6 +79,8 @@ def test_each_of_its_values_is_known_told_or_refused(path: str) -> None:
 
 
 def notes(values: Obj) -> str:
+    """The notes after an install without definitions, which take three quarters of the time and say nothing here."""
+    values = {"crds.install": False, **values}
     with helm().Chart.load(str(KEDA_PY)) as chart:
         said = chart.render(nested(values), name="keda", namespace="keda")["keda-py/templates/NOTES.txt"]
     return " ".join(said.split())

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+import pytest_asyncio
 import yaml
 
 from keda_py.clock import SystemClock
 from tests.builders import a_namespace, cron, deployment, environment, metrics_api, scaled_job, scaled_object
 from tests.charts.test_monitoring import alerts, dashboard, expressions
-from tests.kubeconfigs import token_kubeconfig
 from tests.servers import LOOPBACK, free_port, prometheus_command, running, wait_ready
 from tests.waiting import eventually
 from tests.worlds.operators import running_operator
 from tests.worlds.world import World, open_world
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ALWAYS = (cron("0 0 * * *", "0 18 * * *"), cron("0 12 * * *", "0 6 * * *"))
 """Two windows that overlap: one of them is open at any time."""
@@ -61,15 +64,14 @@ async def scraping(page: str, folder: Path) -> AsyncIterator[httpx.AsyncClient]:
             yield client
 
 
-@asynccontextmanager
-async def observed(folder: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """A Prometheus that knows a running operator."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def prometheus(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[httpx.AsyncClient]:
+    """A Prometheus that knows a running operator; tests only ask it."""
+    folder = tmp_path_factory.mktemp("scraped")
     async with open_world(folder, clock=SystemClock()) as world:
         await populate(world)
         page = f"{LOOPBACK}:{free_port()}"
-        kubeconfig = folder / "here"
-        kubeconfig.write_text(token_kubeconfig(world.cluster))
-        flags = {"kubeconfig": str(kubeconfig), "metrics-bind-address": page, "leader-elect": "true"}
+        flags = {"kubeconfig": str(world.kubeconfig), "metrics-bind-address": page, "leader-elect": "true"}
         async with running_operator(flags), scraping(page, folder) as client:
             yield client
 
@@ -82,35 +84,36 @@ async def answer(client: httpx.AsyncClient, query: str) -> list[Any]:
     return found
 
 
-async def test_every_panel_of_the_dashboard_shows_something_of_a_running_operator(tmp_path: Path) -> None:
-    async with observed(tmp_path) as client:
-        for query in queries():
-            await answer(client, query)
-        missing = [query for query in queries() if not any(name in query for name in LATER)]
+async def test_every_panel_of_the_dashboard_shows_something_of_a_running_operator(
+    prometheus: httpx.AsyncClient,
+) -> None:
+    for query in queries():
+        await answer(prometheus, query)
+    missing = [query for query in queries() if not any(name in query for name in LATER)]
 
-        async def first_answers() -> bool:
-            """Ask what has had no answer yet, one query at a time."""
-            while missing and await answer(client, missing[0]):
-                del missing[0]
-            return not missing
+    async def first_answers() -> bool:
+        """Ask what has had no answer yet, one query at a time."""
+        while missing and await answer(prometheus, missing[0]):
+            del missing[0]
+        return not missing
 
-        with suppress(AssertionError):  # it would not say which query
-            await eventually(first_answers, 60)
-        assert missing == [], "these queries have no samples"
+    with suppress(AssertionError):  # it would not say which query
+        await eventually(first_answers, 60)
+    assert missing == [], "these queries have no samples"
 
 
-async def test_every_alert_is_evaluated_and_the_source_that_fails_is_on_its_way_to_one(tmp_path: Path) -> None:
-    async with observed(tmp_path) as client:
+async def test_every_alert_is_evaluated_and_the_source_that_fails_is_on_its_way_to_one(
+    prometheus: httpx.AsyncClient,
+) -> None:
+    async def pending() -> set[str]:
+        (group,) = (await prometheus.get("/api/v1/rules")).json()["data"]["groups"]
+        health = {rule["name"]: (rule["health"], rule.get("lastError", "")) for rule in group["rules"]}
+        assert {state for state, _ in health.values()} <= {"ok", "unknown"}, json.dumps(health)
+        assert set(health) == {alert["alert"] for alert in alerts()}
+        return {rule["name"] for rule in group["rules"] if rule["state"] == "pending"}
 
-        async def pending() -> set[str]:
-            (group,) = (await client.get("/api/v1/rules")).json()["data"]["groups"]
-            health = {rule["name"]: (rule["health"], rule.get("lastError", "")) for rule in group["rules"]}
-            assert {state for state, _ in health.values()} <= {"ok", "unknown"}, json.dumps(health)
-            assert set(health) == {alert["alert"] for alert in alerts()}
-            return {rule["name"] for rule in group["rules"] if rule["state"] == "pending"}
+    async def expected() -> bool:
+        return {"KedaPyScalerFails", "KedaPyScaledJobFails"} <= await pending()
 
-        async def expected() -> bool:
-            return {"KedaPyScalerFails", "KedaPyScaledJobFails"} <= await pending()
-
-        await eventually(expected, 60)
-        assert not {"KedaPyDown", "KedaPyNoLeader", "KedaPyCertificateExpires"} & await pending()
+    await eventually(expected, 60)
+    assert not {"KedaPyDown", "KedaPyNoLeader", "KedaPyCertificateExpires"} & await pending()
