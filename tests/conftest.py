@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import certifi
 import pytest
 from hypothesis import settings
 from hypothesis.internal import charmap
@@ -26,11 +25,8 @@ pytest_plugins = ["tests.forks"]
 # Reading the hundred and more authorities of a machine costs each operator 80 ms of CPU, and no test meets a server
 # that one of them vouches for: tests trust what they say, and one authority that has signed nothing. It has to be said
 # before aiohttp is imported, which reads them then.
-AUTHORITY = str(TESTS / "authority.pem")
-os.environ["SSL_CERT_FILE"] = AUTHORITY
+os.environ["SSL_CERT_FILE"] = str(TESTS / "authority.pem")
 os.environ["SSL_CERT_DIR"] = str(TESTS / "no such folder")
-# httpx and botocore read those of certifi for each client, whatever the environment says: 14 ms of CPU.
-certifi.where = lambda: AUTHORITY
 
 # Servers and Helm, which are written in Go, would look for garbage whenever their few megabytes have doubled: a quarter
 # of Helm's CPU.
