@@ -18,6 +18,7 @@ from tests.bench.lab.stand import Stand, build_stand_on, start_cluster, start_op
 from tests.bench.scale import SETTLE_SECONDS, measure_start
 
 FLAGS = ("--leader-elect=true",)
+WAITS = "another replica leads", 60.0
 
 
 async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
@@ -27,7 +28,7 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
         kubeconfig = await start_cluster(stack, folder)
         stand = await build_stand_on(stack, folder, options, kubeconfig, kubeconfig, FLAGS)
         more = (f"--webhook-port={free_port()}", *FLAGS)
-        standby = await start_operator(stack, folder, kubeconfig, (free_port(), free_port()), more)
+        standby = await start_operator(stack, folder, kubeconfig, (free_port(), free_port()), more, WAITS)
         yield {
             "objects": options.objects,
             "interval_s": options.interval,

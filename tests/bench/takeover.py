@@ -38,7 +38,7 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
         began = time.perf_counter()
         port, metrics_port = free_port(), free_port()
         more = (f"--webhook-port={free_port()}",)
-        pid = await start_operator(stack, folder, kubeconfig, (port, metrics_port), more, SECONDS)
+        pid = await start_operator(stack, folder, kubeconfig, (port, metrics_port), more, ("operator started", SECONDS))
         synced = time.perf_counter() - began
         after = replace(stand, operator=pid, secure_port=port, metrics_port=metrics_port)
 

@@ -34,6 +34,7 @@ from tests.bench.lab.processes import LOOPBACK, START_SECONDS, free_port, keda_p
 from tests.builders import a_namespace, bare_scaled_object, deployment
 
 NAMESPACE, WEBHOOKS = "bench", "keda-admission"
+STARTED = "operator started", START_SECONDS
 _LATENESS, _READ = "keda_internal_scale_loop_latency_seconds", "keda_scaler_active{"
 
 
@@ -195,11 +196,12 @@ async def start_operator(
     kubeconfig: Path,
     ports: tuple[int, int],
     more: Sequence[str] = (),
-    seconds: float = START_SECONDS,
+    begun: tuple[str, float] = STARTED,
 ) -> int:
     """`keda-py operator` on that cluster, with `more` flags, its caches synced; its pid.
 
-    `ports` are the one of its API and the one of its metrics. Raises RuntimeError if it takes longer than `seconds`.
+    `ports` are the one of its API and the one of its metrics. Raises RuntimeError if it does not say what `begun` has
+    within so many seconds.
     """
     port, metrics_port = ports
     log = folder / f"operator-{port}.log"
@@ -214,7 +216,8 @@ async def start_operator(
         *more,
     ]
     pid = await start_process(stack, log, *keda_py("operator", *flags))
-    await until(lambda: said(log, "operator started"), "the operator", seconds)
+    words, seconds = begun
+    await until(lambda: said(log, words), "the operator", seconds)
     return pid
 
 
