@@ -6,6 +6,7 @@ judges the pure arithmetic.
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import pytest
@@ -41,6 +42,8 @@ from tests.localkube.adapter import Adapter
 Obj = dict[str, Any]
 NAMESPACE = "default"
 TICK = 0.5
+TRIED = sorted(product(PERIODS, PHASES), key=lambda one: (-one[0], abs(one[1] - 0.5)))
+"""Period and phase: at first those that fit all recordings, since a replay takes a tenth of a second."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -145,14 +148,13 @@ async def replay(scenario: Obj, late: float, period: float, adapter: Adapter, id
 async def test_the_controller_goes_to_zero_and_back_as_recorded(name: str, adapter: tuple[Adapter, Identity]) -> None:
     scenario = SCENARIOS[name]
     told: list[list[str]] = []
-    for period in PERIODS:
-        for phase in PHASES:
-            late = first_sync(scenario) - SYNC_SECONDS + phase
-            if late < 0:
-                continue
-            told.append(differences(await replay(scenario, late, period, *adapter), scenario))
-            if not told[-1]:
-                return
+    for period, phase in TRIED:
+        late = first_sync(scenario) - SYNC_SECONDS + phase
+        if late < 0:
+            continue
+        told.append(differences(await replay(scenario, late, period, *adapter), scenario))
+        if not told[-1]:
+            return
     assert min(told, key=len) == []
 
 
