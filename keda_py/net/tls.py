@@ -9,7 +9,7 @@ import os
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from weakref import WeakSet, WeakValueDictionary
 
@@ -82,8 +82,11 @@ class TlsContexts:
             context = self._contexts[key] = self._build(settings)
         return context
 
-    def authorities(self) -> list[bytes]:
-        """Return the authorities that the files of `ca_dirs` hold, DER."""
+    @cached_property
+    def authorities(self) -> Sequence[bytes]:
+        """Authorities that the files of `ca_dirs` hold, DER; read once, where there are any."""
+        if not self._authorities:
+            return ()
         context = self._bare()
         for path in self._authorities:
             context.load_verify_locations(cafile=path)

@@ -128,7 +128,7 @@ class OwnSubjectCertificates:
 
     def __init__(self, contexts: TlsContexts, clock: Clock) -> None:
         self._contexts, self._clock = contexts, clock
-        self._path = IssuedPath.of(contexts.authorities())
+        self._path = IssuedPath.of(contexts.authorities)
         self._own = _Memory[ssl.SSLContext](clock, SERVERS)
         self._refused = _Memory[bool](clock, REFUSALS)
         self._places = asyncio.Semaphore(LOOKS_AT_ONCE)
