@@ -9,9 +9,10 @@ from typing import Any
 
 import orjson
 import pytest
-from aiobotocore.session import get_session
 from aiohttp import web
 
+from keda_py.cloud.aws import AmbientIdentity
+from keda_py.cloud.aws_sessions import open_session
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.kube.resources import Obj
 from tests.auth.resolving import redis_trigger, resolve
@@ -321,7 +322,9 @@ async def aws(aws_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws_endpoint)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "operator")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "operator")
-    async with get_session().create_client("secretsmanager", region_name="eu-west-1") as client:
+    async with open_session(AmbientIdentity(), "eu-west-1", 60).create_client(
+        "secretsmanager", region_name="eu-west-1"
+    ) as client:
         for name, text in (("plain", "s3cret-value"), ("json", json.dumps({"a": "of a", "n": 1}))):
             try:
                 await client.create_secret(Name=name, SecretString=text)

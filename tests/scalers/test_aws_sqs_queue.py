@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aiobotocore.session import get_session
 from aiohttp import web
 
+from keda_py.cloud.aws import AmbientIdentity
+from keda_py.cloud.aws_sessions import open_session
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.advanced import PodIdentity
 from keda_py.testing import IdentityRule
@@ -21,7 +22,7 @@ KEYS = {"awsAccessKeyID": "AKID", "awsSecretAccessKey": "s3cret"}
 
 @pytest.fixture
 async def sqs(aws_endpoint: str) -> AsyncIterator[Any]:
-    session = get_session()
+    session = open_session(AmbientIdentity(), "eu-west-1", 60)
     options = {"region_name": "eu-west-1", "endpoint_url": aws_endpoint}
     async with session.create_client("sqs", aws_access_key_id="a", aws_secret_access_key="b", **options) as client:
         yield client

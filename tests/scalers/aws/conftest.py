@@ -6,7 +6,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
-from aiobotocore.session import get_session
+
+from keda_py.cloud.aws import AmbientIdentity
+from keda_py.cloud.aws_sessions import open_session
 
 _NUMBERS = itertools.count()
 
@@ -17,7 +19,9 @@ def aws(aws_endpoint: str) -> Callable[[str], AbstractAsyncContextManager[Any]]:
 
     def client(service: str) -> AbstractAsyncContextManager[Any]:
         keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
-        return get_session().create_client(service, region_name="eu-west-1", endpoint_url=aws_endpoint, **keys)
+        # Not one of botocore's own: each would read megabytes of service files.
+        session = open_session(AmbientIdentity(), "eu-west-1", 60)
+        return session.create_client(service, region_name="eu-west-1", endpoint_url=aws_endpoint, **keys)
 
     return client
 
