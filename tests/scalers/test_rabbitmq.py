@@ -47,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RabbitMQ]:
 @pytest.fixture
 async def api(server: RabbitMQ) -> AsyncIterator[httpx.AsyncClient]:
     base = f"http://127.0.0.1:{server.http}/api"
-    async with httpx.AsyncClient(base_url=base, auth=("guest", "guest"), trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=base, auth=("guest", "guest"), trust_env=False, verify=False) as client:
         yield client
 
 
