@@ -35,14 +35,17 @@ class Peers:
     def __init__(self, tls: ServerTls, name: str, clock: Clock) -> None:
         self._tls, self.name, self._clock = tls, name, clock
         self._certificate: ServingCertificate | None = None
-        self._context: ssl.SSLContext | None = None
+        self._contexts: list[ssl.SSLContext | None] = []
+        """The one for requests to peers, once it is asked for: a replica that is alone never does."""
         self._authorities: tuple[x509.Certificate, ...] = ()
         self._known: OrderedDict[bytes, x509.Certificate | None] = OrderedDict()
 
     def context(self) -> ssl.SSLContext | None:
         """Return the TLS context for requests to a peer; None without a client certificate."""
         self._refresh()
-        return self._context
+        if not self._contexts:
+            self._contexts.append(self._build(self._certificate) if self._certificate is not None else None)
+        return self._contexts[0]
 
     def is_peer(self, der: bytes) -> bool:
         """Return whether a client certificate is another replica's; the handshake has proved that it has the key."""
@@ -68,7 +71,7 @@ class Peers:
         self._certificate = certificate
         self._known.clear()
         self._authorities = read_bundle(certificate.ca) if certificate is not None else ()
-        self._context = self._build(certificate) if certificate is not None else None
+        self._contexts.clear()
 
     def _build(self, certificate: ServingCertificate) -> ssl.SSLContext | None:
         authority, leaf = read_authority(certificate), read_leaf(certificate)

@@ -43,6 +43,12 @@ async def test_a_client_is_the_user_of_its_certificate() -> None:
     assert user["groups"] == ["dev", "system:authenticated"]
 
 
+async def test_all_clusters_of_a_process_have_one_authority() -> None:
+    async with LocalCluster() as one, LocalCluster() as other:
+        user = await who_am_i(other, one.client_context(User(name="jane")))
+    assert user["username"] == "jane"
+
+
 async def test_the_kubeconfig_is_complete_in_itself() -> None:
     async with LocalCluster() as cluster:
         config = yaml.safe_load(cluster.kubeconfig())

@@ -1,6 +1,6 @@
 """The cluster's certificate authorities and the certificates they sign: server, clients, front proxy.
 
-Each cluster has new EC keys. Certificates are valid for ten years of real time around the machine's clock. Extensions
+Each process has new EC keys. Certificates are valid for ten years of real time around the machine's clock. Extensions
 are complete, because strict verification (Python 3.13 on) requires them.
 """
 

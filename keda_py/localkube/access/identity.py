@@ -2,7 +2,8 @@
 
 The cluster's authority signs client certificates (common name = user, organisations = groups). Tokens are issued for
 ServiceAccounts and known only to this process. The front proxy has an authority of its own: aggregated APIs accept user
-names only from a client that it has signed.
+names only from a client that it has signed. All clusters of a process share both authorities and the serving
+certificate, since making them takes half the time in which a cluster starts.
 """
 
 import secrets
@@ -10,6 +11,7 @@ import ssl
 import tempfile
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -40,13 +42,12 @@ class Identity:
     """The cluster's credentials: certificates run on real time, tokens on the cluster's clock."""
 
     def __init__(self, clock: Clock) -> None:
-        now = SystemClock().now()
         self._clock = clock
-        self._authority = Authority("kubernetes", now)
-        self._front_authority = Authority("front-proxy-ca", now)
+        self._authority = _authority("kubernetes")
+        self._front_authority = _authority("front-proxy-ca")
+        self.front_proxy = _front_proxy()
         self._tokens: dict[str, IssuedToken] = {}
         self._users: dict[bytes, User] = {}
-        self.front_proxy = self._front_authority.client(FRONT_PROXY)
 
     @property
     def certificate_authority(self) -> bytes:
@@ -60,13 +61,7 @@ class Identity:
 
     def server_context(self, address: str = "127.0.0.1") -> ssl.SSLContext:
         """Build the API server's TLS; a client certificate is optional."""
-        pair = self._authority.server(_SERVER_NAMES, sorted({address, "127.0.0.1", "::1"} - {"0.0.0.0"}))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        load_pair(context, pair)
-        # Clients with a token, or anonymous ones, have no certificate; the handshake verifies those that are sent.
-        context.verify_mode = ssl.CERT_OPTIONAL
-        context.load_verify_locations(cadata=self.certificate_authority.decode())
-        return context
+        return _server_context(address)
 
     def client_context(self, user: User) -> ssl.SSLContext:
         """Build TLS that presents a certificate of `user`."""
@@ -120,6 +115,27 @@ class Identity:
                 raise unauthorized()
             self._users[certificate] = _with_authenticated(User(name=names[0], groups=tuple(groups)))
         return self._users[certificate]
+
+
+@cache
+def _authority(name: str) -> Authority:
+    return Authority(name, SystemClock().now())
+
+
+@cache
+def _front_proxy() -> KeyPair:
+    return _authority("front-proxy-ca").client(FRONT_PROXY)
+
+
+@cache
+def _server_context(address: str) -> ssl.SSLContext:
+    authority = _authority("kubernetes")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    load_pair(context, authority.server(_SERVER_NAMES, sorted({address, "127.0.0.1", "::1"} - {"0.0.0.0"})))
+    # Clients with a token, or anonymous ones, have no certificate; the handshake verifies those that are sent.
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.load_verify_locations(cadata=authority.certificate.decode())
+    return context
 
 
 def service_account(namespace: str, name: str, uid: str = "") -> User:
