@@ -23,10 +23,11 @@ from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.secret_texts import as_secrets
+from keda_py.sdk.building_context import A_SATURDAY
 from keda_py.sdk.context import EngineContext
 from keda_py.sdk.contract import Trigger
 from keda_py.sdk.metadata.model import TriggerMetadata
-from keda_py.sdk.offline import A_SATURDAY, Object, Objects, shared_context
+from keda_py.sdk.offline import Object, Objects, shared_context
 from keda_py.sdk.registry import AnyScaler
 
 __all__ = [

@@ -91,7 +91,7 @@ def _bodies(name: str, text: str, unread: dict[str, str]) -> "Iterator[Obj]":
 async def _cluster(kubeconfig: str) -> "Installation":
     from keda_py.clock import SystemClock
     from keda_py.kube.client import KubeClient
-    from keda_py.migration.installation import read_cluster
+    from keda_py.migration.listing import read_cluster
 
     async with KubeClient(SystemClock(), kubeconfig) as client:
         return await read_cluster(client)

@@ -25,7 +25,8 @@ from keda_py.kube.resources import (
     SERVICES,
     Selection,
 )
-from keda_py.migration.installation import Installation, ListedKinds
+from keda_py.migration.installation import Installation
+from keda_py.migration.listing import ListedKinds
 
 _OF_NAMESPACES = (
     ENVIRONMENTS,

@@ -38,7 +38,6 @@ from keda_py.kube.resources import (
 from keda_py.kube.scale import read_scale
 from keda_py.kube.transport import Request
 from keda_py.operator.controller.finalizer import remove_finalizer
-from keda_py.operator.environments.known.native_hpas import write_mark
 
 # Field manager of these writes: the operator takes them for a person's, not for its own.
 FIELD_MANAGER = "kubectl-keda_py"
@@ -214,6 +213,8 @@ class Releasing:
             if target != workload or read_zero_mark(hpa) is not ZeroMark.HELD:
                 continue
             if not self._dry_run:
+                from keda_py.operator.environments.known.native_hpas import write_mark  # heavy, and seldom needed
+
                 await write_mark(self._client, hpa, scaled_to_zero(by_controller=True))
             return f"HPA {name_of(hpa)} wakes it again"
         return ""

@@ -11,16 +11,15 @@ from keda_py.migration.installation import Installation
 from keda_py.migration.native_hpas import check_native_hpas
 from keda_py.migration.objects import check_objects
 from keda_py.migration.time_limits import check_time_limits
+from keda_py.sdk.building_context import context_to_build_in
 from keda_py.sdk.context import SharedContext
-from keda_py.sdk.offline import shared_context
 
 _ORDER = tuple(Severity)
 
 
 async def check_migration(installation: Installation, read_flags: ReadFlags) -> tuple[Finding, ...]:
     """Collect all findings about the move. Opens no connection."""
-    async with shared_context() as shared:
-        found = list(_all(installation, read_flags, shared))
+    found = list(_all(installation, read_flags, context_to_build_in()))
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
 
 

@@ -10,7 +10,6 @@ from keda_py.clock import SystemClock
 from keda_py.core.defaults.bodies import installation_body
 from keda_py.core.values.kubernetes import SCALE_TO_ZERO
 from keda_py.core.values.kubernetes import since as kubernetes_since
-from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS
 from keda_py.preview.pages.body import body_of
 from keda_py.preview.pages.differences import differences, document_of, text_of
@@ -81,6 +80,8 @@ async def read_cluster(
     kubeconfig: str, namespace: str, wanted: PreviewOptions
 ) -> tuple[list[ManifestSource], list[str]]:
     """Read what is to be previewed, and what may not be read; `namespace` "": all. Raises ConfigError, KubeError."""
+    from keda_py.kube.client import KubeClient  # heavy: not for files
+
     async with KubeClient(SystemClock(), kubeconfig) as client:
         reading = ClusterReading(client, namespace, hpas=wanted.hpas, defaults=wanted.defaults)
         return await reading.read(), reading.unread

@@ -6,7 +6,6 @@ In: objects in memory, and a clock. Out: the shared_context of `context.py`, wit
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from keda_py.clock import Clock, FakeClock
@@ -14,11 +13,9 @@ from keda_py.errors import NotFound
 from keda_py.net.http import HttpClientSpec, http_client
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
+from keda_py.sdk.building_context import A_SATURDAY
 from keda_py.sdk.context import EVERY, Reach, SharedContext, SharedResources
 from keda_py.sdk.scaler_context import KubeReader
-
-A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
-"""Start of a FakeClock of `shared_context`."""
 
 Object = Mapping[str, Any]
 _AS_KEDA = Reach(endpoints_of=frozenset({EVERY}))

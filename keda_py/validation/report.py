@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from keda_py.sdk.offline import shared_context
+from keda_py.sdk.building_context import context_to_build_in
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import Document, DocumentError, read_documents
 from keda_py.validation.problems import Problem
@@ -42,9 +42,8 @@ async def validate_texts(
     problems: list[Problem] = []
     for file, text in texts.items():
         documents += _readable(text, file, problems)
-    async with shared_context() as shared:
-        validation = Validation(Release(documents, defaults), shared, now, kubernetes, named)
-        problems += validation.problems()
+    validation = Validation(Release(documents, defaults), context_to_build_in(), now, kubernetes, named)
+    problems += validation.problems()
     order = {file: index for index, file in enumerate(texts)}
 
     def place(problem: Problem) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 import os
 import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from keda_py.cli.flags import IGNORED, read_flags
 from keda_py.cli.operator import PAGE
 from keda_py.errors import ConfigError
 from tests.documents import read, read_all, read_file
+from tests.places import ROOT
 from tests.programs.client import FRESH, run, start
 from tests.sweeps import chosen
 
@@ -178,6 +180,33 @@ def test_help_comes_in_a_blink() -> None:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     assert min(seconds() for _ in range(3)) < 0.3
+
+
+IMPORTS = """
+import sys
+from contextlib import redirect_stdout, suppress
+from io import StringIO
+from keda_py.cli import COMMANDS, main
+
+def heavy(*names):
+    return [name for name in names if name in sys.modules]
+
+clients = ("aiohttp", "httpx", "kubernetes_asyncio", "cryptography")
+with redirect_stdout(StringIO()):
+    for command in COMMANDS:
+        with suppress(SystemExit):
+            main([command, "--help"])
+    helped = heavy(*clients, "keda_py.validation.report", "keda_py.migration.check", "keda_py.kube.resources")
+    for command in (["validate"], ["migrate", "check"]):
+        main([*command, sys.argv[1]])
+print(helped, heavy(*clients))
+"""
+
+
+def test_help_imports_no_work_and_judging_files_imports_no_client_of_anything() -> None:
+    command = [sys.executable, "-c", IMPORTS, str(ROOT / "examples" / "nightly-scale-down")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
+    assert done.stdout == "[] []\n"
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:

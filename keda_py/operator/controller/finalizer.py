@@ -1,12 +1,15 @@
 """Our finalizer: added in one write with the labels, removed by one JSON patch that touches no other finalizer."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.resources import Obj, Resource
-from keda_py.operator.controller.dependencies import Dependencies
-from keda_py.operator.controller.state import Remembered
+
+if TYPE_CHECKING:  # `keda-py release` removes finalizers, and needs nothing else of the operator
+    from keda_py.operator.controller.dependencies import Dependencies
+    from keda_py.operator.controller.state import Remembered
 
 FINALIZER = "finalizer.keda.sh"
 NO_LABELS: Mapping[str, str] = {}
@@ -38,7 +41,7 @@ async def ensure_finalizer(
     return None
 
 
-async def end_loop(parts: Dependencies, state: Remembered) -> bool:
+async def end_loop(parts: "Dependencies", state: "Remembered") -> bool:
     """Stop the scale loop, close the scalers and end the series of an object; returns whether a loop was running."""
     was_running = state.spec is not None
     state.stop()

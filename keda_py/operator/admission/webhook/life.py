@@ -10,15 +10,11 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, cast
 
-from keda_py.answers.bounds import AnswerBounds
-from keda_py.answers.connections import Connections
 from keda_py.clock import SystemClock
-from keda_py.errors import ConfigError, Unavailable
-from keda_py.net.operator_identity import IdentityRule
+from keda_py.errors import ConfigError
 from keda_py.net.tls import TlsContexts
 from keda_py.operator.admission.webhook.callers import Callers
 from keda_py.operator.admission.webhook.forwarded_logs import forward_logs
@@ -31,62 +27,22 @@ from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import WebhookServer
 from keda_py.operator.process.loops import loop_factory
 from keda_py.operator.process.memory import NEW_OBJECTS
-from keda_py.sdk.context import SharedContext, SharedResources
+from keda_py.sdk.building_context import context_to_build_in
+from keda_py.sdk.context import SharedContext
 from keda_py.sdk.registry import use_places
 from keda_py.serving.server_tls import ServerTls
 from keda_py.serving.serving_certificate import ServingCertificate
 
 log = logging.getLogger(__name__)
 
-HTTP_TIMEOUT = 3.0
-"""Seconds, KEDA's default of KEDA_HTTP_DEFAULT_TIMEOUT; nothing here takes so long."""
 ROOM_BYTES = 768 * 1024 * 1024
 """What reviews may take, over what the process has taken when it begins."""
 
 
-class NoCluster:
-    """A `KubeReader` for scalers that are built and never asked."""
-
-    async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
-        """Raise Unavailable: this process has no client of the API server."""
-        raise Unavailable("the webhook asks nothing of the cluster")
-
-    async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
-        """Raise Unavailable: this process has no client of the API server."""
-        raise Unavailable("the webhook asks nothing of the cluster")
-
-    async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
-        """Raise Unavailable: this process has no client of the API server."""
-        raise Unavailable("the webhook asks nothing of the cluster")
-
-    def changes(
-        self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
-    ) -> AsyncIterator[None]:
-        """Raise Unavailable: this process has no client of the API server."""
-        raise Unavailable("the webhook asks nothing of the cluster")
-
-
-class NoHttp:
-    """Stands for the HTTP client of scalers that are built and never asked: the real one takes 12 MB."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise Unavailable: a scaler does no I/O before it is opened."""
-        raise Unavailable("the webhook asks nothing of any source")
-
-
-def context_to_build_in(orders: Orders) -> SharedContext:
-    """What scalers are lent that are built and never opened."""
-    return SharedContext(
-        clock=SystemClock(),
-        http=cast(Any, NoHttp()),
-        http_timeout=HTTP_TIMEOUT,
-        kube=NoCluster(),
-        tls=TlsContexts(orders.scaler_min_tls_version, orders.scaler_ciphers, orders.ca_dirs),
-        resources=SharedResources(),
-        answers=AnswerBounds(),
-        connections=Connections(),
-        identities=IdentityRule(),
-    )
+def lent_to_scalers(orders: Orders) -> SharedContext:
+    """Return what scalers are lent that are built as the operator builds them, and never opened."""
+    tls = TlsContexts(orders.scaler_min_tls_version, orders.scaler_ciphers, orders.ca_dirs)
+    return context_to_build_in(SystemClock(), tls)
 
 
 async def serve(wire: socket.socket) -> None:
@@ -101,7 +57,7 @@ async def serve(wire: socket.socket) -> None:
     tls = ServerTls(orders.min_tls_version, orders.ciphers)
     callers, inquiries = Callers(tls, orders.client_ca_file, orders.client_names), Inquiries(link)
     async with asyncio.TaskGroup() as tasks:
-        reviewer = Reviewer(Judges(context_to_build_in(orders), inquiries), orders.kinds, orders.namespaces)
+        reviewer = Reviewer(Judges(lent_to_scalers(orders), inquiries), orders.kinds, orders.namespaces)
         server = WebhookServer(reviewer, link.tell, callers.admits)
         idleness = Idleness(link.tell, lambda: server.port.connections, lambda: server.answered, orders.idle_seconds)
         server.port.on_first_client = idleness.wake

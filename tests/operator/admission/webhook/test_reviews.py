@@ -14,7 +14,7 @@ from keda_py.apis.scaled_object import MOST_TRIGGERS, ScaleTrigger
 from keda_py.core.spec import build_spec
 from keda_py.operator.admission.paths import KINDS_BY_PATH, SCALED_JOB, WEBHOOKS
 from keda_py.operator.admission.webhook.extent import DEEPEST, LONGEST_TEXT, MOST_VALUES
-from keda_py.operator.admission.webhook.life import context_to_build_in
+from keda_py.operator.admission.webhook.life import lent_to_scalers
 from keda_py.operator.admission.webhook.orders import give_orders
 from keda_py.operator.admission.webhook.reviews import (
     LONGEST_MESSAGE,
@@ -327,6 +327,6 @@ async def test_triggers_of_every_type_are_judged_alike_though_the_process_has_no
     assert len(triggers) > 500
     async with shared_context() as lent:
         expected = [list(warn_of_triggers([trigger], lent)) for trigger in triggers]
-    assert [list(warn_of_triggers([trigger], context_to_build_in(orders))) for trigger in triggers] == expected
+    assert [list(warn_of_triggers([trigger], lent_to_scalers(orders))) for trigger in triggers] == expected
     assert any(expected)
     assert not all(expected)
