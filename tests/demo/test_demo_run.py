@@ -1,27 +1,10 @@
-"""The whole demo, some virtual days of it, as a person runs it."""
+"""The demo of environments, four virtual days of it, as a person runs it whose terminal is a pipe."""
 
-import subprocess
 from pathlib import Path
 
 import re2
 
-from tests.programs import client
-
-
-def run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    common = ["--plain", "--picture", "days.svg", "--kubeconfig", "kubeconfig"]
-    return client.run(["demo", *arguments, *common], cwd=folder)
-
-
-def test_a_day_of_the_demo_wakes_and_sleeps_on_time_and_leaves_a_picture(tmp_path: Path) -> None:
-    ran = run(tmp_path, "--days", "1")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    # A busy machine may show the change two virtual seconds late: what the demo itself tolerates.
-    assert re2.search(r"19:35:0[0-2]  some-application-develop   \d -> 0", ran.stdout), ran.stdout
-    assert re2.search(r"08:30:0[0-2]  some-application-develop   0 -> 1", ran.stdout), ran.stdout
-    assert "every change happened at the expected time" in ran.stdout
-    assert (tmp_path / "days.svg").read_text().startswith("<svg")
-    assert (tmp_path / "kubeconfig").stat().st_mode & 0o077 == 0
+from tests.programs.client import run
 
 
 def told_at_night(lines: list[str]) -> list[str]:
@@ -31,7 +14,8 @@ def told_at_night(lines: list[str]) -> list[str]:
 
 
 def test_four_days_of_an_environment_with_an_override_a_contest_and_a_holiday_end_as_expected(tmp_path: Path) -> None:
-    ran = run(tmp_path, "--environments", "--days", "4")
+    flags = ["--plain", "--picture", "days.svg", "--kubeconfig", "kubeconfig"]
+    ran = run(["demo", "--environments", "--days", "4", *flags], cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     # It falls asleep once its Service leads to the waker, and nodes have had the time to follow.
     assert re2.search(r"Mon 22 Dec 22:00:[0-2]\d  web +2 -> 0  wave front falls asleep", ran.stdout), ran.stdout
@@ -65,3 +49,4 @@ def test_four_days_of_an_environment_with_an_override_a_contest_and_a_holiday_en
     assert ">holiday: Christmas Day</text>" in picture
     assert ">woken by a request</text>" in picture
     assert ">a count was put back</text>" in picture
+    assert (tmp_path / "kubeconfig").stat().st_mode & 0o077 == 0

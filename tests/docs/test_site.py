@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import re  # noqa: TID251 - constant patterns over our own files
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from keda_py.apis.kinds.crds import build_crds
 from keda_py.sdk.registry import trigger_types
 from tests.browser import open_browser, served
 from tests.places import ROOT
+from tests.programs.client import run
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("mkdocs") is None,
@@ -26,15 +26,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     playground = tmp_path_factory.mktemp("playground")
     (playground / "index.html").write_text("<title>playground</title>")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(ROOT / "docs" / "mkdocs.yml")]
-    built = subprocess.run(
-        [*command, "-d", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        cwd=ROOT,
-        env={**os.environ, "PLAYGROUND": str(playground)},
-    )
+    built = run(["-d", str(folder)], program=command, cwd=ROOT, env={**os.environ, "PLAYGROUND": str(playground)})
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
 

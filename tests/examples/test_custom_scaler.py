@@ -65,9 +65,7 @@ async def test_the_test_of_the_example_passes_and_fails_with_its_scaler(site: Pa
     (tmp_path / "test_bad.py").write_text(test.replace("== 12", "== 13"))
     environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{EXAMPLES.parent}"}
     command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path)]
-    done = await asyncio.to_thread(
-        subprocess.run, command, env=environment, capture_output=True, text=True, check=False
-    )
+    done = await asyncio.to_thread(client.run, [], program=command, env=environment)
     assert "1 failed, 1 passed" in done.stdout, done.stdout
 
 

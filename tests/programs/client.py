@@ -25,6 +25,8 @@ _ADVISING = ("-I", "-B", "-X", "utf8", "-c")
 """How the operator starts `keda-py advise`, with a script."""
 _READ_AT_THE_START = ("PYTHON", "LC_", "LANG", "LD_", "SSL_CERT_")
 """Variables that Python and its libraries read when they start; a process that is forked has other ones behind it."""
+_MODULES = ("keda_py", "mkdocs", "pytest")
+"""Ours, and what imports ours: the documentation's site, and the tests of a scaler from a package of its own."""
 _TAKEN_OVER = ("PYTHONPATH", "PYTHONTZPATH", "PYTHONFAULTHANDLER")
 _session: "Session | None" = None
 
@@ -92,7 +94,7 @@ def fresh_programs() -> Iterator[None]:
 
 
 def can_fork(command: Sequence[str], env: Mapping[str, str] | None = None) -> bool:
-    """Return whether the session can run this command with this environment: a module of ours, as we start them."""
+    """Return whether the session can run this command with this environment."""
     if _session is None or command[0] != sys.executable:
         return False
     env = os.environ if env is None else env
@@ -101,7 +103,7 @@ def can_fork(command: Sequence[str], env: Mapping[str, str] | None = None) -> bo
         return False
     words = tuple(command[1:])
     if words[:1] == ("-m",):
-        return words[1].partition(".")[0] == "keda_py"
+        return words[1].partition(".")[0] in _MODULES
     return words[:-1] == _ADVISING and "keda_py.cli" in words[-1]
 
 
