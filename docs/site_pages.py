@@ -4,13 +4,13 @@ A hook of MkDocs (mkdocs.yml names it). Links between documents of the tree lead
 file that is no page, such as source code, becomes its name.
 """
 
+import io
 import os
 import posixpath
 import re  # noqa: TID251 - constant patterns over our own files
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -178,11 +178,13 @@ def commands() -> str:
 
 
 def _help(*command: str) -> str:
-    asked = [sys.executable, "-m", "keda_py", *command, "--help"]
-    shown = subprocess.run(
-        asked, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    )
-    return shown.stdout.rstrip()
+    from keda_py.cli import main
+
+    os.environ |= {"COLUMNS": "100", "NO_COLOR": "1"}
+    shown = io.StringIO()
+    with redirect_stdout(shown), suppress(SystemExit):  # argparse leaves
+        main([*command, "--help"])
+    return shown.getvalue().rstrip()
 
 
 def metrics() -> str:
