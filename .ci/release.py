@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email import message_from_bytes
 from pathlib import Path
@@ -41,7 +41,7 @@ class Image:
     digest: str
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Build and check everything; 1 after a mistake, which is printed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="empty folder for what is made")
@@ -49,7 +49,7 @@ def main() -> int:
     parser.add_argument("--image", default="", help="REGISTRY/REPOSITORY, the chart's default then [none]")
     parser.add_argument("--tag", default="", help="the tag that is published; it needs both addresses [no publishing]")
     parser.add_argument("--digest", help="of the image that was pushed, for the chart: sha256:... [the tag alone]")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     try:
         version = check_versions(given.tag)
         if given.image and "/" not in given.image:
