@@ -130,7 +130,6 @@ def _become(request: _Request) -> None:
     _open_streams()
     sys.path[:] = [request.cwd, *_folders(request.env), *_INSTALLED]
     importlib.invalidate_caches()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     if request.env.get("PYTHONFAULTHANDLER"):
         faulthandler.enable()
 
@@ -193,13 +192,14 @@ def _execute(words: list[str]) -> int:
 
 def main() -> Never:
     """Import keda_py, fork for each caller, and run the program in each child."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at pytest is for pytest, which ends this process
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at pytest is for pytest, which ends this process
     _import_all(sys.argv[2:])
     gc.collect()
     gc.freeze()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     request = _Server(socket.socket(fileno=int(sys.argv[1]))).serve()
+    signal.signal(signal.SIGINT, interrupt)  # a shell starts work in the background with the signal ignored
     _become(request)
     code = _execute(request.words)
     # What an interpreter does at its end, without taking apart a thousand modules.
