@@ -1,11 +1,9 @@
 """What charts/keda-py gives to Prometheus and Grafana is about series that the operator really has."""
 
-import json
 import os
 import re  # noqa: TID251 (constant patterns over the chart's own files)
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +12,13 @@ from prometheus_client import generate_latest
 
 from keda_py.telemetry.prometheus import OperatorMetrics
 from keda_py.telemetry.waker_metrics import WakerMetrics
+from tests.charts.monitoring import alerts, dashboard, expressions
 from tests.charts.rendering import KEDA_PY, Obj, only, render
 from tests.servers import binary
 
 NAME = re.compile(r"\b(?:keda|leader_election|rest_client|process|kube|aggregator)_[a-z_]+")
 OTHERS = ("kube_", "aggregator_")
 """Series of kube-state-metrics and of the API server."""
-ALERTS: dict[str, Any] = {"prometheus": {"operator": {"prometheusRules": {"enabled": True}}}}
 
 
 def served() -> set[str]:
@@ -31,23 +29,6 @@ def served() -> set[str]:
     return names | {
         f"{name}{end}" for name, kind in types if kind == "histogram" for end in ("_bucket", "_sum", "_count")
     }
-
-
-def alerts() -> list[Obj]:
-    rule = only(render(**ALERTS), "PrometheusRule", "keda-operator", "keda")
-    found: list[Obj] = rule["spec"]["groups"][0]["rules"]
-    return found
-
-
-def dashboard() -> Obj:
-    config = only(render(grafana={"dashboard": {"enabled": True}}), "ConfigMap", "keda-operator-dashboard", "keda")
-    found: Obj = json.loads(config["data"]["keda-py.json"])
-    return found
-
-
-def expressions(panels: list[Obj]) -> Iterator[str]:
-    for panel in panels:
-        yield from (target["expr"] for target in panel.get("targets") or ())
 
 
 def test_alerts_ask_for_series_that_there_are() -> None:

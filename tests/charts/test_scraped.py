@@ -15,7 +15,7 @@ import yaml
 
 from keda_py.clock import SystemClock
 from tests.builders import a_namespace, cron, deployment, environment, metrics_api, scaled_job, scaled_object
-from tests.charts.test_monitoring import alerts, dashboard, expressions
+from tests.charts.monitoring import alerts, dashboard, expressions
 from tests.servers import LOOPBACK, free_port, prometheus_command, running, wait_ready
 from tests.waiting import eventually
 from tests.worlds.operators import running_operator
