@@ -52,7 +52,7 @@ async def test_scaling_can_be_paused_in_one_direction(scene: Scene, source: Sour
     await scene.create(deployment(), wanted)
     async with scene.watching(DEPLOYMENTS) as workload:
         await scene.condition("Active", "True")
-        hpa = await scene.get(HORIZONTAL_POD_AUTOSCALERS, HPA)
+        hpa = await scene.until(HORIZONTAL_POD_AUTOSCALERS, bool, HPA)  # it is made behind the first status
         assert hpa["spec"]["behavior"]["scaleUp"]["selectPolicy"] == "Disabled"
         assert workload.replicas() == [0]
         await scene.annotate({PAUSED_SCALE_OUT: None, PAUSED_SCALE_IN: "true"})
