@@ -37,7 +37,8 @@ class Slot:
 def owner_of(key: str, view: View) -> int | None:
     """Return the slot that a view assigns a key to, None if empty. A change of slots moves only their own keys.
 
-    3 us for four slots; kept, the weights of 50 000 keys would take 50 MB, and a look-up of one half as long.
+    It takes 3 us for four slots, and nothing is kept: the weights of 16 000 keys took 14 MB, and where 50 000 keys are
+    gone through in turn, none would be found again.
     """
     tail = f"/{key}".encode()
     return max(view, key=lambda slot: (_weight(slot, tail), slot), default=None)

@@ -21,7 +21,7 @@ IndexBy: TypeAlias = Callable[[Obj], Iterable[str]]
 _LASTING = ("name", "namespace", "uid", "creationTimestamp", "labels", "annotations")
 """Metadata that a new version mostly has as the one before, and only texts, or maps of texts."""
 A_TURN, PASSED_OVER = 256, 1 / 16
-"""Objects, at some 40 us each, between which the loop does not turn; and the share of one that is passed over."""
+"""Wanted objects between which the loop does not turn; another object counts as that part of one."""
 _Table: TypeAlias = dict[str, NamespacedName | dict[NamespacedName, None]]
 
 

@@ -279,3 +279,20 @@ def test_the_status_says_what_is_and_what_comes() -> None:
     assert calls_of(lambda: status_of(cal, moment_of(cal, evening), evening), moment_of) == 1
     assert invalid_status("spec.hours: wrong").open is None
     assert invalid_status("spec.hours: wrong").conditions[0].message == "spec.hours: wrong"
+
+
+@pytest.mark.parametrize(
+    "zone", ["UTC", "Europe/Prague", "Africa/Cairo", "Asia/Beirut", "America/Santiago", "Pacific/Apia"]
+)
+def test_a_calendar_that_never_closes_says_what_a_walk_over_all_its_days_says(zone: str) -> None:
+    """A day with hours of its own, which are all of it, has the days walked."""
+    hours = [{"from": "00:00", "to": "24:00"}]
+    whole = calendar(hours, zone)
+    walked = calendar(hours, zone, exceptions=[{"dates": ["2027-02-03"], "hours": hours}])
+    assert walked.exceptions
+    for text in ("2026-03-28T23:59:00", "2026-04-24T00:30:00", "2026-11-26T00:00:00", "2026-11-26T12:00:00"):
+        (one,), (other,) = (list(openings(each, at(text, zone))) for each in (whole, walked))
+        assert one == other
+        assert moment_of(whole, at(text, zone)) == moment_of(walked, at(text, zone))
+    closing = calendar(hours, zone, exceptions=[{"dates": ["2027-02-03"], "closed": True}])
+    assert moment_of(closing, at("2026-11-26T12:00:00", zone)).changes_at == at("2027-02-03T00:00:00", zone)

@@ -97,7 +97,8 @@ def _unbroken(calendar: Calendar, after: datetime) -> Opening | None:
     if any(first <= day <= last for days in (calendar.holidays, calendar.exceptions) for day in days):
         return None
     return Opening(
-        start=instant_of(first, 0, calendar.zone),
+        # The days before have ended, so that a walk would begin with this one, too.
+        start=instant_of(local_date(after, calendar.zone), 0, calendar.zone),
         end=instant_of(last, DAY, calendar.zone),
         because=whole[0].because,
         ends_because=_ends_because(calendar, last, DAY, whole[0].because),
