@@ -7,6 +7,7 @@ fallback replaces it. Behaviour reference, sections 5.1 (activity) and 8 (fallba
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import is_
 
 from keda_py.core.composite import Composite, CompositeValue, compute, is_active
 from keda_py.core.fallback import (
@@ -33,6 +34,19 @@ class MetricValue:
 
     name: str
     milli: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownValues:
+    """Values that were computed from good readings under a spec, as long as both are the same objects."""
+
+    spec: ScalingSpec
+    readings: tuple[MetricReading, ...]
+    values: tuple[MetricValue, ...]
+
+    def holds(self, spec: object, readings: tuple[MetricReading, ...]) -> bool:
+        """Whether these are the values of `spec` and `readings`."""
+        return self.spec is spec and all(map(is_, self.readings, readings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

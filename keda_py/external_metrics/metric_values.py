@@ -25,7 +25,7 @@ REMEMBERED = 1024
 class Questions(Protocol):
     """Source of values: `Query`."""
 
-    def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+    def answer_at_once(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
         """Return what `answer` would, if nothing has to be read or computed for it; else None."""
         ...
 
@@ -49,7 +49,7 @@ class ExternalMetrics:
             raise internal_error("scaledObject name is not specified")
         wanted = question.namespace, question.metric, selection.scaled_object
         # Answered here if the readings are still shared or cached: without a task switch, and with the rendered body.
-        values = self._query.cached_answer(*wanted)
+        values = self._query.answer_at_once(*wanted)
         if values is None:
             try:
                 values = await self._query.answer(*wanted)
@@ -62,7 +62,7 @@ class ExternalMetrics:
         selection = question.selection
         if selection.problem or not selection.scaled_object:
             return None
-        values = self._query.cached_answer(question.namespace, question.metric, selection.scaled_object)
+        values = self._query.answer_at_once(question.namespace, question.metric, selection.scaled_object)
         return self._render(values) if values is not None else None
 
     def _render(self, values: tuple[MetricValue, ...]) -> bytes:

@@ -6,15 +6,13 @@ evaluates readings, here and for a look. Behaviour reference, sections 7.3 and 7
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
-from operator import is_
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
-from keda_py.core.evaluation import Evaluation, MetricValue, evaluate
+from keda_py.core.evaluation import Evaluation, KnownValues, MetricValue, evaluate
 from keda_py.core.fallback import needs_ready_pods, needs_replicas
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.reading import MetricReading, Round
+from keda_py.core.reading import Round
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, KedaPyError, ScalerError
@@ -44,18 +42,6 @@ class TargetReader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CachedValues:
-    """Values computed from good readings under a spec, valid until the spec or a reading changes."""
-
-    spec: ScalingSpec
-    readings: tuple[MetricReading, ...]
-    values: tuple[MetricValue, ...]
-
-    def holds(self, spec: object, readings: tuple[MetricReading, ...]) -> bool:
-        return self.spec is spec and all(map(is_, self.readings, readings))
-
-
 def _asked_for(evaluation: Evaluation, spec: ScalingSpec, metric: str) -> tuple[MetricValue, ...]:
     """Return the values of the metric that was asked for, where all were read: the HPA adds up what it is told."""
     if not spec.needs_all:
@@ -70,18 +56,26 @@ class Query:
         self, *, readings: Readings, targets: TargetReader, specs: Callable[[ObjectKey], ScalingSpec | None]
     ) -> None:
         self._readings, self._targets, self._specs = readings, targets, specs
-        # Weak: cached values end with the scalers that they were read by.
-        self._cached: WeakKeyDictionary[ScalerSet, dict[str, _CachedValues]] = WeakKeyDictionary()
+        # Weak: known values end with the scalers that they were read by.
+        self._known: WeakKeyDictionary[ScalerSet, dict[str, KnownValues]] = WeakKeyDictionary()
 
-    def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
-        """Return the values computed before from the readings that `answer` would use; None if it has to be called."""
+    def answer_at_once(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+        """Return what `answer` would, from good readings that are young; None if something has to be awaited."""
         key = ObjectKey(ScalingSpec.kind, namespace, scaled_object)
         built = self._readings.built(key)
-        by_metric = self._cached.get(built) if built is not None else None
-        if built is None or by_metric is None or (cached := by_metric.get(metric.lower())) is None:
+        readings = self._readings.cached_readings(key, metric) if built is not None else None
+        if built is None or not readings or not isinstance(built.spec, ScalingSpec):
             return None
-        readings = self._readings.cached_readings(key, metric)
-        return cached.values if readings is not None and cached.holds(built.spec, readings) else None
+        known = self._known.setdefault(built, {})
+        if (found := known.get(metric.lower())) is not None and found.holds(built.spec, readings):
+            return found.values
+        # A fallback's value depends on the target's replicas, and a formula waits for its turn.
+        if Round(readings=readings).errors or built.metrics.composite is not None:
+            return None
+        evaluation = evaluate(built.spec, built.metrics, Round(readings=readings), {}, None, None)
+        values = _asked_for(evaluation, built.spec, metric)
+        known[metric.lower()] = KnownValues(spec=built.spec, readings=readings, values=values)
+        return values
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
         """Return the values of a metric. Raises QueryError in KEDA's words."""
@@ -97,16 +91,7 @@ class Query:
             raise QueryError(f"{PREFIX}{error}") from None
         if evaluation.refuses:
             raise QueryError(f"{PREFIX}metric:{metric} encountered error")
-        values = _asked_for(evaluation, spec, metric)
-        # Not cached: a fallback's value depends on the target's replicas, and a formula may use the time.
-        if not seen.errors and metrics.composite is None:
-            self._remember(key, metric, _CachedValues(spec=spec, readings=seen.readings, values=values))
-        return values
-
-    def _remember(self, key: ObjectKey, metric: str, values: _CachedValues) -> None:
-        built = self._readings.built(key)
-        if built is not None:
-            self._cached.setdefault(built, {})[metric.lower()] = values
+        return _asked_for(evaluation, spec, metric)
 
     async def _find(self, key: ObjectKey) -> tuple[ScalingSpec, MetricSet]:
         built = self._readings.built(key)

@@ -3,6 +3,9 @@
 A batch that fails as a whole says nothing about any single trigger, so each is read alone once, within its own
 time-out. While the source fails, one at a time; the first good answer allows LANE_WIDTH at once again. A meter that
 failed alone stays out of the batch until it answers, so that a single hanging trigger delays no other.
+
+HPAs ask one by one, each every 15 s. The first question takes along the meters of those that will ask within a second,
+so that 500 objects at work make a request a second in place of thirty.
 """
 
 import asyncio
@@ -19,7 +22,7 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.guard import guard
 from keda_py.readings.journal import Journal
-from keda_py.readings.tracked_metrics import TrackedMetric, check_reading, measure, measure_renewed
+from keda_py.readings.tracked_metrics import AHEAD_SECONDS, TrackedMetric, check_reading, measure, measure_renewed
 
 LANE_WIDTH = 8
 """Single reads of one source at a time, outside of its batch, while it answers."""
@@ -67,6 +70,8 @@ class MeterBatch:
         self._last_error = ""
         self._next_due = math.inf
         """Lower bound of the due times of members that have been read."""
+        self._expected_from = -math.inf
+        """When members whose HPAs are about to ask are to be looked for again."""
 
     def add(self, meter: TrackedMetric) -> None:
         """Add a meter, whose due time may be the earliest."""
@@ -89,19 +94,20 @@ class MeterBatch:
         with self._engine.clock.busy():
             while self._waiting:
                 await asyncio.sleep(0)  # let the other keys that are due at this instant join the batch
-                self._join_due()
+                now = self._engine.clock.monotonic()
+                self._join_due(now)
+                self._join_expected(now)
                 waiting, self._waiting = self._waiting, []
                 # Suspects first, in the lane: they must not wait for the batch, nor delay it.
                 self._read_alone([meter for meter in waiting if meter.suspect])
                 await self._read_together([meter for meter in waiting if not meter.suspect])
             self._asking = False
 
-    def _join_due(self) -> None:
+    def _join_due(self, now: float) -> None:
         """Add every meter that is due now, so that 500 objects on one server make one request.
 
         The members are scanned only if one may be due, not for each new object that is read for the first time.
         """
-        now = self._engine.clock.monotonic()
         if now < self._next_due or not any(meter.due_at <= now for meter in self._waiting):
             return
         self._next_due = math.inf
@@ -111,6 +117,19 @@ class MeterBatch:
                 self._waiting.append(meter)
             elif meter.due_at > now:
                 self._note_due(meter)
+
+    def _join_expected(self, now: float) -> None:
+        """Add every meter about which an HPA is about to ask, if one asks now. All members are scanned once a second.
+
+        A source that fails is asked for nothing that is not needed.
+        """
+        if self._failing or now < self._expected_from or not any(meter.asked for meter in self._waiting):
+            return
+        self._expected_from = now + AHEAD_SECONDS
+        for meter in self.members:
+            if not meter.suspect and meter.is_expected(now):
+                meter.begin(asked=True)
+                self._waiting.append(meter)
 
     def _note_due(self, meter: TrackedMetric) -> None:
         if meter.due_at > -math.inf:

@@ -171,8 +171,13 @@ class Readings:
         built = self._objects.get(key)
         if built is None:
             return None
-        known = [self._fresh_reading(meter) for meter in built.meters_of(metric_name)]
-        return None if None in known else tuple(filter(None, known))
+        meters, now = built.meters_of(metric_name), self._clock.monotonic()
+        known = [self._fresh_reading(meter, now) for meter in meters]
+        if None in known:
+            return None
+        for meter in meters:
+            meter.note_question(now)
+        return tuple(filter(None, known))
 
     def health(self, key: ObjectKey) -> Mapping[str, FallbackState]:
         """Return consecutive failures by metric name; empty without a valid fallback."""
@@ -278,14 +283,16 @@ class Readings:
         return flight
 
     def _answer(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
-        known = self._fresh_reading(meter)
-        return self._request(meter, self._clock.monotonic(), asked=True) if known is None else landed(known)
+        now = self._clock.monotonic()
+        meter.note_question(now)
+        known = self._fresh_reading(meter, now)
+        return self._request(meter, now, asked=True) if known is None else landed(known)
 
-    def _fresh_reading(self, meter: TrackedMetric) -> MetricReading | None:
+    def _fresh_reading(self, meter: TrackedMetric, now: float) -> MetricReading | None:
         """Return the reading that answers the HPA without a read."""
         if meter.cached and meter.last and self._failures.counting(meter.key):
             return meter.last
-        return None if meter.flight else meter.shared(self._clock.monotonic())
+        return None if meter.flight else meter.shared(now)
 
     def _error(self, meter: TrackedMetric, text: str) -> MetricReading:
         return MetricReading(metric=meter.metric, outcome=ScalerError(text), taken_at=self._clock.now())

@@ -25,6 +25,12 @@ from keda_py.sdk.registry import AnyScaler
 SHARED_SECONDS = 2.0
 """A reading younger than this is shared by the poll and the HPA's request."""
 
+AHEAD_SECONDS = 1.0
+"""A trigger about which the HPA will ask within this time is read together with one about which it asks now."""
+
+_SAME_QUESTION = 0.1
+"""Seconds between two calls that are one question: what cannot be answered from the cache is asked for again."""
+
 _TIMER_SLACK = 0.001
 """Seconds by which a timer may fire early."""
 
@@ -47,6 +53,10 @@ class TrackedMetric:
     began: float = 0.0
     """Real time: a latency is not measured by the clock of decisions, and uvloop's time advances in milliseconds."""
     asked: bool = False
+    asked_at: float = -math.inf
+    asked_every: float = 0.0
+    expected_at: float = math.inf
+    """Time of the HPA's next question, if the last ones came at equal intervals: it asks at each of its syncs."""
     joined: SharingKey | None = None
     """Key of the batch that it belongs to."""
     suspect: bool = False
@@ -103,12 +113,32 @@ class TrackedMetric:
         return self.last is not None and isinstance(self.last.outcome, ScalerError)
 
     def shared(self, now: float) -> MetricReading | None:
-        """Return the last reading if it is young enough for another caller.
+        """Return the last reading if it is young enough for another caller."""
+        return self.last if now - self.last_at < self.shared_seconds else None
+
+    @property
+    def shared_seconds(self) -> float:
+        """Return the age up to which a reading is shared.
 
         The limit is also half a polling interval: a reading takes time, so with an interval of 1 s the previous one is
         0.99 s old.
         """
-        return self.last if now - self.last_at < min(SHARED_SECONDS, self.grid.interval / 2) else None
+        return min(SHARED_SECONDS, self.grid.interval / 2)
+
+    def note_question(self, now: float) -> None:
+        """Record that the HPA asks."""
+        if now - self.asked_at > _SAME_QUESTION:
+            every, before, self.asked_at = now - self.asked_at, self.asked_every, now
+            self.asked_every, self.expected_at = every, now + every if abs(every - before) < AHEAD_SECONDS else math.inf
+
+    def is_expected(self, now: float) -> bool:
+        """Return whether the HPA is about to ask, and a reading of now would answer it."""
+        at = self.expected_at
+        if not -AHEAD_SECONDS < at - now < AHEAD_SECONDS or self.flight or self.retired or self.cached:
+            return False
+        if self.asked_every < AHEAD_SECONDS:
+            at = now + AHEAD_SECONDS  # not about its next question, but about the last one within that time
+        return at - now < self.shared_seconds <= at - self.last_at
 
     def has_found_work_for_hpa(self, now: float) -> bool:
         """Return whether a recent request of the HPA found the trigger active."""

@@ -34,13 +34,18 @@ class FrontProxy:
     def __init__(self, names: RequestHeaders) -> None:
         self._names = names
         self._wanted = frozenset((*names.user, *names.uid, *names.group))
+        self._relevant = lru_cache(maxsize=REMEMBERED)(self._find_relevant)
         self._read = lru_cache(maxsize=REMEMBERED)(self._parse)
 
     def caller(self, headers: Mapping[str, str]) -> Caller | None:
         """Return the user that the proxy speaks for, None if it names none. `headers` may repeat a name."""
-        wanted, prefixes = self._wanted, self._names.extra_prefixes
-        sent = ((name.lower(), value) for name, value in headers.items())
-        return self._read(tuple(pair for pair in sent if pair[0] in wanted or pair[0].startswith(prefixes)))
+        sent = [(wanted, value) for name, value in headers.items() if (wanted := self._relevant(name))]
+        return self._read(tuple(sent))
+
+    def _find_relevant(self, name: str) -> str:
+        """Return a header's name in lower case, "" if it is none that matters."""
+        lower = name.lower()
+        return lower if lower in self._wanted or lower.startswith(self._names.extra_prefixes) else ""
 
     def _parse(self, sent: Headers) -> Caller | None:
         name = _first(sent, self._names.user)

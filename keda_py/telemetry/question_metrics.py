@@ -87,10 +87,10 @@ class CountedQuestions:
     def __init__(self, questions: Questions, metrics: QuestionMetrics) -> None:
         self._questions, self._metrics = questions, metrics
 
-    def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+    def answer_at_once(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
         """Count the request if it can be answered at once; otherwise `answer` counts it."""
         began = _REAL_TIME.monotonic()
-        values = self._questions.cached_answer(namespace, metric, scaled_object)
+        values = self._questions.answer_at_once(namespace, metric, scaled_object)
         if values is not None:
             self._metrics.begin()
             self._metrics.end(answered=True, seconds=_REAL_TIME.monotonic() - began)

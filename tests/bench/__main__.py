@@ -20,7 +20,7 @@ from tests.bench.lab.figures import machine
 from tests.bench.lab.options import Bench, Options, Say
 
 USUAL = ("decide", "reads", "start", "push", "serve", "burst", "neighbours", "environment", "reviews", "waker", "scale")
-LONG = ("advise", "policy", "standby", "shards", "takeover", "quarantine", "growth", "soak")
+LONG = ("advise", "awake", "policy", "standby", "shards", "takeover", "quarantine", "growth", "soak")
 BENCHES = (*USUAL, *LONG)
 SHORT = Options(objects=100, steady=20.0, wakes=4, load=4.0, namespaces=50)
 """For `--short`."""

@@ -1,5 +1,6 @@
 """One question of the HPA controller, followed from file to file: it comes back to none that it has left."""
 
+from dataclasses import replace
 from itertools import groupby
 
 from keda_py.kube.transport import Request
@@ -47,11 +48,11 @@ QUERY = {"labelSelector": "scaledobject.keda.sh/name=app"}
 
 
 async def ask_twice(neighbourhood: Neighbourhood, **more: str) -> Way:
-    """Ask once, after which the callers' rights are remembered, and watch the second time."""
-    request = Request(method="GET", path=f"{ROOT}/namespaces/default/{OWN}", query=QUERY | more)
+    """Ask once, after which the callers' rights are remembered, and watch the second time; `more` is in its query."""
+    request = Request(method="GET", path=f"{ROOT}/namespaces/default/{OWN}", query=QUERY)
     await neighbourhood.world.client.send(request)
     with watched_way() as way:
-        await neighbourhood.world.client.send(request)
+        await neighbourhood.world.client.send(replace(request, query=QUERY | more))
     return way
 
 
@@ -69,8 +70,17 @@ async def test_a_question_passes_each_stage_once_and_in_order(neighbourhood: Nei
 
 
 async def test_what_is_cached_passes_the_same_stages_without_a_task(neighbourhood: Neighbourhood) -> None:
-    way = await ask_twice(neighbourhood)
+    way = await ask_twice(neighbourhood, pretty="x")
     files = way.of(CALLBACKS)
     serving = stages_of(files[files.index("serving/prompt.py") :])
     assert [file for file in serving if file in AT_ONCE] == AT_ONCE
+    assert len(serving) == len(set(serving)), serving
+
+
+async def test_a_question_that_came_before_is_not_parsed_again(neighbourhood: Neighbourhood) -> None:
+    await ask_twice(neighbourhood)
+    way = await ask_twice(neighbourhood)
+    files = way.of(CALLBACKS)
+    serving = stages_of(files[files.index("serving/prompt.py") :])
+    assert [file for file in serving if file in AT_ONCE] == AT_ONCE[1:]
     assert len(serving) == len(set(serving)), serving

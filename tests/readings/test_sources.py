@@ -1,6 +1,7 @@
 """One request per source, and the requests to a source that fails."""
 
 import asyncio
+import random
 import sys
 
 import pytest
@@ -12,6 +13,8 @@ from keda_py.sdk.advanced import OpenKey, sharing_key
 from keda_py.sdk.scaler import Reading
 
 ONE = Reading(value=1.0, active=True)
+SYNC = 15.0
+"""Seconds between two questions of an HPA."""
 
 
 async def build_many(engine, count, **spec):
@@ -100,6 +103,79 @@ async def test_an_hpa_question_between_polls_asks_for_itself_alone(engine):
     await engine.clock.advance(2.5)
     await engine.readings.ask(keys[0], "s0-a-i0")
     assert (engine.taps["a"].batches, engine.taps["a"].reads) == ([5], 1)
+
+
+async def ask_each(engine, keys, pause=0.06):
+    """A round of questions as the HPA controller asks them, one after the other; then it waits for its next sync."""
+    began = engine.clock.monotonic()
+    for key in keys:
+        await engine.readings.ask(key, f"s0-a-i{key.name.removeprefix('app')}")
+        await engine.clock.advance(pause)
+    await engine.clock.advance(began + SYNC - engine.clock.monotonic())
+
+
+async def test_questions_of_hpas_that_are_due_within_a_second_are_one_question_to_their_source(engine):
+    keys = await build_many(engine, 30, pollingInterval=30)
+    for _ in range(3):
+        await ask_each(engine, keys)
+    assert (engine.taps["a"].batches, engine.taps["a"].reads) == ([], 90)
+    await ask_each(engine, keys)
+    assert (engine.taps["a"].batches, engine.taps["a"].reads) == ([17, 13], 90)
+
+
+async def test_objects_asked_about_all_the_time_are_one_question_a_second_to_their_source(engine):
+    keys = await build_many(engine, 20, pollingInterval=30)
+    for _ in range(20):
+        for key in keys:
+            await engine.readings.ask(key, f"s0-a-i{key.name.removeprefix('app')}")
+            await engine.clock.advance(0.02)
+    assert engine.taps["a"].reads == 20
+    assert len(engine.taps["a"].batches) <= 8
+
+
+async def test_an_hpa_that_asks_at_no_regular_time_is_not_taken_along(engine):
+    keys = await build_many(engine, 10, pollingInterval=30)
+    for pause in (0.1, 1.2, 0.1, 1.2, 0.1):
+        await ask_each(engine, keys, pause)
+    assert engine.taps["a"].batches == []
+
+
+async def test_an_object_whose_hpa_has_stopped_to_ask_is_not_taken_along(engine):
+    keys = await build_many(engine, 3, pollingInterval=30)
+    for _ in range(3):
+        await ask_each(engine, keys)
+    await ask_each(engine, keys[:2])
+    await ask_each(engine, keys[:2])
+    assert engine.taps["a"].batches == [3, 2]
+
+
+async def test_no_hpa_is_told_a_reading_of_two_seconds_however_its_questions_come(engine):
+    keys = await build_many(engine, 20, pollingInterval=60)
+    chance = random.Random(1)
+    for _ in range(500):
+        key = chance.choice(keys)
+        (reading,) = await engine.readings.ask(key, f"s0-a-i{key.name.removeprefix('app')}")
+        assert (engine.clock.now() - reading.taken_at).total_seconds() < 2
+        await engine.clock.advance(chance.expovariate(4))
+    assert engine.taps["a"].batches
+
+
+async def test_a_question_to_a_source_that_fails_takes_nothing_along(engine):
+    keys = await build_many(engine, 5, pollingInterval=30)
+    for _ in range(3):
+        await ask_each(engine, keys)
+    engine.taps["a"].failing_names = {f"i{number}" for number in range(5)}
+    engine.taps["a"].batch_error = ScalerError("down")
+    for _ in range(2):
+        await ask_each(engine, keys)
+    assert engine.taps["a"].batches == [5]
+
+
+async def test_readings_of_a_polling_interval_too_short_to_share_are_not_read_ahead(engine):
+    keys = await build_many(engine, 4, pollingInterval=1)
+    for _ in range(4):
+        await ask_each(engine, keys, pause=0.6)
+    assert engine.taps["a"].batches == []
 
 
 async def test_an_error_of_one_trigger_is_its_own(engine):

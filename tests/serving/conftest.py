@@ -44,11 +44,11 @@ RBAC = "rbac.authorization.k8s.io"
 class AlwaysSeven:
     """Source of values that is always 7."""
 
-    def cached_answer(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...]:
+    def answer_at_once(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...]:
         return (MetricValue(name=metric, milli=7000),)
 
     async def answer(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...]:
-        return self.cached_answer(namespace, metric, name)
+        return self.answer_at_once(namespace, metric, name)
 
 
 @dataclass

@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import re  # noqa: TID251 - the patterns are constant
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pytest
+from multidict import CIMultiDict
 
 from keda_py.external_metrics.routing import Route
 from keda_py.external_metrics.server import CachedStages
@@ -16,7 +17,7 @@ from keda_py.serving.caller import REPLICA, Caller
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.connection import BareResponse
 from keda_py.serving.ports.table import PortLimits
-from keda_py.serving.prompt import LONGEST_HEAD, PromptConnection
+from keda_py.serving.prompt import LONGEST_HEAD, REMEMBERED_LINES, KnownHeads, PromptConnection
 from keda_py.serving.statuses import not_found
 from tests.waiting import PAUSE, connections_closed, eventually
 
@@ -74,7 +75,7 @@ async def serving(limits: PortLimits | None = None) -> AsyncIterator[Prompts]:
         await request.read()
         return BareResponse(body=BODY, content_type="application/json")
 
-    connection = partial(PromptConnection, prefix=PREFIX, answer=prompts.at_once)
+    connection = partial(PromptConnection, prefix=PREFIX, answer=prompts.at_once, known=KnownHeads())
     prompts.server = LimitedServer(wait, limits, connection)
     prompts.number = await prompts.server.start("127.0.0.1", 0, None)
     try:
@@ -121,12 +122,76 @@ UNUSUAL = {
 }
 
 
+@pytest.mark.parametrize("known", [False, True], ids=["first", "after a usual one"])
 @pytest.mark.parametrize("data", UNUSUAL.values(), ids=UNUSUAL)
-async def test_what_is_unusual_takes_the_long_way(data):
+async def test_what_is_unusual_takes_the_long_way(data, known):
     async with serving() as prompts, prompts.warm() as (reader, writer):
+        if known:
+            writer.write(USUAL)
+            await answer(reader)
         writer.write(data)
         await asyncio.wait_for(reader.read(1), 10)
-        assert prompts.prompt == []
+        assert len(prompts.prompt) == known
+
+
+def aggregated(metric: str, audit: str, user: str = "hpa", more: str = "") -> bytes:
+    """A question as an API server passes it on."""
+    return (
+        f"GET {PREFIX}/namespaces/shop/{metric}?labelSelector=a%3Db HTTP/1.1\r\nHost: metrics\r\nAudit-Id: {audit}\r\n"
+        f"X-Forwarded-Uri: {PREFIX}/namespaces/shop/{metric}\r\nX-Remote-User: {user}\r\n{more}\r\n"
+    ).encode()
+
+
+async def test_a_head_whose_parts_were_seen_before_is_the_same_request_as_when_it_is_parsed():
+    async with serving() as prompts, prompts.warm() as (reader, writer):
+        for head in (aggregated("s0-a", "1"), aggregated("s0-b", "2", "eve"), aggregated("s0-a", "3", "eve")):
+            writer.write(head)
+            await answer(reader)
+    async with serving() as others, others.warm() as (reader, writer):
+        writer.write(aggregated("s0-a", "3", "eve"))
+        await answer(reader)
+    known, (parsed,) = prompts.prompt[-1], others.prompt
+    left_out = {name: value for name, value in parsed.headers.items() if name not in ("Audit-Id", "X-Forwarded-Uri")}
+    assert dict(known.headers) == left_out
+    assert replace(known, headers={}) == replace(parsed, headers={})
+
+
+def read(head: bytes) -> ApiRequest:
+    """A request with the fields of a head, as aiohttp reads them."""
+    names = [tuple(line.split(": ", 1)) for line in head.decode().split("\r\n")[1:] if line]
+    return ApiRequest(method="GET", path="/", wanted=RequestAttributes(verb="list"), headers=CIMultiDict(names))
+
+
+def test_a_known_head_has_the_certificate_of_the_connection_that_sends_it():
+    heads = KnownHeads()
+    heads.add(USUAL, replace(read(USUAL), certificate=b"of the first"))
+    assert heads.find(USUAL, b"of the second").certificate == b"of the second"
+
+
+def test_a_head_with_a_token_is_not_remembered():
+    head = aggregated("s0-a", "1", more="Authorization: Bearer x\r\n")
+    heads = KnownHeads()
+    heads.add(head, read(head))
+    assert heads.find(head, None) is None
+
+
+@pytest.mark.parametrize("field", ["Audit-Id: 1\r\n\tmore", "Audit-Id: a b", "Audit-Id: \xff", "X-Audit-Id: 1"])
+def test_a_field_that_is_more_than_a_word_is_compared_as_it_is(field):
+    plain = b"GET /x HTTP/1.1\r\nX-Remote-User: hpa\r\n\r\n"
+    heads = KnownHeads()
+    heads.add(plain, read(plain))
+    assert heads.find(plain.replace(b"hpa\r\n", b"hpa\r\nAudit-Id: 7\r\n"), None) is not None
+    assert heads.find(plain.replace(b"hpa\r\n", b"hpa\r\n" + field.encode("latin-1") + b"\r\n"), None) is None
+
+
+def test_a_client_that_always_asks_otherwise_takes_no_more_than_a_bounded_place():
+    heads = KnownHeads()
+    first, last = aggregated("s0-0", "1"), aggregated(f"s0-{REMEMBERED_LINES}", "1", f"u{REMEMBERED_LINES}")
+    for number in range(REMEMBERED_LINES + 1):
+        head = aggregated(f"s0-{number}", "1", f"u{number}" if number else "hpa")
+        heads.add(head, read(head))
+    assert heads.find(first, None) is None
+    assert heads.find(last, None) is not None
 
 
 async def test_a_head_that_comes_in_pieces_takes_the_long_way_and_the_next_one_does_not():

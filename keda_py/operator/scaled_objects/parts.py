@@ -48,12 +48,12 @@ class GuardedQuestions:
     def __init__(self, questions: Questions, quarantine: Quarantine, find: Callable[[str, str], Obj | None]) -> None:
         self._questions, self._quarantine, self._find = questions, quarantine, find
 
-    def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
-        """As the questions know. Nothing of an object is worked on for that, so nothing is written down."""
+    def answer_at_once(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+        """Answer as the questions do. That reads nothing and computes sums alone, so that no journal is kept of it."""
         live = self._find(namespace, scaled_object)
         if live is not None and self._quarantine.review(_work_on(namespace, scaled_object, live), live) is not None:
             return None
-        return self._questions.cached_answer(namespace, metric, scaled_object)
+        return self._questions.answer_at_once(namespace, metric, scaled_object)
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
         """As the questions answer. Raises QueryError."""

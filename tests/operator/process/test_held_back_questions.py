@@ -23,7 +23,7 @@ class Alike:
     def __init__(self, journal: Journal) -> None:
         self._journal, self._asked = journal, 0
 
-    def cached_answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+    def answer_at_once(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
         return ()
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
@@ -69,9 +69,9 @@ async def test_a_question_that_comes_when_it_is_due_is_a_trial(lives: Lives, sou
     questions = GuardedQuestions(Alike(journal), quarantine, lambda *_: live)
     with pytest.raises(QueryError, match="held back"):
         await questions.answer("default", "s0-metric-api-value", "app")
-    assert questions.cached_answer("default", "s0-metric-api-value", "app") is None
+    assert questions.answer_at_once("default", "s0-metric-api-value", "app") is None
     await world.seconds(30)
     assert await questions.answer("default", "s0-metric-api-value", "app") == ()
     assert (quarantine.count("ScaledObject"), journal.trials) == (0, set())
     assert await questions.answer("default", "s0-metric-api-value", "app") == ()
-    assert questions.cached_answer("default", "s0-metric-api-value", "app") == ()
+    assert questions.answer_at_once("default", "s0-metric-api-value", "app") == ()
