@@ -45,7 +45,7 @@ HOSTILE := $(addprefix tests/hostile/test_,objects.py sources.py callers.py surv
 test: export PYTHONDONTWRITEBYTECODE =
 test: export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
 test: $(VENV)/.test ## the whole test suite
-	$(BIN)/python -m pytest --forks 6 $(HOSTILE:%=--ignore=%)
+	$(BIN)/python -m pytest --forks 8 $(HOSTILE:%=--ignore=%)
 
 fuzz: $(VENV)/.test ## all property tests with other input each time, ten times as much: about 15 minutes
 	$(BIN)/python -m pytest --forks 2 -m hypothesis --hypothesis-profile=fuzz --timeout 1800
