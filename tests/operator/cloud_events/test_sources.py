@@ -315,7 +315,7 @@ async def test_a_status_that_may_not_be_written_is_tried_seldom_and_events_are_s
         await world.operator.start()
         receiver = Receiver(world.server)
         await create(world, source(receiver.url))
-        await world.create(deployment(), scaled_object(metrics_api(world.url)))
+        await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=10))
         await world.seconds(600)
         assert conditions(world) == []
         assert receiver.types == ["keda.scaledobject.failed.v1"]

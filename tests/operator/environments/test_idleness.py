@@ -48,7 +48,8 @@ async def test_a_new_operator_goes_on_counting(world: World) -> None:
 
 
 async def test_work_wakes_an_idle_environment_and_its_absence_does_not(world: World) -> None:
-    await world.create(deployment("app"), scaled_object(metrics_api(world.url)), deployment("web", 1))
+    app = scaled_object(metrics_api(world.url), pollingInterval=10)
+    await world.create(deployment("app"), app, deployment("web", 1))
     await world.create(environment(calendar=ALWAYS, idleAfter="5m"))
     await until(world, 20, "12:08")
     assert (world.replicas("web"), status(world)["phase"]) == (0, "Asleep")

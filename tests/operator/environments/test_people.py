@@ -110,7 +110,8 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
 async def test_explain_says_that_it_woke_with_its_environment_and_the_status_keeps_it(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await world.create(deployment(replicas=2), scaled_object(cpu()), environment(calendar=BREAK))
+    app = scaled_object(cpu(), pollingInterval=10)
+    await world.create(deployment(replicas=2), app, environment(calendar=BREAK))
     await until(world, 20, "13:32")
     assert world.replicas() > 0
     insight = await ask_insight(world.client, named("default/app", ""))

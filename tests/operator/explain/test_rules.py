@@ -73,7 +73,8 @@ async def test_an_override_is_told_with_its_end_and_what_becomes_of_what_it_is_a
 
 async def test_a_schedule_is_told_with_its_period_its_bounds_and_its_objects(world: World) -> None:
     period = {"name": "lunch", "hours": [{"from": "12:00", "to": "13:00"}], "minReplicas": 2, "maxReplicas": 4}
-    await world.create(deployment(), scaled_object(cron()), scaling_schedule("busy", names=["app"], periods=[period]))
+    app = scaled_object(cron(), pollingInterval=60)
+    await world.create(deployment(), app, scaling_schedule("busy", names=["app"], periods=[period]))
     await world.seconds(20)
     assert (await page(world, "scalingschedule/default/busy")).splitlines() == [
         "default/busy: period lunch: minReplicas 2, maxReplicas 4",
