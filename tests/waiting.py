@@ -5,8 +5,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-PAUSE = 0.01
-"""Between two looks at something that has no event for its changes."""
+PAUSE, LONGEST_PAUSE = 0.01, 0.05
+"""Between two looks at something that has no event for its changes: a tenth of what was waited, in these bounds. What
+takes seconds, as a Lease or a scrape, would be asked for hundreds of times."""
 CLOSING_SECONDS = 0.05
 """TLS connections close in the background, some turns of the loop after their session; no event tells of it."""
 
@@ -18,7 +19,7 @@ async def eventually(look: Callable[[], Any], seconds: float = 30.0) -> Any:
     processes that are waited for get as little of it as this one.
     """
     loop = asyncio.get_running_loop()
-    waited = 0.0
+    waited, pause = 0.0, PAUSE
     while True:
         found = look()
         if inspect.isawaitable(found):
@@ -27,8 +28,9 @@ async def eventually(look: Callable[[], Any], seconds: float = 30.0) -> Any:
             return found
         assert waited <= seconds, f"nothing came within {seconds} s: {found!r}"
         began = loop.time()
-        await asyncio.sleep(PAUSE)
-        waited += min(loop.time() - began, 2 * PAUSE)
+        await asyncio.sleep(pause)
+        waited += min(loop.time() - began, 2 * pause)
+        pause = min(max(waited / 10, PAUSE), LONGEST_PAUSE)
 
 
 async def turns(count: int = 5) -> None:

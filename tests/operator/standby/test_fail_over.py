@@ -142,6 +142,7 @@ async def test_a_fallback_holds_through_a_fail_over_and_failures_are_not_counted
     await replicas.kill(first)
     while replicas.holder() != "two":
         assert await second.value(METRIC) == "15"
+        await asyncio.sleep(ASK_PAUSE)
     for _ in range(20):
         assert await second.value(METRIC) == "15"
         await asyncio.sleep(ASK_PAUSE)
