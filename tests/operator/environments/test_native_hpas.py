@@ -26,6 +26,7 @@ from tests.operator.environments.native_hpas import (
     work,
     worker,
 )
+from tests.sweeps import WHOLE
 from tests.worlds.world import World, open_world
 
 SET, HELD, GONE = ("True", "ScaledToZero"), ("False", "HeldAsleep"), ("False", "NotScaledToZero")
@@ -260,7 +261,9 @@ class Scenario:
         return f"{self.namespace}-{metric}"
 
 
-@pytest.mark.parametrize("evening", [20, 45, 75], ids=lambda second: f"closed from second {second} on")
+@pytest.mark.parametrize(
+    "evening", [20, 45, 75] if WHOLE else [45], ids=lambda second: f"closed from second {second} on"
+)
 async def test_in_no_recorded_scenario_an_hpa_wakes_its_workload_at_night(
     world: World, adapter: Adapter, evening: int
 ) -> None:

@@ -18,7 +18,7 @@ METRIC = "s0-metric-api-value"
 METRICS_SERVICE, WEBHOOK_SERVICE = "keda-metrics-apiserver", "keda-admission-webhooks"
 API_SERVICE = "v1beta1.external.metrics.k8s.io"
 PROBE_SECONDS = 0.2
-ASK_PAUSE = 0.01
+ASK_PAUSE = 0.025
 """Of each client: a port that is shut before requests go elsewhere shows, as that takes up to `PROBE_SECONDS`."""
 SHUTDOWN_DELAY = "3s"
 
