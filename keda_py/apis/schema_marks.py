@@ -1,10 +1,12 @@
-"""Annotations for CRD schemas that Python types cannot express, read when the schemas are generated."""
+"""Annotations for CRD schemas that Python types cannot express, read when the schemas are generated.
 
-from typing import Annotated
+They need nothing of `pydantic.json_schema`, which processes that make no schemas leave out.
+"""
 
-from pydantic import BaseModel, GetJsonSchemaHandler, WithJsonSchema
+from typing import Annotated, Any
+
+from pydantic import BaseModel, GetJsonSchemaHandler
 from pydantic.config import JsonDict
-from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 ATOMIC: JsonDict = {"x-kubernetes-list-type": "atomic"}
@@ -16,9 +18,22 @@ QUANTITY_PATTERN = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
     r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 )
+
+
+class DescribedAs:
+    """Marker `Annotated[str, DescribedAs({...})]`: the CRD has this schema, whatever the type is."""
+
+    def __init__(self, schema: JsonDict) -> None:
+        self._schema = schema
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the marker's schema in place of the type's."""
+        return {**self._schema}
+
+
 Quantity = Annotated[
     int | str,
-    WithJsonSchema(
+    DescribedAs(
         {
             "anyOf": [{"type": "integer"}, {"type": "string"}],
             "pattern": QUANTITY_PATTERN,
@@ -28,7 +43,7 @@ Quantity = Annotated[
 ]
 """A Kubernetes quantity: `1`, `"0.1"`, `"500m"`."""
 
-Timestamp = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+Timestamp = Annotated[str, DescribedAs({"type": "string", "format": "date-time"})]
 """RFC 3339, unparsed."""
 
 
@@ -38,7 +53,7 @@ class SchemaOf:
     def __init__(self, model: type[BaseModel]) -> None:
         self._model = model
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the model's schema in place of the dict's."""
         return handler(self._model.__pydantic_core_schema__)
 

@@ -21,6 +21,9 @@ LOOK_SECONDS = 10.0
 # Objects that are gone, or pages of 4 KiB more, since memory was given back last. Below that it does not pay: what is
 # given back and needed again costs more than it saves.
 FEWER_OBJECTS, MORE_PAGES = 50, 1024
+# Objects more, after which those that there are count as part of the process, as what the start has made does: with
+# 10 000 of them a look through all holds the loop for a second, and one comes at each quarter more.
+MORE_OBJECTS = 500
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 """glibc's numbers for `mallopt`."""
 # The first two are glibc's defaults, which it raises once a larger piece is freed, unless they are set. The buffer of a
@@ -108,13 +111,22 @@ def collect_seldom() -> None:
 
 async def give_back(count: Callable[[], int]) -> None:
     """Give free memory back to the system when it pays, until cancelled. `count`: of the objects that there are."""
-    trim, code, objects, pages = _of_libc("malloc_trim"), CodePages(), 0, 0
+    trim, code, objects, pages, frozen = _of_libc("malloc_trim"), CodePages(), 0, 0, 0
     while trim is not None:
         await asyncio.sleep(LOOK_SECONDS)
         objects = max(objects, count())
+        if count() >= frozen + MORE_OBJECTS:
+            gc.freeze()
+            frozen = count()
         if count() <= objects - FEWER_OBJECTS or _own_pages() >= pages + MORE_PAGES:
             # The last generation has all that lives; looked through, the interpreter's spare tuples and floats go, too.
-            gc.collect(2 if count() <= objects // 2 else 1)
+            if count() <= objects // 2:
+                gc.unfreeze()
+                gc.collect()
+                gc.freeze()
+                frozen = count()
+            else:
+                gc.collect(1)
             await asyncio.to_thread(trim, 0)
             await asyncio.to_thread(code.leave)
             objects, pages = count(), _own_pages()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from pydantic import BaseModel
 
 LIFE = """
 import gc, json, sys
@@ -52,3 +53,31 @@ def test_what_there_is_at_the_start_is_not_searched_for_garbage(life: dict[str, 
     frozen, threshold = map(int, life["kept"])
     assert frozen > 1000
     assert threshold > 10_000
+
+
+WEBHOOK = """
+import json, sys
+from keda_py.operator.admission.webhook.__main__ import _leave_out
+_leave_out()
+import keda_py.operator.admission.webhook.server, keda_py.apis.scaled_object
+from pydantic import BaseModel
+late = type(sys.modules["pydantic.json_schema"]).__name__
+class Plugin(BaseModel):
+    queue: str = "jobs"
+first = Plugin.model_json_schema()
+from pydantic import TypeAdapter
+from pydantic.json_schema import SkipJsonSchema
+print(json.dumps([late, first, Plugin.model_json_schema(), TypeAdapter(int).json_schema(), SkipJsonSchema.__name__]))
+"""
+
+
+def test_a_plugin_in_the_webhook_process_can_make_the_json_schemas_that_the_process_itself_leaves_out() -> None:
+    done = subprocess.run([sys.executable, "-c", WEBHOOK], capture_output=True, text=True, check=True, timeout=240)
+    late, *made = json.loads(done.stdout)
+
+    class Plugin(BaseModel):
+        queue: str = "jobs"
+
+    whole = Plugin.model_json_schema()
+    assert late == "LateJsonSchemas"
+    assert made == [whole, whole, {"type": "integer"}, "SkipJsonSchema"]
