@@ -47,6 +47,8 @@ class TrackedMetric:
     news: MetricReading | None = None
     """The last reading that was reported to the engine."""
     last_at: float = -math.inf
+    ends_at: float = math.inf
+    """When the last reading says that it changes."""
     polled_at: float = -math.inf
     due_at: float = -math.inf
     flight: asyncio.Future[MetricReading] | None = None
@@ -113,8 +115,8 @@ class TrackedMetric:
         return self.last is not None and isinstance(self.last.outcome, ScalerError)
 
     def shared(self, now: float) -> MetricReading | None:
-        """Return the last reading if it is young enough for another caller."""
-        return self.last if now - self.last_at < self.shared_seconds else None
+        """Return the last reading if it is young enough for another caller, and holds still."""
+        return self.last if now - self.last_at < self.shared_seconds and now < self.ends_at else None
 
     @property
     def shared_seconds(self) -> float:
@@ -181,6 +183,8 @@ class TrackedMetric:
         )
         # Stored before the future is resolved: its callbacks look at the meter.
         self.last, self.last_at, self.due_at = reading, now, self.grid.next_after(now)
+        changes_at = reading.outcome.changes_at if isinstance(reading.outcome, Reading) else None
+        self.ends_at = math.inf if changes_at is None else now + (changes_at - at).total_seconds()
         flight, self.flight = self.flight, None
         if flight is not None and not flight.done():
             flight.set_result(reading)

@@ -36,6 +36,8 @@ EARLY_SECONDS = 0.0005
 """A timer may fire that early; a look is then due all the same."""
 LATE_SECONDS = 0.001
 """A look comes so long after a boundary, never before it."""
+PAST_SECONDS = 0.1
+"""A look comes so long after one that found a change in the past: the clock was set, and a reading is still shared."""
 
 
 @dataclass(slots=True)
@@ -78,7 +80,8 @@ class Due:
 
     def look_after(self, change: timedelta, now: float) -> None:
         """Make the next look due right after a change that is known in advance, at the latest."""
-        self.look_by(now + max(change.total_seconds(), 0.0) + LATE_SECONDS)
+        seconds = change.total_seconds()
+        self.look_by(now + (seconds + LATE_SECONDS if seconds >= 0.0 else PAST_SECONDS))
 
     def take_answers(self) -> bool:
         """True if the sources were asked ahead; the second call of a piece of work returns False."""
