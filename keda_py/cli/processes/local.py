@@ -5,6 +5,7 @@
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import shlex
@@ -64,11 +65,18 @@ def _is_of_a_scaler(record: logging.LogRecord) -> bool:
     return str(getattr(record, "culprit", _SCALER)).startswith(_SCALER)
 
 
+def _collect_seldom() -> None:
+    """Look through all objects hardly ever: a store of JSON has no cycles, and a look at 200 000 takes seconds."""
+    gc.set_threshold(50_000, 10, 1_000)
+
+
 async def _serve(options: argparse.Namespace) -> None:
     from keda_py.core.hpa.controller import ControllerOptions
     from keda_py.localkube.cluster import ClusterOptions
     from keda_py.localkube.command import LocalOptions, run_local  # heavy: not for --help
 
+    if not options.operator:
+        _collect_seldom()
     if (serving := asyncio.current_task()) is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
     hpa = ControllerOptions(scale_to_zero=options.hpa_scale_to_zero)

@@ -23,7 +23,7 @@ LOOK_SECONDS = 10.0
 FEWER_OBJECTS, MORE_PAGES = 50, 1024
 # Objects more, after which those that there are count as part of the process, as what the start has made does: with
 # 10 000 of them a look through all holds the loop for a second, and one comes at each quarter more.
-MORE_OBJECTS = 500
+MORE_OBJECTS, CALM_LOOKS = 500, 6
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 """glibc's numbers for `mallopt`."""
 # The first two are glibc's defaults, which it raises once a larger piece is freed, unless they are set. The buffer of a
@@ -111,25 +111,44 @@ def collect_seldom() -> None:
 
 async def give_back(count: Callable[[], int]) -> None:
     """Give free memory back to the system when it pays, until cancelled. `count`: of the objects that there are."""
-    trim, code, objects, pages, frozen = _of_libc("malloc_trim"), CodePages(), 0, 0, 0
+    trim, code, objects, pages = _of_libc("malloc_trim"), CodePages(), 0, 0
+    generations = Generations()
     while trim is not None:
         await asyncio.sleep(LOOK_SECONDS)
         objects = max(objects, count())
-        if count() >= frozen + MORE_OBJECTS:
-            gc.freeze()
-            frozen = count()
-        if count() <= objects - FEWER_OBJECTS or _own_pages() >= pages + MORE_PAGES:
-            # The last generation has all that lives; looked through, the interpreter's spare tuples and floats go, too.
-            if count() <= objects // 2:
-                gc.unfreeze()
-                gc.collect()
-                gc.freeze()
-                frozen = count()
-            else:
-                gc.collect(1)
+        has_lost_most = generations.follow(count())
+        if has_lost_most or count() <= objects - FEWER_OBJECTS or _own_pages() >= pages + MORE_PAGES:
+            gc.collect(1)
             await asyncio.to_thread(trim, 0)
             await asyncio.to_thread(code.leave)
             objects, pages = count(), _own_pages()
+
+
+class Generations:
+    """What the collector looks through while objects come and go: those that have stayed count as part of the process.
+
+    A look through all that lives frees the interpreter's spare tuples and floats, too, but holds the loop for seconds
+    with 50 000 objects in the caches. It comes when most objects have been gone for a minute: a replica that has lost
+    its slot has the same ones again soon, and would lose the slot once more.
+    """
+
+    def __init__(self) -> None:
+        self._frozen = self._most = self._calm = 0
+
+    def follow(self, count: int) -> bool:
+        """Take the number of objects, every LOOK_SECONDS. Return whether everything was looked through."""
+        if count >= self._frozen + MORE_OBJECTS:
+            gc.freeze()
+            self._frozen = count
+        self._most = max(self._most, count)
+        self._calm = self._calm + 1 if count <= self._most // 2 else 0
+        if self._calm < CALM_LOOKS or not self._most:
+            return False
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self._frozen, self._most, self._calm = count, count, 0
+        return True
 
 
 class HeapTrim:
