@@ -3,6 +3,7 @@
 Each list holds what one replica is for, so that nothing scales: what is left is the traffic of a working day.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 from tests.bench.lab.figures import Row
@@ -13,6 +14,8 @@ from tests.bench.scale import measure_idle, measure_start
 
 WORK = 5
 """Items of each list: the trigger's `listLength`."""
+REGULAR_SECONDS = 50.0
+"""Until pods have been created, and HPAs have asked at three of their regular times."""
 
 
 async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
@@ -22,6 +25,7 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
         say(f"{options.objects} objects find work")
         await each(options.objects, lambda index: stand.redis.rpush(f"q{index}", *range(WORK)))
         await until(lambda: _all_awake(stand, options.objects), "all replicas", 3.0 * options.interval + 60)
+        await asyncio.sleep(REGULAR_SECONDS)
         row = await measure_idle(stand, options, say)
         yield {"objects": options.objects, "interval_s": options.interval, **row}
 
