@@ -26,7 +26,7 @@ class Questions(Protocol):
     """Source of values: `Query`."""
 
     def answer_at_once(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
-        """Return what `answer` would, if nothing has to be read or computed for it; else None."""
+        """Return what `answer` would, if nothing has to be read or awaited for it; else None."""
         ...
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
@@ -58,7 +58,7 @@ class ExternalMetrics:
         return ApiResponse(body=self._render(values))
 
     def answer_at_once(self, question: AuthorisedRequest) -> bytes | None:
-        """Return the body of the answer if nothing has to be read or computed for it, else None."""
+        """Return the body of the answer if nothing has to be read or awaited for it, else None."""
         selection = question.selection
         if selection.problem or not selection.scaled_object:
             return None

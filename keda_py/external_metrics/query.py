@@ -70,9 +70,10 @@ class Query:
         if (found := known.get(metric.lower())) is not None and found.holds(built.spec, readings):
             return found.values
         # A fallback's value depends on the target's replicas, and a formula waits for its turn.
-        if Round(readings=readings).errors or built.metrics.composite is not None:
+        seen = Round(readings=readings)
+        if seen.errors or built.metrics.composite is not None:
             return None
-        evaluation = evaluate(built.spec, built.metrics, Round(readings=readings), {}, None, None)
+        evaluation = evaluate(built.spec, built.metrics, seen, {}, None, None)
         values = _asked_for(evaluation, built.spec, metric)
         known[metric.lower()] = KnownValues(spec=built.spec, readings=readings, values=values)
         return values

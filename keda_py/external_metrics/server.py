@@ -23,7 +23,7 @@ from keda_py.serving.api_request import ApiRequest, read_body, read_request
 from keda_py.serving.caller import Caller, RequestAttributes
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.connection import BareResponse
-from keda_py.serving.prompt import KnownHeads, Prompt, PromptConnection
+from keda_py.serving.prompt import Prompt, PromptConnection, PromptPaths
 from keda_py.serving.statuses import StatusError, internal_error, method_not_allowed, timed_out
 from keda_py.serving.wake_endpoint import is_report
 
@@ -83,10 +83,8 @@ class MetricsServer:
 
     def __init__(self, stages: Stages, not_ready: Callable[[], str]) -> None:
         self._stages, self._not_ready = stages, not_ready
-        self._server = LimitedServer(
-            self._guard,
-            connection=partial(PromptConnection, prefix=METRICS.root, answer=stages.at_once, known=KnownHeads()),
-        )
+        paths = PromptPaths(prefix=METRICS.root, answer=stages.at_once)
+        self._server = LimitedServer(self._guard, connection=partial(PromptConnection, paths=paths))
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
         """Listen and return the port, which matters if `port` was 0. Raises OSError if the address is in use."""

@@ -11,7 +11,7 @@ leaves, an answer that has to be waited for.
 import asyncio
 import re  # noqa: TID251 - the pattern is constant
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from functools import lru_cache
 from typing import Any, cast
@@ -33,6 +33,7 @@ _END, _NEW_LINE = b"\r\n\r\n", b"\r\n"
 _OF_ONE_REQUEST = ("Audit-Id", "X-Forwarded-Uri")
 # A value that goes on in the next line is left where it is.
 _VARYING = re.compile(rb"\r\n(?:%s): [!-~]*(?=\r\n[^ \t])" % "|".join(_OF_ONE_REQUEST).encode())
+# Entries at most: fields of up to LONGEST_HEAD bytes, lines of up to LONGEST_REMEMBERED.
 REMEMBERED, REMEMBERED_LINES = 64, 4096
 _UNREAD_BYTES = 2**16
 _REAL_TIME = SystemClock()
@@ -86,16 +87,23 @@ class KnownHeads:
         self._fields.setdefault(_VARYING.sub(b"", _NEW_LINE + fields), headers)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptPaths:
+    """Paths under `prefix`, answered by `answer` as far as that is at hand; all connections of a server share one."""
+
+    prefix: str
+    answer: Prompt
+    known: KnownHeads = field(default_factory=KnownHeads)
+
+
 class PromptConnection(Connection):
-    """HTTP connection that answers requests for paths under `prefix` by `answer`, as far as that is at hand."""
+    """HTTP connection that answers requests for `paths` at once."""
 
     __slots__ = ("_answer", "_head_parser", "_known", "_prefix", "_usual_until")
 
-    def __init__(
-        self, server: web.Server, seat: Seat, port: LimitedPort, *, prefix: str, answer: Prompt, known: KnownHeads
-    ) -> None:
+    def __init__(self, server: web.Server, seat: Seat, port: LimitedPort, paths: PromptPaths) -> None:
         super().__init__(server, seat, port)
-        self._prefix, self._answer, self._known = f"GET {prefix}/".encode(), answer, known
+        self._prefix, self._answer, self._known = f"GET {paths.prefix}/".encode(), paths.answer, paths.known
         self._head_parser: Any = None
         self._usual_until = 0.0
 

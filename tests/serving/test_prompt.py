@@ -17,7 +17,7 @@ from keda_py.serving.caller import REPLICA, Caller
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.connection import BareResponse
 from keda_py.serving.ports.table import PortLimits
-from keda_py.serving.prompt import LONGEST_HEAD, REMEMBERED_LINES, KnownHeads, PromptConnection
+from keda_py.serving.prompt import LONGEST_HEAD, REMEMBERED_LINES, KnownHeads, PromptConnection, PromptPaths
 from keda_py.serving.statuses import not_found
 from tests.waiting import PAUSE, connections_closed, eventually
 
@@ -75,7 +75,7 @@ async def serving(limits: PortLimits | None = None) -> AsyncIterator[Prompts]:
         await request.read()
         return BareResponse(body=BODY, content_type="application/json")
 
-    connection = partial(PromptConnection, prefix=PREFIX, answer=prompts.at_once, known=KnownHeads())
+    connection = partial(PromptConnection, paths=PromptPaths(prefix=PREFIX, answer=prompts.at_once))
     prompts.server = LimitedServer(wait, limits, connection)
     prompts.number = await prompts.server.start("127.0.0.1", 0, None)
     try:

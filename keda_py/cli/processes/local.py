@@ -5,7 +5,6 @@
 
 import argparse
 import asyncio
-import gc
 import logging
 import os
 import shlex
@@ -20,6 +19,7 @@ from pathlib import Path
 from keda_py.cli.operator import configure_logs
 from keda_py.cli.parsers import command_parser
 from keda_py.operator.process.loops import loop_factory
+from keda_py.operator.process.memory import collect_young
 from keda_py.settings.settings import load_settings
 
 DESCRIPTION = (
@@ -65,18 +65,13 @@ def _is_of_a_scaler(record: logging.LogRecord) -> bool:
     return str(getattr(record, "culprit", _SCALER)).startswith(_SCALER)
 
 
-def _collect_seldom() -> None:
-    """Look through all objects hardly ever: a store of JSON has no cycles, and a look at 200 000 takes seconds."""
-    gc.set_threshold(50_000, 10, 1_000)
-
-
 async def _serve(options: argparse.Namespace) -> None:
     from keda_py.core.hpa.controller import ControllerOptions
     from keda_py.localkube.cluster import ClusterOptions
     from keda_py.localkube.command import LocalOptions, run_local  # heavy: not for --help
 
     if not options.operator:
-        _collect_seldom()
+        collect_young()
     if (serving := asyncio.current_task()) is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
     hpa = ControllerOptions(scale_to_zero=options.hpa_scale_to_zero)

@@ -17,12 +17,14 @@ from pathlib import Path
 # The collector looks at its youngest objects after so many new ones, instead of 700. The other two are Python's own
 # numbers, so that old garbage is found as well.
 NEW_OBJECTS, YOUNG, OLD = 50_000, 10, 10
+NEVER = 1_000
+"""In place of OLD: after 500 million new objects."""
 LOOK_SECONDS = 10.0
 # Objects that are gone, or pages of 4 KiB more, since memory was given back last. Below that it does not pay: what is
 # given back and needed again costs more than it saves.
 FEWER_OBJECTS, MORE_PAGES = 50, 1024
-# Objects more, after which those that there are count as part of the process, as what the start has made does: with
-# 10 000 of them a look through all holds the loop for a second, and one comes at each quarter more.
+# Objects more, after which those that there are count as part of the process, as what the start has made does: a look
+# through all holds the loop, and one comes at each quarter more. The second: looks in a row, a minute of them.
 MORE_OBJECTS, CALM_LOOKS = 500, 6
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 """glibc's numbers for `mallopt`."""
@@ -109,6 +111,11 @@ def collect_seldom() -> None:
     gc.freeze()
 
 
+def collect_young() -> None:
+    """For a process that keeps JSON alone, which has no cycles: its oldest objects are looked through hardly ever."""
+    gc.set_threshold(NEW_OBJECTS, YOUNG, NEVER)
+
+
 async def give_back(count: Callable[[], int]) -> None:
     """Give free memory back to the system when it pays, until cancelled. `count`: of the objects that there are."""
     trim, code, objects, pages = _of_libc("malloc_trim"), CodePages(), 0, 0
@@ -127,9 +134,9 @@ async def give_back(count: Callable[[], int]) -> None:
 class Generations:
     """What the collector looks through while objects come and go: those that have stayed count as part of the process.
 
-    A look through all that lives frees the interpreter's spare tuples and floats, too, but holds the loop for seconds
-    with 50 000 objects in the caches. It comes when most objects have been gone for a minute: a replica that has lost
-    its slot has the same ones again soon, and would lose the slot once more.
+    A look through all that lives frees the interpreter's spare tuples and floats, too, but it held the loop for five
+    seconds with 50 000 objects in the caches on a busy machine. It comes when most objects have been gone for a minute:
+    a replica that has lost its slot has the same ones again soon, and would lose the slot once more.
     """
 
     def __init__(self) -> None:

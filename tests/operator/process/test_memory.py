@@ -17,10 +17,12 @@ from scalers.shared.redis import load_library
 load_library()
 redis = list(sys.modules)
 from opentelemetry.sdk.metrics import MeterProvider
-from keda_py.operator.process.memory import allocate_sparingly, collect_seldom
+from keda_py.operator.process.memory import allocate_sparingly, collect_seldom, collect_young
 allocate_sparingly()
 collect_seldom()
-kept = (gc.get_freeze_count(), gc.get_threshold()[0])
+kept = (gc.get_freeze_count(), gc.get_threshold()[0], gc.get_threshold()[2])
+collect_young()
+kept = (*kept, gc.get_threshold()[2])
 print(json.dumps({"operator": operator, "redis": redis, "afterwards": MeterProvider.__name__, "kept": kept}))
 """
 
@@ -50,9 +52,10 @@ def test_what_is_left_out_for_redis_can_be_imported_afterwards(life: dict[str, l
 
 
 def test_what_there_is_at_the_start_is_not_searched_for_garbage(life: dict[str, list[str]]) -> None:
-    frozen, threshold = map(int, life["kept"])
+    frozen, threshold, old, bare = map(int, life["kept"])
     assert frozen > 1000
     assert threshold > 10_000
+    assert bare >= 100 * old, "a process that keeps JSON alone"
 
 
 WEBHOOK = """
